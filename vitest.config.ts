@@ -46,5 +46,6 @@ export default defineConfig({
     // Guards against hanging: no test measures its own speed.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 30_000, interval: 5 } },
   },
 });

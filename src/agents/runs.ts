@@ -3,7 +3,7 @@ import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/redact.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
-import type { EvaluationRun } from "../toolkits/lisp/kept-run.ts";
+import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
 import type { OfferedTool, PlannerKind, Step, StopReason } from "./planner.ts";
 import type { EndedRun, RunRequest, RunUsage, TraceEvent } from "./run.ts";
 

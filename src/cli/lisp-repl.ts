@@ -5,7 +5,7 @@ import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import { visibleLines } from "../base/text.ts";
-import { readForms } from "../toolkits/lisp/syntax.ts";
+import { checkSyntax } from "../lisp/lisp.ts";
 import type { LispClient } from "./lisp.ts";
 import { paint } from "./print.ts";
 
@@ -63,7 +63,7 @@ export async function converse(lisp: LispClient): Promise<void> {
       else if (typed.startsWith(",")) {
         if (!(await command(lisp, typed.trim()))) break;
         typed = "";
-      } else if (readForms(typed).kind !== "unfinished") {
+      } else if (checkSyntax(typed).kind !== "unfinished") {
         void remember(historyFile, typed);
         running = new Scope();
         process.stdout.write(`${await evaluate(lisp, typed, running)}\n`);

@@ -11,8 +11,8 @@ import { findNear } from "../base/near.ts";
 import { visible, visibleLines } from "../base/text.ts";
 import { openProjectStore, withProjectStore } from "../hall/project-store.ts";
 import type { Store } from "../store/store.ts";
-import type { EvaluationRun } from "../toolkits/lisp/kept-run.ts";
-import type { Evaluation } from "../toolkits/lisp/protocol.ts";
+import type { EvaluationResult } from "../toolkits/lisp/protocol.ts";
+import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
 import { paint, print, table } from "./print.ts";
 
 export interface RunsOptions {
@@ -109,7 +109,7 @@ async function replayProgram(
   runs: readonly EvaluationRun[],
   json: boolean | undefined,
 ): Promise<void> {
-  const { replayEvaluation } = await import("../toolkits/lisp/replay.ts");
+  const { replayEvaluation } = await import("../toolkits/lisp/recording.ts");
   const { evaluation, differences } = await replayEvaluation(runs);
   const run = runs.at(-1) as EvaluationRun;
   const isSame = differences.length === 0;
@@ -178,7 +178,7 @@ function describeProgram({
     .join("\n\n");
 }
 
-function describeEvaluation({ stdout, values, condition }: Evaluation): string {
+function describeEvaluation({ stdout, values, condition }: EvaluationResult): string {
   const ended = condition
     ? [`[ERROR] ${condition.type}: ${condition.message}`]
     : values.map((value) => `=> ${value}`);

@@ -1,8 +1,8 @@
 import { errorTable, HallError } from "../base/errors.ts";
-import { SlotMap } from "../base/slot-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import { type CallContext, type ListKind, type LogLevel, logLevels } from "../tool.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Channel } from "../wire/channel.ts";

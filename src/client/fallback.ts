@@ -19,10 +19,7 @@ export function createFallback(first: Channel, openPair: () => Promise<Channel>)
   let initialize: Initialize | undefined;
   let isClosed = false;
 
-  async function change(
-    { frame, id, message }: Initialize,
-    refused: HallError,
-  ): Promise<void> {
+  async function change({ frame, id, message }: Initialize, refused: HallError): Promise<void> {
     initialize = undefined;
     try {
       const pair = await openPair();

@@ -194,9 +194,7 @@ export class HttpChannel implements Channel {
       accept: "application/json, text/event-stream",
       ...(await this.#options.headers()),
       ...(this.#sessionId === undefined ? {} : { "mcp-session-id": this.#sessionId }),
-      ...(this.#legacyVersion === undefined
-        ? {}
-        : { "mcp-protocol-version": this.#legacyVersion }),
+      ...(this.#legacyVersion === undefined ? {} : { "mcp-protocol-version": this.#legacyVersion }),
       ...(message ? standardHeaders(message, this.#options.inputSchema) : {}),
     };
   }

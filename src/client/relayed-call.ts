@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
-import type { SlotMap } from "../base/slot-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
+import type { SlotMap } from "../base/slot-map.ts";
 import {
   type CallContext,
   elapsedKey,

@@ -140,10 +140,7 @@ function createPairChannel(
     receiver?.closed();
   }
 
-  async function post(
-    frame: string,
-    { id: request, method }: Outgoing,
-  ): Promise<void> {
+  async function post(frame: string, { id: request, method }: Outgoing): Promise<void> {
     try {
       if (method !== handshakeEnd) await gate.passed;
       const response = await withToken(options, (headers) =>

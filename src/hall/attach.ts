@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
-import { SlotMap } from "../base/slot-map.ts";
 import { isObject } from "../base/json.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";

@@ -213,7 +213,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     isDestructive: (target) => isDestructive(target, trust),
     describe: (target) => readableTool(target, trust),
     listGroup: (name) => listGroup(groups, name),
-    keep: (run) => runs.keep(recordEvaluation(run)),
+    saveRun: (run) => runs.keep(recordEvaluation(run)),
     worker: options.lisp?.worker,
   });
   const own = {

@@ -2,10 +2,20 @@
 import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { Instance, LispClass, type Slot } from "./object.ts";
 import { Char, Str } from "./string.ts";
 import { NIL, Package, Sym, sessionKeyword, T } from "./symbol.ts";
-import { Cons, Float, Ratio, Stream, Table, type Value, Vec } from "./values.ts";
+import {
+  Cons,
+  Float,
+  Instance,
+  LispClass,
+  Ratio,
+  type Slot,
+  Stream,
+  Table,
+  type Value,
+  Vec,
+} from "./values.ts";
 
 const shared = new Map<Sym, LispClass>();
 

@@ -5,7 +5,7 @@
 import { Code, Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { cl, commonLisp, internShared, keyword, NIL, Package, type Sym, T } from "./symbol.ts";
-import { Cons, type Opaque, type Value } from "./values.ts";
+import { Cons, Float, listOf, type Opaque, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so programs do not meet its names by chance. */
 const systemPackage = lockedPackage("LISP-SYSTEM");
@@ -235,4 +235,23 @@ export function form(template: Template): Value {
   for (let at = template.length - 1; at >= 0; at--)
     made = new Cons(form(template[at] as Template), made);
   return made;
+}
+
+/** A type from its text: `list`, `(or (integer 1) null)`. Numbers stay numbers: a symbol made of one would be one of the language's. */
+export function typeNamed(text: string): Value {
+  const words = text.toUpperCase().match(/[()]|[^\s()]+/g) ?? [];
+  const read = (): Value => {
+    const word = words.shift() as string;
+    if (word !== "(") return typeWord(word);
+    const items: Value[] = [];
+    while (words[0] !== ")") items.push(read());
+    words.shift();
+    return listOf(items);
+  };
+  return read();
+}
+
+function typeWord(word: string): Value {
+  if (/^-?\d+$/.test(word)) return Number(word);
+  return /^-?\d+\.\d+$/.test(word) ? new Float(Number(word)) : named(word);
 }

@@ -1,16 +1,15 @@
 // The front: a session, and what one evaluation came to. Sessions share nothing that a program can change.
-import type { Backtrace } from "./backtrace.ts";
+
 import { type Budgets, budgetTexts, defaultBudgets, Ended } from "./budgets.ts";
 import { compileLambda, evaluateForm } from "./compile/compile.ts";
 import { reportOf, Unhandled } from "./conditions.ts";
+import { asCondition } from "./core/handling.ts";
 import { named, nativeFunction } from "./define.ts";
-import { createRoom, safely, showValues } from "./ending.ts";
 import { formatText } from "./format/format.ts";
 import type { Pending } from "./function.ts";
 import type { DefinitionKind } from "./global.ts";
-import type { Host } from "./host.ts";
-import { Machine } from "./machine.ts";
-import type { Instance } from "./object.ts";
+import { type Backtrace, type Host, Machine } from "./machine.ts";
+import { createRoom, safely, showValues } from "./output.ts";
 import {
   addPackage,
   currentPackage,
@@ -24,9 +23,8 @@ import { type Position, Reader } from "./reader.ts";
 import { defineStandard } from "./standard.ts";
 import { Str } from "./string.ts";
 import { NIL, Package } from "./symbol.ts";
-import { asCondition } from "./trouble.ts";
 import { typep } from "./types.ts";
-import { Cons, Stream, type Value } from "./values.ts";
+import { Cons, type Instance, Stream, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
@@ -38,7 +36,7 @@ export interface LispOptions {
 export interface EvaluateOptions {
   readonly budgets?: Partial<Budgets>;
   /** Name of the package to begin in; default: where the last evaluation ended. */
-  readonly package?: string;
+  readonly package?: string | undefined;
 }
 
 export interface ConditionReport {
@@ -292,4 +290,36 @@ function definePower(m: Machine, packageName: string, name: string, power: Power
   fn.code.documentation = power.documentation ?? null;
   if (power.start !== undefined) fn.code.start = power.start;
   sym.fn = fn;
+}
+
+/** The result of reading a text without running it. */
+export type SyntaxCheck =
+  | { readonly kind: "whole"; readonly forms: number }
+  /** It ends inside a form. */
+  | { readonly kind: "unfinished"; readonly problem: string }
+  | { readonly kind: "wrong"; readonly problem: string };
+
+let syntaxSession: Lisp | undefined;
+
+export function checkSyntax(code: string): SyntaxCheck {
+  syntaxSession ??= createLisp();
+  const { machine } = syntaxSession;
+  return machine.enter({ ...defaultBudgets, timeMs: 2_000 }, (): SyntaxCheck => {
+    const reader = new Reader(machine, code);
+    // Packages that the program would make need not exist.
+    reader.suppress = true;
+    let forms = 0;
+    try {
+      while (reader.next() !== undefined) forms++;
+      return { kind: "whole", forms };
+    } catch (thrown) {
+      // A circular list, or one too deep for the stack.
+      if (thrown instanceof RangeError)
+        return { kind: "wrong", problem: "the code is too long or too deep to read" };
+      if (!(thrown instanceof Unhandled)) throw thrown;
+      const { condition } = thrown;
+      const isUnfinished = condition.cls.precedence.some(({ name }) => name.name === "END-OF-FILE");
+      return { kind: isUnfinished ? "unfinished" : "wrong", problem: reportOf(machine, condition) };
+    }
+  });
 }

@@ -2,20 +2,17 @@
 //
 // Multiple values: a function returns its first value and leaves the others in `mv`. `mv` is only meaningful right after code that
 // promises it (`Code.single` false): null means exactly one value.
-import { takeBacktrace } from "./backtrace.ts";
-import { type BudgetKind, type Budgets, defaultBudgets } from "./budgets.ts";
+import { type BudgetKind, type Budgets, defaultBudgets, exceed } from "./budgets.ts";
+import type { Lambda } from "./compile/nodes.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
-import { named, sharedVariables } from "./define.ts";
-import { exceed } from "./exceed.ts";
-import { Fn, type Frame } from "./function.ts";
+import { named, sharedVariables, typeNamed } from "./define.ts";
+import { Box, Fn, type Frame } from "./function.ts";
 import type { DefinitionKind } from "./global.ts";
-import type { Host, Services } from "./host.ts";
-import type { Instance, LispClass } from "./object.ts";
+import type { Position } from "./reader.ts";
 import { type Restart, undefinedFunction } from "./restarts.ts";
 import { Str } from "./string.ts";
 import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
-import { typeNamed } from "./type-text.ts";
-import { Cons, listOf, type Stream, type Value } from "./values.ts";
+import { Cons, type Instance, type LispClass, listOf, type Stream, type Value } from "./values.ts";
 
 /** Steps between two looks at the clock: about two milliseconds. */
 const slice = 20_000;
@@ -359,4 +356,70 @@ export class Machine {
   formatted(control: Value, args: Value): string {
     return this.services.format(this, control, args);
   }
+}
+
+// What a machine has around it: the library above, and whoever runs it.
+
+/** What the machine needs of the library above it. */
+export interface Services {
+  /** `prin1` when `readably`, else `princ`. */
+  readonly print: (m: Machine, value: Value, readably: boolean) => string;
+  /** `(apply #'format nil control arguments)`. */
+  readonly format: (m: Machine, control: Value, args: Value) => string;
+  readonly typep: (m: Machine, value: Value, type: Value) => boolean;
+  /** Compiles a lambda expression in the null lexical environment. */
+  readonly compile: (m: Machine, lambda: Value) => Fn;
+  readonly evaluate: (m: Machine, form: Value) => Value;
+}
+
+export interface Host {
+  /** Milliseconds, any origin: what budgets are measured with. */
+  readonly now: () => number;
+  /** The same as programs read it. A host that runs a program again hands out what it read the first time. */
+  readonly timer: () => number;
+  /** Seconds since 1970, as programs read them. */
+  readonly clock: () => number;
+  /** For `(random …)` in a session that was not seeded. */
+  readonly seed: () => number;
+  /** Asked every few thousand steps. */
+  readonly isInterrupted: () => boolean;
+  /** Blocks until one of them is done. Only powers that `start` need it. */
+  readonly waitAny: (pendings: readonly { readonly done: boolean }[]) => void;
+  /** Blocks for that long, or until interrupted. */
+  readonly sleep: (ms: number) => void;
+}
+
+// Which calls were under way, innermost first, as a report shows them.
+
+export interface BacktraceEntry {
+  /** `(NAME ARGUMENT …)`, arguments shortened. */
+  readonly call: string;
+  /** Where the function was defined in the text it came from; null where that is not known. */
+  readonly position: Position | null;
+}
+
+export type Backtrace = readonly BacktraceEntry[];
+
+const topLevel = named("%TOP-LEVEL");
+const shownEntries = 20;
+const shownCharacters = 60;
+
+function takeBacktrace(m: Machine): Backtrace {
+  const entries: BacktraceEntry[] = [];
+  for (let at = m.depth; at > 0 && entries.length < shownEntries; at--) {
+    const frame = m.stack[at];
+    const fn = frame?.[0];
+    if (frame === undefined || !(fn instanceof Fn) || fn.code.name === topLevel) continue;
+    const args = frame.slice(1, 1 + fn.code.max).map((slot) => brief(m, slot));
+    const { position } = fn.code.lambda as Lambda;
+    entries.push({ call: `(${[m.show(fn.code.name), ...args].join(" ")})`, position });
+  }
+  return entries;
+}
+
+function brief(m: Machine, slot: unknown): string {
+  const value = slot instanceof Box ? slot.value : (slot as Value | undefined);
+  if (value === undefined) return "?";
+  const text = m.show(value);
+  return text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text;
 }

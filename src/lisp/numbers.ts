@@ -3,11 +3,10 @@
  * function; compiled code calls these directly. Comparisons between exact numbers and doubles are exact. A double that is not finite
  * never leaves here: as in SBCL, overflow and division by zero are conditions.
  */
-
 import type { Machine } from "./machine.ts";
-import { divisionByZero, floatOverflow } from "./numbers-faults.ts";
-import { doubleOf, fractionOf } from "./numbers-rational.ts";
-import { Float, integer, Ratio, type Value } from "./values.ts";
+import { doubleOf, fractionOf } from "./rationals.ts";
+import { cl } from "./symbol.ts";
+import { Float, integer, list, Ratio, type Value } from "./values.ts";
 
 export type Int = number | bigint;
 export type Rational = Int | Ratio;
@@ -258,4 +257,22 @@ export function wordsOf(value: bigint): number {
   const size = value < 0n ? -value : value;
   for (const { words, bound } of wordSteps) if (size < bound) return words;
   return Math.ceil(value.toString(16).length / 16);
+}
+
+// The conditions arithmetic signals.
+
+export function divisionByZero(m: Machine, operation: string, ...operands: Value[]): never {
+  m.error("DIVISION-BY-ZERO", { OPERATION: cl(operation), OPERANDS: list(...operands) });
+}
+
+export function floatOverflow(m: Machine, operation: string, ...operands: Value[]): never {
+  m.error("FLOATING-POINT-OVERFLOW", { OPERATION: cl(operation), OPERANDS: list(...operands) });
+}
+
+export function noComplex(m: Machine, operation: string, ...operands: Value[]): never {
+  const call = `(${[operation, ...operands.map((value) => m.show(value))].join(" ")})`;
+  m.unavailable(
+    cl("COMPLEX"),
+    `${call} would be a complex number, and there are none here; keep to arguments with a real result`,
+  );
 }

@@ -1,10 +1,12 @@
 // Places of setf. An expansion says how to evaluate the parts of a place once, how to read it and how to store into it. Places that
 // are functions need none of their own: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
+
+import { Scope } from "./compile/scope.ts";
 import { form, named, type Template } from "./define.ts";
+import type { Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { expandOnce } from "./macroexpand.ts";
 import { Sym } from "./symbol.ts";
-import { Cons, itemsOf, type Opaque, type Value } from "./values.ts";
+import { Cons, itemsOf, Opaque, type Value } from "./values.ts";
 
 export interface Expansion {
   /** Temporary variables and the forms for them, in order. */
@@ -118,4 +120,30 @@ export function modifyForm(
 export function setfForm(m: Machine, place: Value, value: Value, env: Opaque): Value {
   if (place instanceof Sym) return form(["SETQ", place, value]);
   return storeForm(expandPlace(m, place, env), value);
+}
+
+// One step of macro expansion, in the scope a macro was handed or in none.
+
+function scopeIn(env: Value | undefined): Scope | null {
+  return env instanceof Opaque && env.content instanceof Scope ? env.content : null;
+}
+
+export function macroFor(env: Value | undefined, name: Sym): Macro | null {
+  const local = scopeIn(env)?.findFunction(name);
+  if (local?.kind === "function") return null;
+  return local?.macro ?? name.macro;
+}
+
+/** Undefined when the form is no macro call and no symbol macro. */
+export function expandOnce(m: Machine, whole: Value, env: Value | undefined): Value | undefined {
+  if (whole instanceof Sym) {
+    const local = scopeIn(env)?.findVariable(whole);
+    if (local !== undefined) return local.kind === "symbol-macro" ? local.expansion : undefined;
+    return m.symbolMacros.get(whole);
+  }
+  if (!(whole instanceof Cons) || !(whole.car instanceof Sym)) return undefined;
+  const macro = macroFor(env, whole.car);
+  return macro === null
+    ? undefined
+    : macro.expand(whole, env instanceof Opaque ? env : new Opaque("ENVIRONMENT", null), m);
 }

@@ -1,9 +1,9 @@
 /** How numbers, characters, strings and symbols look. */
-import { characterName } from "./characters.ts";
-import { shortestDigits } from "./float-digits.ts";
+
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
-import type { Char, Str } from "./string.ts";
+import { shortestDigits } from "./rationals.ts";
+import { type Char, characterName, type Str } from "./string.ts";
 import { cl, type Sym, sharedKeywords } from "./symbol.ts";
 import { Float, Ratio } from "./values.ts";
 

@@ -5,12 +5,11 @@
  * How an object prints itself is up to `print-object`: a session that has methods for it keeps an `ObjectPrinter` under that name.
  */
 
+import { exceed } from "./budgets.ts";
 import { conditionSlot, reportOf } from "./conditions.ts";
 import { named } from "./define.ts";
-import { exceed } from "./exceed.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { Instance, LispClass } from "./object.ts";
 import {
   characterText,
   type LetterCase,
@@ -18,11 +17,21 @@ import {
   stringText,
   symbolText,
 } from "./printer-atoms.ts";
-import { prettyText } from "./printer-pretty.ts";
-import { findShared, type Shared } from "./printer-sharing.ts";
+import { findShared, prettyText, type Shared } from "./printer-pretty.ts";
 import { Char, Str } from "./string.ts";
 import { cl, NIL, Package, Sym } from "./symbol.ts";
-import { Cons, Float, type Opaque, Ratio, Stream, Table, type Value, Vec } from "./values.ts";
+import {
+  Cons,
+  Float,
+  Instance,
+  LispClass,
+  type Opaque,
+  Ratio,
+  Stream,
+  Table,
+  type Value,
+  Vec,
+} from "./values.ts";
 
 /** Writes the object to the stream, or answers false to have it printed as usual. */
 export type ObjectPrinter = (m: Machine, object: Instance, stream: Stream) => boolean;

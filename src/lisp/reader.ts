@@ -1,11 +1,11 @@
 // Text to forms, one by one: what the first form defines or which package it enters is in force when the second is read. Every
 // list remembers where it began, so that "missing )" can name the parenthesis and a backtrace the line.
-import { expandBackquote, splice, unquote } from "./backquote.ts";
+
 import { form } from "./define.ts";
-import { dispatchMacros } from "./dispatch-macros.ts";
 import type { Machine } from "./machine.ts";
-import { readNumber } from "./number-syntax.ts";
 import { currentPackage, findSymbol, intern, keywordOf } from "./packages.ts";
+import { readNumber } from "./rationals.ts";
+import { dispatchMacros, expandBackquote, splice, unquote } from "./reader-macros.ts";
 import { Str } from "./string.ts";
 import { NIL, type Sym, T } from "./symbol.ts";
 import type { Cons, Value } from "./values.ts";

@@ -108,3 +108,12 @@ export const EXIT = new Sym("exit", null);
 export const AGAIN = new Sym("again", null);
 
 export const bool = (truth: boolean): Sym => (truth ? T : NIL);
+
+export const isKeyword = (value: Value | undefined, name: string): boolean =>
+  value instanceof Sym && value.pkg === sharedKeywords && value.name === name;
+
+/** The value behind a keyword in a list of keywords and values. */
+export function optionOf(options: readonly Value[], name: string): Value | undefined {
+  const at = options.findIndex((item, index) => index % 2 === 0 && isKeyword(item, name));
+  return at < 0 ? undefined : options[at + 1];
+}

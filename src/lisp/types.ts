@@ -5,10 +5,9 @@ import { eql } from "./equality.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { compare } from "./numbers.ts";
-import { Instance, LispClass } from "./object.ts";
 import { Char, Str } from "./string.ts";
 import { NIL, Sym, T } from "./symbol.ts";
-import { Cons, Float, itemsOf, Ratio, type Value, Vec } from "./values.ts";
+import { Cons, Float, Instance, itemsOf, LispClass, Ratio, type Value, Vec } from "./values.ts";
 
 /** `args` is what stands behind the name: `(integer 0 10)` gives 0 and 10. */
 export type TypePredicate = (m: Machine, value: Value, args: readonly Value[]) => boolean;

@@ -34,7 +34,10 @@ export async function* readEvents(
     parser.feed(decode(decoder, chunk));
     yield* ready.splice(0);
     if (isTooLarge)
-      throw new HallError("TOO_LARGE", `an event exceeds the limit of ${formatBytes(eventBytesMax)}`);
+      throw new HallError(
+        "TOO_LARGE",
+        `an event exceeds the limit of ${formatBytes(eventBytesMax)}`,
+      );
   }
 }
 

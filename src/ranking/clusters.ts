@@ -1,21 +1,21 @@
-// Units into clusters, from nothing but their sizes and how alike they are.
+// Clusters units by their sizes and similarities.
 
 export interface Units {
   readonly sizes: readonly number[];
-  /** How alike two units are; symmetric, one row a unit. */
+  /** Similarity of two units; a symmetric matrix, one row for each unit. */
   readonly likeness: Float32Array;
 }
 
 export interface Bounds {
   readonly count: number;
-  /** A smaller cluster is given up where its units find room elsewhere. */
+  /** A smaller cluster is dissolved if its units find room elsewhere. */
   readonly sizeMin: number;
   readonly sizeMax: number;
 }
 
 /**
- * The cluster of each unit. The two clusters most alike become one, as long as they fit together under `sizeMax`, until `count` are left; then units
- * move where they are more at home. Where the sizes leave no way to `count`, there are more.
+ * The cluster of each unit. Merges the two most similar clusters that fit under `sizeMax` until `count` are
+ * left; then units move to the cluster they fit best. If the sizes allow no other way, more are left.
  */
 export function cluster({ sizes, likeness }: Units, bounds: Bounds): number[] {
   const { count, sizeMax } = bounds;
@@ -46,12 +46,12 @@ export function cluster({ sizes, likeness }: Units, bounds: Bounds): number[] {
   alive.forEach((at, place) => {
     for (const unit of clusters[at]?.units ?? []) assigned[unit] = place;
   });
-  const settled = settle(assigned, { sizes, likeness }, sizeMax);
-  return dissolve(settled, { sizes, likeness }, bounds);
+  const improved = moveToBest(assigned, { sizes, likeness }, sizeMax);
+  return dissolveSmall(improved, { sizes, likeness }, bounds);
 }
 
-/** The units of clusters that are too many, where no two fit together any more, or too small, find room one by one elsewhere; if they all do. */
-function dissolve(
+/** Moves the units of surplus or too small clusters one by one into others, if all of them find room. */
+function dissolveSmall(
   assigned: readonly number[],
   units: Units,
   { count, sizeMin, sizeMax }: Bounds,
@@ -62,10 +62,10 @@ function dissolve(
     const smallest = totals.indexOf(Math.min(...totals));
     if (clusterCount <= count && (totals[smallest] ?? 0) >= sizeMin) break;
     const next = [...places];
-    const homeless = places
+    const displaced = places
       .flatMap((place, unit) => (place === smallest ? [unit] : []))
       .sort((a, b) => (units.sizes[b] ?? 0) - (units.sizes[a] ?? 0));
-    for (const unit of homeless) {
+    for (const unit of displaced) {
       const means = likenessTo(unit, next, units, clusterCount);
       const roomy = [...totals.keys()].filter(
         (place) => place !== smallest && (totals[place] ?? 0) + (units.sizes[unit] ?? 0) <= sizeMax,
@@ -98,7 +98,7 @@ interface Placed {
   readonly size: number;
 }
 
-/** The pair most alike that fits; of two the first, so that the same input gives the same clusters. */
+/** The most similar pair that fits; of equals the first, so that the result is deterministic. */
 function findPair(
   alive: readonly number[],
   clusters: readonly { readonly size: number }[],
@@ -124,8 +124,8 @@ function findPair(
 
 const roundsMax = 10;
 
-/** Merging never takes back a step; here each unit may go to the cluster it is most like, if there is room and it leaves none empty. */
-function settle(
+/** Moves each unit to the cluster it is most similar to, if there is room and its own does not become empty. */
+function moveToBest(
   assigned: readonly number[],
   { sizes, likeness }: Units,
   sizeMax: number,
@@ -168,7 +168,7 @@ function settle(
   return places;
 }
 
-/** How alike a unit is to each cluster, itself left out: the mean over the tools there. */
+/** The mean similarity of a unit to the other tools of each cluster. */
 function likenessTo(
   unit: number,
   places: readonly number[],

@@ -1,39 +1,39 @@
 import { type Document, documentsOf, type ToolkitText } from "./document.ts";
-import { type Counted, compilePostings, countWords, type Postings } from "./postings.ts";
+import { compilePostings, countWords, type DocumentCounts, type Postings } from "./postings.ts";
 import { signsOf } from "./signs.ts";
 import { embed, type Vectors, weighWords } from "./vectors.ts";
 import { createVocabulary, type Vocabulary } from "./vocabulary.ts";
 import { wordsOf } from "./words.ts";
 
-/** All tools that can be found, each a document. */
+/** All tools, each as a document. */
 export interface Corpus {
   set(toolkit: ToolkitText): void;
   remove(id: string): void;
-  /** As of now; made anew at the first question after a change. */
-  read(): Reading;
+  /** The current state; rebuilt at the first query after a change. */
+  read(): CorpusSnapshot;
   readonly size: number;
 }
 
-/** A corpus as one question sees it. Documents are numbered in the order of toolkits' ids, whatever the order they came in. */
-export interface Reading {
+/** A corpus at one moment. Documents are numbered in the order of toolkit ids. */
+export interface CorpusSnapshot {
   readonly entries: readonly Entry[];
   readonly postings: Postings;
   readonly vocabulary: Vocabulary;
-  /** The vectors of all documents, one row each: one piece of memory is twice as fast to go through as one a toolkit. */
+  /** The vectors of all documents, one row each: one block of memory is twice as fast as one for each toolkit. */
   readonly matrix: Float32Array;
-  /** Their signs, alike. */
+  /** The signs of `matrix`. */
   readonly signs: Int32Array;
-  /** Where the vectors of the vocabulary's words are, by number; -1 for those that have none. */
+  /** The vector rows of the vocabulary's words, by number; -1 for none. */
   readonly rows: Int32Array;
-  /** The documents a full name or a tool's name stands for, in lower case. */
-  readonly named: ReadonlyMap<string, readonly number[]>;
-  /** The toolkits by the first word of their ids. */
-  readonly namedByWord: ReadonlyMap<string, readonly Entry[]>;
-  /** Room for one score a document, used again by every question: new ones would keep the garbage collector busy. */
-  readonly sheets: Readonly<Record<"bm25" | "tfidf" | "cosine" | "sums", Float64Array>>;
-  /** Room for one number a word, used again likewise. */
-  readonly places: Int32Array;
-  /** The entry and the place in it of each document. */
+  /** Documents by full name and by tool name, in lower case. */
+  readonly documentsByName: ReadonlyMap<string, readonly number[]>;
+  /** Toolkits by the first word of their ids. */
+  readonly toolkitsByWord: ReadonlyMap<string, readonly Entry[]>;
+  /** One score for each document; reused by every query to spare the garbage collector. */
+  readonly buffers: Readonly<Record<"bm25" | "tfidf" | "cosine" | "sums", Float64Array>>;
+  /** One number for each word, reused likewise. */
+  readonly wordBuffer: Int32Array;
+  /** The entry of a document and its position there. */
   locate(document: number): { readonly entry: Entry; readonly at: number };
   /** The full name. */
   nameOf(document: number): string;
@@ -41,15 +41,15 @@ export interface Reading {
 
 export interface Entry {
   readonly id: string;
-  /** Those of the id that not every server has in its name. */
+  /** Words of the id, without those that many servers have in their names. */
   readonly idWords: readonly string[];
   /** Full names: `toolkit.tool`. */
   readonly names: readonly string[];
   readonly tools: readonly string[];
-  /** The words of each tool's name, by which others of its kind are found. */
+  /** The words of each tool's name, to find duplicates. */
   readonly plainNames: readonly string[];
-  readonly documents: readonly Counted[];
-  /** One row a tool, of length 1; none without vectors. A window on the reading's, once there is one. */
+  readonly documents: readonly DocumentCounts[];
+  /** One normalised row for each tool, empty without vectors. Part of the snapshot's matrix once there is one. */
   matrix: Float32Array;
   /** The number of its first document. */
   first: number;
@@ -59,14 +59,14 @@ export function createCorpus(vectors: Vectors | undefined): Corpus {
   const entries = new Map<string, Entry>();
   const vocabulary = createVocabulary();
   let size = 0;
-  let reading: Reading | undefined;
+  let snapshot: CorpusSnapshot | undefined;
   const remove = (id: string): void => {
     const entry = entries.get(id);
     if (entry === undefined) return;
     for (const { words } of entry.documents) for (const word of words) vocabulary.release(word);
     entries.delete(id);
     size -= entry.tools.length;
-    reading = undefined;
+    snapshot = undefined;
   };
   return {
     set(toolkit) {
@@ -74,10 +74,10 @@ export function createCorpus(vectors: Vectors | undefined): Corpus {
       const entry = createEntry(toolkit, vocabulary, vectors);
       entries.set(toolkit.id, entry);
       size += entry.tools.length;
-      reading = undefined;
+      snapshot = undefined;
     },
     remove,
-    read: () => (reading ??= createReading(entries, vocabulary, vectors)),
+    read: () => (snapshot ??= createSnapshot(entries, vocabulary, vectors)),
     get size() {
       return size;
     },
@@ -113,11 +113,11 @@ function embedAll(documents: readonly Document[], vectors: Vectors): Float32Arra
   return matrix;
 }
 
-function createReading(
+function createSnapshot(
   byId: ReadonlyMap<string, Entry>,
   vocabulary: Vocabulary,
   vectors: Vectors | undefined,
-): Reading {
+): CorpusSnapshot {
   const entries = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const owners: Entry[] = [];
   for (const entry of entries) {
@@ -130,7 +130,7 @@ function createReading(
   );
   const names = entries.flatMap((entry) => entry.names);
   const matrix = joinMatrices(entries);
-  const sheet = (): Float64Array => new Float64Array(owners.length);
+  const newBuffer = (): Float64Array => new Float64Array(owners.length);
   return {
     entries,
     postings,
@@ -141,13 +141,13 @@ function createReading(
       { length: vocabulary.end },
       (_, number) => vectors?.rowOf(vocabulary.wordAt(number)) ?? -1,
     ),
-    named: findNamed(entries),
-    namedByWord: findNamedByWord(entries),
-    sheets: { bm25: sheet(), tfidf: sheet(), cosine: sheet(), sums: sheet() },
-    places: new Int32Array(vocabulary.end),
+    documentsByName: groupByName(entries),
+    toolkitsByWord: groupByFirstWord(entries),
+    buffers: { bm25: newBuffer(), tfidf: newBuffer(), cosine: newBuffer(), sums: newBuffer() },
+    wordBuffer: new Int32Array(vocabulary.end),
     locate(document) {
       const entry = owners[document];
-      if (entry === undefined) throw new RangeError(`there is no document ${document}`);
+      if (entry === undefined) throw new RangeError(`no document ${document}`);
       return { entry, at: document - entry.first };
     },
     nameOf: (document) => names[document] ?? "",
@@ -165,26 +165,26 @@ function joinMatrices(entries: readonly Entry[]): Float32Array {
   return joined;
 }
 
-function findNamed(entries: readonly Entry[]): Map<string, number[]> {
-  const named = new Map<string, number[]>();
+function groupByName(entries: readonly Entry[]): Map<string, number[]> {
+  const byName = new Map<string, number[]>();
   for (const { first, names, tools } of entries) {
     for (let at = 0; at < tools.length; at++) {
       for (const name of [names[at] as string, tools[at] as string]) {
         const key = name.toLowerCase();
-        const documents = named.get(key);
+        const documents = byName.get(key);
         if (documents) documents.push(first + at);
-        else named.set(key, [first + at]);
+        else byName.set(key, [first + at]);
       }
     }
   }
-  return named;
+  return byName;
 }
 
-function findNamedByWord(entries: readonly Entry[]): Map<string, Entry[]> {
-  const named = new Map<string, Entry[]>();
+function groupByFirstWord(entries: readonly Entry[]): Map<string, Entry[]> {
+  const byName = new Map<string, Entry[]>();
   for (const entry of entries) {
     const [word] = entry.idWords;
-    if (word !== undefined) named.set(word, [...(named.get(word) ?? []), entry]);
+    if (word !== undefined) byName.set(word, [...(byName.get(word) ?? []), entry]);
   }
-  return named;
+  return byName;
 }

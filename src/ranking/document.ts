@@ -1,7 +1,7 @@
 import { isObject } from "../base/json.ts";
 import { wordsOf } from "./words.ts";
 
-/** What can be said about a tool so that it is found. */
+/** The text a tool is found by. */
 export interface ToolText {
   readonly name: string;
   readonly description?: string | undefined;
@@ -13,7 +13,7 @@ export interface ToolText {
   readonly examples?: readonly string[] | undefined;
 }
 
-/** Tools that come and go together. Names of tools are unique in it; of two with one name the last counts. */
+/** Tools that are added and removed together. Of two tools with one name the last counts. */
 export interface ToolkitText {
   readonly id: string;
   readonly description?: string | undefined;
@@ -35,7 +35,7 @@ export type Field = (typeof fields)[number];
 /** A tool as words, by field. */
 export type Document = Readonly<Record<Field, readonly string[]>>;
 
-/** The documents of a toolkit, one a tool, in the order of its tools. */
+/** One document for each tool, in the order of the tools. */
 export function documentsOf({ id, description = "", tools }: ToolkitText): Document[] {
   const toolkit = wordsOf(id, charactersMax.name);
   const toolkitDescription = wordsOf(description, charactersMax.description);
@@ -57,7 +57,7 @@ export function documentsOf({ id, description = "", tools }: ToolkitText): Docum
   });
 }
 
-/** A tool that says more is not found better, and one that says very much must not cost everybody. */
+/** Longer texts are not found better, and a very long one must not slow down every search. */
 const charactersMax = { name: 200, description: 4_000, choices: 1_000 };
 const parametersMax = 200;
 const depthMax = 4;

@@ -1,7 +1,7 @@
 // What a group can do, in a few words: of all that its tools do, the phrases that together come nearest to every one of them.
 
 import { type Action, actionsOf, type Doer } from "./actions.ts";
-import type { Reading } from "./corpus.ts";
+import type { CorpusSnapshot } from "./corpus.ts";
 import { likenessOf, type Profile, profileOfText } from "./likeness.ts";
 import type { Usage } from "./usage.ts";
 import type { Vectors } from "./vectors.ts";
@@ -14,7 +14,7 @@ export interface Member extends Doer {
 }
 
 export interface ActionOptions {
-  readonly reading: Reading;
+  readonly reading: CorpusSnapshot;
   readonly vectors: Vectors | undefined;
   readonly usage: Usage;
   readonly charactersMax: number;

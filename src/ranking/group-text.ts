@@ -1,7 +1,7 @@
 // Names and descriptions of groups, as a person would write them: what it is for, what it can do, and whose tools it has. A person may rewrite them,
 // and a model may; they must only be good enough to choose by.
 
-import type { Reading } from "./corpus.ts";
+import type { CorpusSnapshot } from "./corpus.ts";
 import type { ToolkitText } from "./document.ts";
 import { chooseActions, joinWords, type Member, sayActions, thin } from "./group-actions.ts";
 import { type Domain, domains } from "./group-domains.ts";
@@ -23,7 +23,7 @@ export interface GroupText {
 }
 
 export interface TextSources {
-  readonly reading: Reading;
+  readonly reading: CorpusSnapshot;
   readonly toolkits: readonly ToolkitText[];
   readonly vectors?: Vectors | undefined;
 }
@@ -58,7 +58,7 @@ export function describeGroups(
 
 function readTool(
   document: number,
-  reading: Reading,
+  reading: CorpusSnapshot,
   texts: ReadonlyMap<string, string | undefined>,
 ): Member {
   const { entry, at } = reading.locate(document);
@@ -177,7 +177,7 @@ function shortId(id: string): string {
 const charactersMax = { all: 350, toolkits: 90 };
 
 interface Telling {
-  readonly reading: Reading;
+  readonly reading: CorpusSnapshot;
   readonly vectors: Vectors | undefined;
   readonly usage: Usage;
 }

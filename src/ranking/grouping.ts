@@ -1,7 +1,7 @@
-// Tools into groups a person would make: a toolkit stays whole where it fits, groups are of like size, and what was grouped before stays where it is.
+// Groups tools: a toolkit stays whole if it fits, groups have similar sizes, and earlier groups keep their tools.
 
 import { cluster } from "./clusters.ts";
-import { createCorpus, type Reading } from "./corpus.ts";
+import { type CorpusSnapshot, createCorpus } from "./corpus.ts";
 import type { ToolkitText } from "./document.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
 import { likenessOf, type Profile, profileOf } from "./likeness.ts";
@@ -10,9 +10,9 @@ import type { Vectors } from "./vectors.ts";
 
 export interface GroupingOptions {
   readonly vectors?: Vectors | undefined;
-  /** How many groups; chosen by the number of tools unless said. Fewer where one would be too small, more where whole toolkits leave no other way. */
+  /** Default: chosen by the number of tools. There may be fewer if one would be too small, or more to keep toolkits whole. */
   readonly count?: number | undefined;
-  /** Groups as they are. Their tools stay in them; only what is new is placed. */
+  /** Existing groups. Their tools stay; only new tools are placed. */
   readonly previous?: readonly PreviousGroup[] | undefined;
 }
 
@@ -23,17 +23,17 @@ export interface PreviousGroup {
 }
 
 export interface Group extends GroupText {
-  /** Full names, in the order of toolkits' ids. */
+  /** Full names, in the order of toolkit ids. */
   readonly tools: readonly string[];
 }
 
-/** A group of fewer tools is not worth asking; twice the usual number is hard to choose from. */
+/** Smaller groups are not worth an agent; twice the usual size is hard to choose from. */
 const groupSize = { least: 5, usual: 12 };
 const groupCount = { least: 3, most: 10 };
 /** A group may be this much larger than the mean. */
 const sizeSlack = 1.7;
 
-/** Every tool is in exactly one group. The same toolkits give the same groups, in whatever order they come. */
+/** Every tool is in exactly one group. The order of the toolkits does not matter. */
 export function groupTools(
   toolkits: readonly ToolkitText[],
   { vectors, count, previous = [] }: GroupingOptions = {},
@@ -41,17 +41,17 @@ export function groupTools(
   const corpus = createCorpus(vectors);
   for (const toolkit of [...toolkits].sort((a, b) => (a.id < b.id ? -1 : 1))) corpus.set(toolkit);
   if (corpus.size === 0) return [];
-  const reading = corpus.read();
+  const snapshot = corpus.read();
   const parts =
     previous.length > 0
-      ? place(reading, previous, count)
-      : partition(reading, count ?? chooseCount(corpus.size));
-  const texts = describeGroups(parts, { reading, toolkits, vectors });
+      ? place(snapshot, previous, count)
+      : partition(snapshot, count ?? chooseCount(corpus.size));
+  const texts = describeGroups(parts, { reading: snapshot, toolkits, vectors });
   return parts
     .map(({ documents, name }, at) => ({
       ...(texts[at] as GroupText),
       ...(name === undefined ? {} : { name }),
-      tools: documents.map((document) => nameOf(document, reading)),
+      tools: documents.map((document) => nameOf(document, snapshot)),
     }))
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
@@ -65,24 +65,24 @@ export function chooseCount(tools: number): number {
 export const sizeCap = (tools: number, count: number): number =>
   Math.max(1, Math.floor((sizeSlack * tools) / count));
 
-const nameOf = (document: number, reading: Reading): string => {
-  const { entry, at } = reading.locate(document);
+const nameOf = (document: number, snapshot: CorpusSnapshot): string => {
+  const { entry, at } = snapshot.locate(document);
   return entry.names[at] as string;
 };
 
-function partition(reading: Reading, count: number): Part[] {
-  const total = reading.postings.count;
+function partition(snapshot: CorpusSnapshot, count: number): Part[] {
+  const total = snapshot.postings.count;
   const wanted = Math.max(1, Math.min(Math.floor(count) || 1, total));
   const sizeMax = sizeCap(total, wanted);
-  const units = reading.entries.flatMap((entry) =>
-    splitDocuments(documentsOf(entry), sizeMax, reading),
+  const units = snapshot.entries.flatMap((entry) =>
+    splitDocuments(documentsOf(entry), sizeMax, snapshot),
   );
-  const profiles = units.map((documents) => profileOf(documents, reading));
+  const profiles = units.map((documents) => profileOf(documents, snapshot));
   const places = cluster(
     { sizes: units.map(({ length }) => length), likeness: likenessMatrix(profiles) },
     { count: wanted, sizeMin: Math.min(groupSize.least, total / wanted / 2), sizeMax },
   );
-  return gather(units, places);
+  return collectParts(units, places);
 }
 
 const documentsOf = ({
@@ -105,7 +105,7 @@ function likenessMatrix(profiles: readonly Profile[]): Float32Array {
   return matrix;
 }
 
-function gather(units: readonly (readonly number[])[], places: readonly number[]): Part[] {
+function collectParts(units: readonly (readonly number[])[], places: readonly number[]): Part[] {
   const parts = new Map<number, number[]>();
   units.forEach((documents, unit) => {
     const place = places[unit] as number;
@@ -114,9 +114,9 @@ function gather(units: readonly (readonly number[])[], places: readonly number[]
   return [...parts.values()].map((documents) => ({ documents: documents.sort((a, b) => a - b) }));
 }
 
-/** What is known stays. A new tool goes where most of its toolkit is; a new toolkit where it is most at home and there is room, or to a group of its own. */
+/** Known tools stay. A new tool joins most of its toolkit; a new toolkit joins the most similar group with room, or gets its own. */
 function place(
-  reading: Reading,
+  snapshot: CorpusSnapshot,
   previous: readonly PreviousGroup[],
   count: number | undefined,
 ): Part[] {
@@ -127,14 +127,14 @@ function place(
     name: name as string | undefined,
     documents: [] as number[],
   }));
-  const total = reading.postings.count;
+  const total = snapshot.postings.count;
   const sizeMax = sizeCap(total, Math.max(count ?? previous.length, 1));
-  const strangers: number[][] = [];
-  for (const entry of reading.entries) {
+  const newToolkits: number[][] = [];
+  for (const entry of snapshot.entries) {
     const known = new Map<number, number>();
     const fresh: number[] = [];
     for (const document of documentsOf(entry)) {
-      const home = homes.get(nameOf(document, reading));
+      const home = homes.get(nameOf(document, snapshot));
       if (home === undefined) fresh.push(document);
       else {
         parts[home]?.documents.push(document);
@@ -143,11 +143,11 @@ function place(
     }
     const main = [...known].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0];
     if (main !== undefined) parts[main[0]]?.documents.push(...fresh);
-    else if (fresh.length > 0) strangers.push(...splitDocuments(fresh, sizeMax, reading));
+    else if (fresh.length > 0) newToolkits.push(...splitDocuments(fresh, sizeMax, snapshot));
   }
-  const living = parts.filter(({ documents }) => documents.length > 0);
-  for (const documents of strangers) join(documents, living, sizeMax, reading);
-  return living.map(({ name, documents }) => ({
+  const remaining = parts.filter(({ documents }) => documents.length > 0);
+  for (const documents of newToolkits) join(documents, remaining, sizeMax, snapshot);
+  return remaining.map(({ name, documents }) => ({
     name,
     documents: documents.sort((a, b) => a - b),
   }));
@@ -157,14 +157,14 @@ function join(
   documents: number[],
   parts: { name: string | undefined; documents: number[] }[],
   sizeMax: number,
-  reading: Reading,
+  snapshot: CorpusSnapshot,
 ): void {
-  const profile = profileOf(documents, reading);
+  const profile = profileOf(documents, snapshot);
   const ranked = parts
     .map((part, at) => ({
       part,
       at,
-      likeness: likenessOf(profile, profileOf(part.documents, reading)),
+      likeness: likenessOf(profile, profileOf(part.documents, snapshot)),
     }))
     .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
   const roomy =

@@ -1,35 +1,35 @@
-// How alike tools and sets of tools are: by the words they share, and by the direction of their vectors.
+// Similarity of tools and sets of tools, by shared words and by their vectors.
 
-import type { Reading } from "./corpus.ts";
+import type { CorpusSnapshot } from "./corpus.ts";
 import { amountsIn } from "./postings.ts";
 import { embed, normalise, type Vectors } from "./vectors.ts";
 import { wordsOf } from "./words.ts";
 
-/** What some tools say, taken together. */
+/** The combined text of some tools. */
 export interface Profile {
-  /** Words by number in rising order, with weights; together of length 1. */
+  /** Words by ascending number, with normalised weights. */
   readonly words: Uint32Array;
   readonly weights: Float32Array;
-  /** Of length 1, or empty without vectors. */
+  /** Normalised; empty without vectors. */
   readonly direction: Float32Array;
 }
 
-/** Words beyond the heaviest add little and would make large sets slow. */
+/** Words beyond the heaviest add little and slow down large sets. */
 const wordsMax = 96;
 
-export function profileOf(documents: readonly number[], reading: Reading): Profile {
+export function profileOf(documents: readonly number[], snapshot: CorpusSnapshot): Profile {
   const sums = new Map<number, number>();
   let direction = new Float32Array(0);
   for (const document of documents) {
-    const { entry, at } = reading.locate(document);
-    addWords(entry.documents[at], reading, sums);
+    const { entry, at } = snapshot.locate(document);
+    addWords(entry.documents[at], snapshot, sums);
     const dimensions = entry.matrix.length / entry.tools.length;
     if (direction.length === 0) direction = new Float32Array(dimensions);
     for (let k = 0; k < dimensions; k++)
       direction[k] = (direction[k] ?? 0) + (entry.matrix[at * dimensions + k] ?? 0);
   }
   const heaviest = [...sums]
-    .sort((a, b) => b[1] - a[1] || byWord(a[0], b[0], reading))
+    .sort((a, b) => b[1] - a[1] || byWord(a[0], b[0], snapshot))
     .slice(0, wordsMax);
   const kept = heaviest.sort((a, b) => a[0] - b[0]);
   return {
@@ -39,10 +39,10 @@ export function profileOf(documents: readonly number[], reading: Reading): Profi
   };
 }
 
-/** A few words as if a tool had said them. Words that no tool has count only by their direction. */
+/** The profile of a text. Words that no tool contains count only by their vectors. */
 export function profileOfText(
   text: string,
-  { vocabulary, postings }: Reading,
+  { vocabulary, postings }: CorpusSnapshot,
   vectors: Vectors | undefined,
 ): Profile {
   const stems = [...new Set(wordsOf(text))];
@@ -59,14 +59,14 @@ export function profileOfText(
   };
 }
 
-/** By the word and not by its number, which depends on who came first. */
-const byWord = (a: number, b: number, { vocabulary }: Reading): number =>
+/** By the word, since its number depends on the order of arrival. */
+const byWord = (a: number, b: number, { vocabulary }: CorpusSnapshot): number =>
   vocabulary.wordAt(a) < vocabulary.wordAt(b) ? -1 : 1;
 
-/** Each tool counts the same, however much it says. */
+/** Each tool counts the same, whatever its length. */
 function addWords(
   counted: Parameters<typeof amountsIn>[0] | undefined,
-  { postings }: Reading,
+  { postings }: CorpusSnapshot,
   sums: Map<number, number>,
 ): void {
   if (counted === undefined) return;
@@ -79,7 +79,7 @@ function addWords(
   });
 }
 
-/** From 0 to 1: .36 shared words, .64 direction; the words alone without vectors. */
+/** From 0 to 1: 0.36 shared words and 0.64 direction, or the words alone without vectors. */
 export function likenessOf(a: Profile, b: Profile): number {
   const shared = sharedWords(a, b);
   if (a.direction.length === 0) return shared;

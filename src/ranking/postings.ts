@@ -1,18 +1,18 @@
-// Which documents hold a word, and how much that says. Weights depend on all documents (how rare a word is, how long a field usually is), so they
-// are worked out anew when something changed; reading the texts, which is what takes time, is done once for each document.
+// Which documents contain a word, and with what weight. Weights depend on all documents (how rare a word
+// is, how long a field usually is), so they are recomputed after a change; texts are read only once.
 
 import { type Document, type Field, fields } from "./document.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
-/** A document as numbers: its words, and how often each stands in each field. */
-export interface Counted {
+/** A document as numbers: its words, and how often each occurs in each field. */
+export interface DocumentCounts {
   readonly words: Uint32Array;
-  /** One row of fields a word. */
+  /** One row for each word, one column for each field. */
   readonly counts: Uint8Array;
   readonly lengths: Uint16Array;
 }
 
-export function countWords(document: Document, vocabulary: Vocabulary): Counted {
+export function countWords(document: Document, vocabulary: Vocabulary): DocumentCounts {
   const rows = new Map<string, Uint8Array>();
   fields.forEach((field, column) => {
     for (const word of document[field]) {
@@ -25,14 +25,14 @@ export function countWords(document: Document, vocabulary: Vocabulary): Counted 
   const words = new Uint32Array(rows.size);
   let at = 0;
   for (const [word, row] of rows) {
-    words[at] = vocabulary.hold(word);
+    words[at] = vocabulary.add(word);
     counts.set(row, at * fields.length);
     at++;
   }
   return { words, counts, lengths: Uint16Array.from(fields, (field) => document[field].length) };
 }
 
-/** What a word of each field counts. A name is chosen with care; what a toolkit says of itself, it says of all its tools. */
+/** Names are chosen with care; a toolkit's description applies to all its tools, so it counts less. */
 const fieldWeights: Readonly<Record<Field, number>> = {
   name: 2,
   description: 1,
@@ -44,8 +44,8 @@ const fieldWeights: Readonly<Record<Field, number>> = {
   aliases: 1.5,
 };
 
-/** How much of each word a document holds, over all fields, whatever their length. */
-export function amountsIn({ words, counts }: Counted): number[] {
+/** The weighted count of each word over all fields. */
+export function amountsIn({ words, counts }: DocumentCounts): number[] {
   return Array.from(words, (_, at) =>
     fields.reduce(
       (sum, field, column) =>
@@ -55,23 +55,26 @@ export function amountsIn({ words, counts }: Counted): number[] {
   );
 }
 
-/** BM25's usual constants: how soon repetition stops counting, and how much length matters. */
+/** BM25's usual constants k1 (saturation of repetition) and b (influence of length). */
 const saturation = 1.2;
 const lengthShare = 0.75;
-/** Full cosine would be 1: long texts are held back more than by BM25, which helps long tasks, but not that much. */
+/** 1 would be the cosine. Penalises long texts more than BM25 does, which helps long tasks. */
 const lengthPower = 0.7;
 
 export interface Postings {
   readonly count: number;
-  /** Adds what the word is worth to each document that holds it: by BM25 over fields, and by TF-IDF. */
+  /** Adds the word's BM25 and TF-IDF scores to each document that contains it. */
   addTo(word: number, bm25: Float64Array, tfidf: Float64Array): void;
-  /** What the word is worth to the document by BM25; 0 when the document does not hold it. */
+  /** The word's BM25 score in the document; 0 if it does not occur there. */
   worth(word: number, document: number): number;
-  /** How much a word says: the more, the fewer documents hold it. */
+  /** Inverse document frequency. */
   rarityOf(word: number | undefined): number;
 }
 
-export function compilePostings(documents: readonly Counted[], vocabulary: Vocabulary): Postings {
+export function compilePostings(
+  documents: readonly DocumentCounts[],
+  vocabulary: Vocabulary,
+): Postings {
   const count = documents.length;
   const starts = startsOf(vocabulary);
   const total = starts[vocabulary.end] ?? 0;
@@ -131,7 +134,7 @@ export function compilePostings(documents: readonly Counted[], vocabulary: Vocab
   };
 }
 
-/** Where the documents of each word begin; the last is where they end. */
+/** The start of each word's documents; the last number is the end. */
 function startsOf(vocabulary: Vocabulary): Uint32Array {
   const starts = new Uint32Array(vocabulary.end + 1);
   for (let word = 0; word < vocabulary.end; word++)
@@ -143,8 +146,8 @@ function rarityAmong(count: number, holders: number): number {
   return Math.log(1 + (count - holders + 0.5) / (holders + 0.5));
 }
 
-/** Of the documents that have the field: one tool with aliases among a thousand must not seem to have very long ones. */
-function meanLengths(documents: readonly Counted[]): Float64Array {
+/** Over the documents that have the field, so that one tool with aliases among a thousand does not seem to have long ones. */
+function meanLengths(documents: readonly DocumentCounts[]): Float64Array {
   return Float64Array.from(fields, (_, field) => {
     let sum = 0;
     let having = 0;
@@ -157,7 +160,7 @@ function meanLengths(documents: readonly Counted[]): Float64Array {
   });
 }
 
-/** What one word counts in each field of a document with these lengths. */
+/** The weight of one word in each field of a document with these lengths. */
 function fieldShares(lengths: Uint16Array, means: Float64Array): Float64Array {
   return Float64Array.from(
     fields,

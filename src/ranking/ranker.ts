@@ -1,35 +1,31 @@
-// Which tools fit a task. All are looked at once: BM25 over weighted fields, TF-IDF with a stronger hold on long texts, and the cosine of word vectors.
-// The best are then looked at again, word by word.
-// See docs/decisions/0010-ranking.md.
+// Ranks tools for a task. All are scored by BM25 over weighted fields, TF-IDF with a stronger length penalty
+// and the cosine of word vectors; the best are reranked word by word. See docs/decisions/0010-ranking.md.
 
 import { alignAll } from "./alignment.ts";
-import type { Candidate } from "./best.ts";
-import { createCorpus, type Reading } from "./corpus.ts";
-import type { ToolkitText } from "./document.ts";
-import { areAlike } from "./families.ts";
-import { type Knowledge, lookOnce, weights } from "./first-look.ts";
-import { fitsWell } from "./fit.ts";
-import type { Counted } from "./postings.ts";
-import { type Scores, scoreAll } from "./scores.ts";
+import { type CorpusSnapshot, createCorpus } from "./corpus.ts";
+import { fields, type ToolkitText } from "./document.ts";
+import type { DocumentCounts } from "./postings.ts";
+import { type Candidate, type RankingHints, scoreAll, weights } from "./score-all.ts";
+import { type QueryScores, scoreTerms } from "./scores.ts";
 import type { Vectors } from "./vectors.ts";
 
 export interface Ranker {
-  /** Adds a toolkit, or puts it in place of the one with its id. Only its own texts are read. */
+  /** Adds or replaces a toolkit. Only its own texts are read. */
   set(toolkit: ToolkitText): void;
   remove(id: string): void;
   rank(query: string, options?: RankOptions): Ranking;
-  /** How many tools there are. */
+  /** The number of tools. */
   readonly size: number;
 }
 
-export interface RankOptions extends Knowledge {
-  /** 1 to 20; 10 unless said. */
+export interface RankOptions extends RankingHints {
+  /** 1 to 20, default 10. */
   readonly limit?: number | undefined;
 }
 
 export interface Ranking {
   readonly items: readonly RankedTool[];
-  /** False when nothing here seems made for the task; the items are then the nearest there is. */
+  /** False if no tool seems to fit the task; the items are then the nearest ones. */
   readonly fits: boolean;
 }
 
@@ -38,16 +34,16 @@ export interface RankedTool {
   readonly tool: string;
   /** `toolkit.tool` */
   readonly fullName: string;
-  /** From 0 to about 1, to compare within one ranking. */
+  /** From 0 to about 1, comparable within one ranking. */
   readonly score: number;
-  /** The words of the query it holds, as they were written there; those that say most come first. */
+  /** The query's words that match, as spelled there, rarest first. */
   readonly words: readonly string[];
-  /** Tools of the same name that say the same, left out for it. */
+  /** Duplicates of this tool, which are left out. */
   readonly alike: readonly string[];
 }
 
 const limits = { least: 1, most: 20, usual: 10 };
-/** Looked at twice: two times what can be asked for, so that a page is full even where tools have others of their kind. */
+/** Twice the limit, so that a page is full even if duplicates are left out. */
 const candidatesMax = 40;
 
 export function createRanker({ vectors }: { readonly vectors?: Vectors | undefined } = {}): Ranker {
@@ -56,17 +52,17 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
     set: corpus.set,
     remove: corpus.remove,
     rank(query, options = {}) {
-      const reading = corpus.read();
-      const scores = scoreAll(query, reading, vectors);
-      const candidates = lookAgain(
-        lookOnce(query, scores, reading, options, candidatesMax),
+      const snapshot = corpus.read();
+      const scores = scoreTerms(query, snapshot, vectors);
+      const candidates = rerank(
+        scoreAll(query, scores, snapshot, options, candidatesMax),
         scores,
-        reading,
+        snapshot,
         vectors,
       );
-      const chosen = collapse(candidates, reading).slice(0, clampLimit(options.limit));
-      const items = chosen.map((each) => describe(each, scores, reading));
-      return { items, fits: chosen.some(({ document }) => fitsWell(document, scores, reading)) };
+      const chosen = collapseDuplicates(candidates, snapshot).slice(0, clampLimit(options.limit));
+      const items = chosen.map((each) => describe(each, scores, snapshot));
+      return { items, fits: chosen.some(({ document }) => fitsWell(document, scores, snapshot)) };
     },
     get size() {
       return corpus.size;
@@ -80,26 +76,27 @@ function clampLimit(limit = limits.usual): number {
     : Math.floor(Math.min(limits.most, Math.max(limits.least, limit)));
 }
 
-/** And at the second look, where the alignment says most of what they had to say. */
-const closer = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
-const scoreMax = closer.bm25 + closer.tfidf + weights.cosine + closer.alignment;
+/** Lower than in the first stage, because the alignment covers most of the same evidence. */
+const rerankWeights = { bm25: 0.5, tfidf: 0.5, alignment: 4 };
+const scoreMax =
+  rerankWeights.bm25 + rerankWeights.tfidf + weights.cosine + rerankWeights.alignment;
 
-/** The best of the first look, word by word. Without vectors the first look is all there is. */
-function lookAgain(
+/** Reranks the best documents by word alignment, which needs vectors. */
+function rerank(
   best: readonly Candidate[],
-  scores: Scores,
-  reading: Reading,
+  scores: QueryScores,
+  snapshot: CorpusSnapshot,
   vectors: Vectors | undefined,
 ): readonly Candidate[] {
   if (!vectors) return best;
   const [lessBm25, lessTfidf] = [
-    (weights.bm25 - closer.bm25) / scores.best.bm25,
-    (weights.tfidf - closer.tfidf) / scores.best.tfidf,
+    (weights.bm25 - rerankWeights.bm25) / scores.best.bm25,
+    (weights.tfidf - rerankWeights.tfidf) / scores.best.tfidf,
   ];
   const shares = alignAll(
     best.map(({ document }) => document),
     scores,
-    reading,
+    snapshot,
     vectors,
   );
   return best
@@ -108,44 +105,50 @@ function lookAgain(
         score -
         lessBm25 * (scores.bm25[document] as number) -
         lessTfidf * (scores.tfidf[document] as number);
-      return { document, score: rest + closer.alignment * (shares[at] as number) };
+      return { document, score: rest + rerankWeights.alignment * (shares[at] as number) };
     })
     .sort((a, b) => b.score - a.score || a.document - b.document);
 }
 
-interface Family extends Candidate {
-  /** The others, by full name. */
+interface Representative extends Candidate {
+  /** Full names of the duplicates. */
   readonly alike: string[];
 }
 
-/** Of tools that are alike the best stands for all. */
-function collapse(best: readonly Candidate[], reading: Reading): Family[] {
-  const families: Family[] = [];
-  const byName = new Map<string, { readonly family: Family; readonly counted: Counted }[]>();
+/** Keeps the best of each set of duplicates. */
+function collapseDuplicates(
+  best: readonly Candidate[],
+  snapshot: CorpusSnapshot,
+): Representative[] {
+  const representatives: Representative[] = [];
+  const byName = new Map<
+    string,
+    { readonly representative: Representative; readonly counted: DocumentCounts }[]
+  >();
   for (const candidate of best) {
-    const { entry, at } = reading.locate(candidate.document);
-    const counted = entry.documents[at] as Counted;
+    const { entry, at } = snapshot.locate(candidate.document);
+    const counted = entry.documents[at] as DocumentCounts;
     const name = entry.plainNames[at] as string;
     const sameName = byName.get(name) ?? [];
-    const first = sameName.find((other) => areAlike(other.counted, counted));
-    if (first) first.family.alike.push(entry.names[at] as string);
+    const first = sameName.find((other) => areDuplicates(other.counted, counted));
+    if (first) first.representative.alike.push(entry.names[at] as string);
     else {
-      const family = { ...candidate, alike: [] };
-      families.push(family);
-      byName.set(name, [...sameName, { family, counted }]);
+      const representative = { ...candidate, alike: [] };
+      representatives.push(representative);
+      byName.set(name, [...sameName, { representative, counted }]);
     }
   }
-  return families;
+  return representatives;
 }
 
 function describe(
-  { document, alike, score }: Family,
-  { terms }: Scores,
-  reading: Reading,
+  { document, alike, score }: Representative,
+  { terms }: QueryScores,
+  snapshot: CorpusSnapshot,
 ): RankedTool {
-  const { entry, at } = reading.locate(document);
+  const { entry, at } = snapshot.locate(document);
   const matched = terms.flatMap(({ number, written }) =>
-    number !== undefined && reading.postings.worth(number, document) > 0
+    number !== undefined && snapshot.postings.worth(number, document) > 0
       ? [{ written, number }]
       : [],
   );
@@ -155,8 +158,59 @@ function describe(
     fullName: entry.names[at] as string,
     score: Math.round((score / scoreMax) * 1_000) / 1_000,
     words: matched
-      .sort((a, b) => reading.postings.rarityOf(b.number) - reading.postings.rarityOf(a.number))
+      .sort((a, b) => snapshot.postings.rarityOf(b.number) - snapshot.postings.rarityOf(a.number))
       .map(({ written }) => written),
     alike,
   };
 }
+
+/** Two tools of the same name are duplicates if their own texts are nearly the same. */
+function areDuplicates(a: DocumentCounts, b: DocumentCounts): boolean {
+  const [left, right] = [ownWords(a), ownWords(b)];
+  let shared = 0;
+  for (const word of left) if (right.has(word)) shared++;
+  return shared >= alikeShare * (left.size + right.size - shared);
+}
+
+const alikeShare = 0.8;
+/** The fields of the tool itself, not of its toolkit. */
+const own = (["name", "description", "parameters", "choices"] as const).map((field) =>
+  fields.indexOf(field),
+);
+
+function ownWords({ words, counts }: DocumentCounts): Set<number> {
+  return new Set(
+    words.filter((_, at) => own.some((column) => (counts[at * fields.length + column] ?? 0) > 0)),
+  );
+}
+
+/**
+ * True if a document fits a query, judged without the other documents: by raw BM25, which grows with every
+ * rare word they share, and by the cosine, with or without names. A warning, not a gate: it recognises 60 %
+ * of the tasks that no tool fits, and is wrong about 3 % of the others.
+ */
+function fitsWell(
+  document: number,
+  { bm25, cosine, queryVectors, namelessVector }: QueryScores,
+  { matrix }: CorpusSnapshot,
+): boolean {
+  const shared = (bm25[document] ?? 0) / sharedScale;
+  if (queryVectors.length === 0) return shared >= fitByWordsMin;
+  return (
+    shared +
+      Math.max(
+        cosine[document] ?? 0,
+        namelessVector ? cosineWith(namelessVector, matrix, document) : 0,
+      ) >=
+    fitMin
+  );
+}
+
+function cosineWith(vector: Float32Array, matrix: Float32Array, document: number): number {
+  const start = document * vector.length;
+  return vector.reduce((sum, value, at) => sum + value * (matrix[start + at] ?? 0), 0);
+}
+
+const sharedScale = 30;
+const fitMin = 0.5;
+const fitByWordsMin = 0.12;

@@ -1,65 +1,72 @@
-import type { Reading } from "./corpus.ts";
-import { findSpelling } from "./spelling.ts";
+import type { CorpusSnapshot } from "./corpus.ts";
 import { embed, type Vectors } from "./vectors.ts";
+import { correctSpelling } from "./vocabulary.ts";
 import { spellingsOf, wordsOf } from "./words.ts";
 
-/** A query as words, and what each document got for them, until the next question. */
-export interface Scores {
+/** A query as terms, and the scores of each document; valid until the next query. */
+export interface QueryScores {
   readonly terms: readonly Term[];
-  /** Which terms each wish of a longer task has; none when there is but one. */
+  /** The terms of each clause of a longer task; empty if there is one clause. */
   readonly clauses: readonly (readonly number[])[];
   readonly bm25: Float64Array;
   readonly tfidf: Float64Array;
-  /** The highest of each, or 1 where all are 0, to divide by. */
+  /** The highest scores, or 1 if all are 0, to divide by. */
   readonly best: { readonly bm25: number; readonly tfidf: number };
-  /** A long task is many wishes, and a tool that fulfils one of them need not fit the rest: the vectors of the whole and of its clauses. None without vectors. */
-  readonly wishes: readonly Float32Array[];
-  /** The vector of the whole without the names that no tool knows, where it has some: "Lima" says nothing about which tool tells the time there. */
-  readonly unnamed: Float32Array | undefined;
-  /** With the nearest wish; written for documents that have a chance. */
+  /** The vectors of the whole query and of its clauses, since a tool may fit one clause only. Empty without vectors. */
+  readonly queryVectors: readonly Float32Array[];
+  /** The query's vector without names that no tool contains, if there are any: "Lima" does not help to find a clock. */
+  readonly namelessVector: Float32Array | undefined;
+  /** With the nearest of `queryVectors`; written only for documents that can be among the best. */
   readonly cosine: Float64Array;
 }
 
 interface Term {
-  /** As it stands in the query. */
+  /** As spelled in the query. */
   readonly written: string;
   readonly word: string;
-  /** Its number in the vocabulary; none when no document holds it. */
+  /** Its number in the vocabulary; undefined if no document contains it. */
   readonly number: number | undefined;
 }
 
-/** More words than any task needs; what comes later is not looked at. */
+/** Further words are ignored. */
 const termsMax = 300;
 const correctionsMax = 5;
 
-export function scoreAll(query: string, reading: Reading, vectors: Vectors | undefined): Scores {
-  const { terms, clauses } = readQuery(query, reading);
-  const { bm25, tfidf, cosine } = reading.sheets;
+export function scoreTerms(
+  query: string,
+  snapshot: CorpusSnapshot,
+  vectors: Vectors | undefined,
+): QueryScores {
+  const { terms, clauses } = readQuery(query, snapshot);
+  const { bm25, tfidf, cosine } = snapshot.buffers;
   bm25.fill(0);
   tfidf.fill(0);
   for (const { number } of terms) {
-    if (number !== undefined) reading.postings.addTo(number, bm25, tfidf);
+    if (number !== undefined) snapshot.postings.addTo(number, bm25, tfidf);
   }
-  const wishes = vectors
-    ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((wish) =>
-        embedTerms(wish, vectors),
+  const queryVectors = vectors
+    ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((part) =>
+        embedTerms(part, vectors),
       )
     : [];
-  const unnamed = vectors && leaveOutNames(query, terms);
+  const namelessVector = vectors && dropNames(query, terms);
   return {
     terms,
     clauses,
     bm25,
     tfidf,
     best: { bm25: bestOf(bm25), tfidf: bestOf(tfidf) },
-    wishes,
-    unnamed: unnamed && embedTerms(unnamed, vectors),
+    queryVectors,
+    namelessVector: namelessVector && embedTerms(namelessVector, vectors),
     cosine,
   };
 }
 
-/** A word nobody knows is taken for the known one it is a slip away from. */
-function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms" | "clauses"> {
+/** Corrects unknown words that are one typo away from a known one. */
+function readQuery(
+  query: string,
+  { vocabulary }: CorpusSnapshot,
+): Pick<QueryScores, "terms" | "clauses"> {
   let corrections = 0;
   const terms: Term[] = [];
   const places = new Map<string, number>();
@@ -67,7 +74,7 @@ function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms"
     if (terms.length === termsMax) break;
     const isKnown = vocabulary.find(stem) !== undefined;
     const word =
-      (isKnown || ++corrections > correctionsMax ? undefined : findSpelling(stem, vocabulary)) ??
+      (isKnown || ++corrections > correctionsMax ? undefined : correctSpelling(stem, vocabulary)) ??
       stem;
     const place =
       places.get(word) ?? terms.push({ written, word, number: vocabulary.find(word) }) - 1;
@@ -79,14 +86,14 @@ function readQuery(query: string, { vocabulary }: Reading): Pick<Scores, "terms"
   return { terms, clauses };
 }
 
-/** Undefined where nothing is left out, or nothing left. */
-function leaveOutNames(query: string, terms: readonly Term[]): readonly Term[] | undefined {
+/** Undefined if no term, or every term, is a name. */
+function dropNames(query: string, terms: readonly Term[]): readonly Term[] | undefined {
   const names = namesOf(query);
   const rest = terms.filter(({ number, written }) => number !== undefined || !names.has(written));
   return rest.length > 0 && rest.length < terms.length ? rest : undefined;
 }
 
-/** Words that begin with a capital inside a sentence, as they are written among the terms. */
+/** Capitalised words inside a sentence, spelled as in the terms. */
 function namesOf(query: string): ReadonlySet<string> {
   const names =
     query.slice(0, 4_000).match(/(?<=[\p{L}\p{N},'’)]\s)\p{Lu}[\p{L}\p{M}\p{N}]+/gu) ?? [];
@@ -95,7 +102,7 @@ function namesOf(query: string): ReadonlySet<string> {
 
 const clausesMax = 8;
 
-/** The sentences of a text, and what stands between "and" and "then", as words; none when there is but one. */
+/** The words of each sentence, split at "and" and "then"; empty if there is one clause. */
 function clausesOf(query: string): string[][] {
   const clauses = query
     .slice(0, 4_000)

@@ -1,5 +1,5 @@
-// The signs of vectors, one bit a dimension: vectors that point the same way differ in few of them, unrelated ones in half. Counting them takes a tenth of
-// the time of a cosine and settles most pairs.
+// The signs of vectors, one bit for each dimension: similar vectors differ in few of them, unrelated ones in
+// half. Counting them takes a tenth of the time of a cosine and decides most pairs.
 
 /** The signs of a matrix, row by row, 32 to a number. */
 export function signsOf(matrix: Int8Array | Float32Array, dimensions: number): Int32Array {
@@ -16,10 +16,10 @@ export function signsOf(matrix: Int8Array | Float32Array, dimensions: number): I
   return signs;
 }
 
-/** How many numbers the signs of one row take: fours, since they are counted four at a time. */
+/** The number of integers for one row; a multiple of four, since four are counted at a time. */
 export const signsWidth = (dimensions: number): number => 4 * Math.ceil(dimensions / 128);
 
-/** In how many signs two rows differ; `a` and `b` are where they begin. */
+/** The number of differing signs of two rows that start at `a` and `b`. */
 export function countDiffering(
   left: Int32Array,
   a: number,
@@ -46,11 +46,11 @@ export function countDiffering(
   return count;
 }
 
-/** The bits of a number, counted in each four of them: as whole numbers of 32 bits, which a processor is quickest with. */
+/** Counts the bits of each group of four, in 32-bit integers, which are fastest. */
 function countInFours(bits: number): number {
   const inTwos = (bits - ((bits >>> 1) & 0x55555555)) | 0;
   return ((inTwos & 0x33333333) + ((inTwos >>> 2) & 0x33333333)) | 0;
 }
 
-/** The share of signs in which vectors of this cosine differ, on average. */
+/** The expected share of differing signs of two vectors with this cosine. */
 export const expectedDiffering = (cosine: number): number => Math.acos(cosine) / Math.PI;

@@ -1,29 +1,29 @@
-import type { Reading } from "./corpus.ts";
+import type { CorpusSnapshot } from "./corpus.ts";
 import { likenessOf, type Profile, profileOf } from "./likeness.ts";
 
 const roundsMax = 12;
 
 /**
- * Documents of one toolkit in as few parts as `sizeMax` allows, each of tools that are alike: k-means, where a full part takes no more. The first centres
- * are as unlike each other as can be, so nothing is left to chance.
+ * Splits the documents of one toolkit into as few parts of similar tools as `sizeMax` allows: k-means with
+ * a limit on each part. The first centres are as far apart as possible, so the result is deterministic.
  */
 export function splitDocuments(
   documents: readonly number[],
   sizeMax: number,
-  reading: Reading,
+  snapshot: CorpusSnapshot,
 ): number[][] {
   if (documents.length === 0) return [];
   if (documents.length <= sizeMax) return [[...documents]];
-  const profiles = documents.map((document) => profileOf([document], reading));
+  const profiles = documents.map((document) => profileOf([document], snapshot));
   const count = Math.ceil(documents.length / sizeMax);
-  let centres = farApart(profiles, count);
+  let centres = chooseCentres(profiles, count);
   let places: number[] = [];
   for (let round = 0; round < roundsMax; round++) {
     const next = assign(profiles, centres, sizeMax);
     if (next.every((place, at) => place === places[at])) break;
     places = next;
     centres = centres.map((centre, place) =>
-      next.includes(place) ? profileOf(membersOf(place, documents, next), reading) : centre,
+      next.includes(place) ? profileOf(membersOf(place, documents, next), snapshot) : centre,
     );
   }
   return centres
@@ -37,7 +37,7 @@ const membersOf = (
   places: readonly number[],
 ): number[] => documents.filter((_, at) => places[at] === place);
 
-function farApart(profiles: readonly Profile[], count: number): Profile[] {
+function chooseCentres(profiles: readonly Profile[], count: number): Profile[] {
   const centres = [profiles[0] as Profile];
   const nearest = profiles.map((profile) => likenessOf(profile, centres[0] as Profile));
   while (centres.length < count) {
@@ -50,19 +50,19 @@ function farApart(profiles: readonly Profile[], count: number): Profile[] {
   return centres;
 }
 
-/** The surest choices first; who comes late takes the best part that has room. */
+/** The most similar pairs first; later documents take the best part that has room. */
 function assign(
   profiles: readonly Profile[],
   centres: readonly Profile[],
   sizeMax: number,
 ): number[] {
-  const wishes = profiles.flatMap((profile, at) =>
+  const choices = profiles.flatMap((profile, at) =>
     centres.map((centre, place) => ({ at, place, likeness: likenessOf(profile, centre) })),
   );
-  wishes.sort((a, b) => b.likeness - a.likeness || a.at - b.at || a.place - b.place);
+  choices.sort((a, b) => b.likeness - a.likeness || a.at - b.at || a.place - b.place);
   const places = new Array<number>(profiles.length).fill(-1);
   const sizes = centres.map(() => 0);
-  for (const { at, place } of wishes) {
+  for (const { at, place } of choices) {
     if (places[at] !== -1 || (sizes[place] ?? 0) >= sizeMax) continue;
     places[at] = place;
     sizes[place] = (sizes[place] ?? 0) + 1;

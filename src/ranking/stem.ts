@@ -1,6 +1,6 @@
 /**
- * An English word without its endings: searches, searched, searching and searcher are one. Light on purpose; what it
- * joins wrongly costs more than what it leaves apart, since the vectors know that the rest belongs together.
+ * An English word without its endings: searches, searched, searching and searcher become one. A light
+ * stemmer: joining unrelated words costs more than missing a pair, which the vectors still connect.
  */
 export function stem(word: string): string {
   if (word.length < 4 || !isEnglish.test(word) || kept.has(word)) return word;
@@ -30,17 +30,18 @@ function withoutPlural(word: string): string {
 
 function withoutVerb(word: string): string {
   if (word.endsWith("ied") && word.length > 4) return `${word.slice(0, -3)}y`;
-  const base = /(?:ing|ed)$/.test(word)
-    ? word.replace(/(?:ing|ed)$/, "")
-    : /[st]ion$/.test(word) && word.length > 5
-      ? word.slice(0, -3)
-      : word;
+  const base = withoutVerbEnding(word);
   if (base === word) return word;
   if (base.length < 3 || !/[aeiouy]/.test(base)) return word;
   return /([bdfgmnprt])\1$/.test(base) ? base.slice(0, -1) : base;
 }
 
-/** Calculator, converter: those who do it, as it is done. */
+function withoutVerbEnding(word: string): string {
+  if (/(?:ing|ed)$/.test(word)) return word.replace(/(?:ing|ed)$/, "");
+  return /[st]ion$/.test(word) && word.length > 5 ? word.slice(0, -3) : word;
+}
+
+/** Calculator becomes calculate, converter convert. */
 function withoutAgent(word: string): string {
   return word.length > 6 && /(?:[aei]t|[^aeiouy])(?:er|or)$/.test(word) ? word.slice(0, -2) : word;
 }

@@ -1,5 +1,5 @@
-// Small static word vectors, trained by scripts/train-vectors.mjs on public tool definitions and tasks. A text is the sum of its words; what
-// a word weighs is the length of its vector, so there is no table of weights beside it.
+// Small static word vectors, trained by scripts/train-vectors.mjs on public tool definitions and tasks. A
+// text is the sum of its words; the length of a word's vector is its weight.
 
 import { existsSync, readFileSync } from "node:fs";
 import { HallError } from "../base/errors.ts";
@@ -8,13 +8,13 @@ import { countDiffering, signsOf, signsWidth } from "./signs.ts";
 
 export interface Vectors {
   readonly dimensions: number;
-  /** Adds the word's vector, times the weight, to `sum`; false when the word has none. */
+  /** Adds the word's vector, times the weight, to `sum`; false if the word has none. */
   add(word: string, weight: number, sum: Float32Array): boolean;
-  /** Where the word's vector is; -1 when it has none. */
+  /** The row of the word's vector; -1 if it has none. */
   rowOf(word: string): number;
   /**
-   * Writes the cosine of one row with each of the others to `likenesses`, from `at` on, where it is above `likenessLeast`; the rest is left as it is, which
-   * is quicker to see than to work out. False when nothing was written.
+   * Writes those cosines of one row with the others that exceed `likenessLeast` to `likenesses`, from
+   * `at` on. Pairs that cannot reach it are skipped. False if nothing was written.
    */
   compare(row: number, others: Int32Array, likenesses: Float32Array, at: number): boolean;
 }
@@ -26,21 +26,18 @@ export function loadVectors(): Vectors {
   );
   const found = candidates.find((candidate) => existsSync(candidate));
   if (found === undefined)
-    throw new HallError("INTERNAL", "vectors.bin is not beside the code: install Guildhall again");
+    throw new HallError("INTERNAL", "vectors.bin is missing; reinstall Guildhall");
   return parseVectors(readFileSync(found));
 }
 
 export const vectorsMagic = "GHV1";
 
-/** Magic, count and dimensions; lengths of the words' text and the text, one word a line; a scale a word; a row of bytes a word. */
+/** Layout: magic, count, dimensions, length of the words' text; the text, one word a line; a scale for each word; a row of bytes for each word. */
 export function parseVectors(bytes: Uint8Array): Vectors {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const decoder = new TextDecoder();
   if (decoder.decode(bytes.subarray(0, 4)) !== vectorsMagic)
-    throw new HallError(
-      "INTERNAL",
-      "vectors.bin is not a file of vectors: install Guildhall again",
-    );
+    throw new HallError("INTERNAL", "vectors.bin has an unknown format; reinstall Guildhall");
   const [count, dimensions, textBytes] = [4, 8, 12].map((at) => view.getUint32(at, true)) as [
     number,
     number,
@@ -48,7 +45,7 @@ export function parseVectors(bytes: Uint8Array): Vectors {
   ];
   const words = decoder.decode(bytes.subarray(16, 16 + textBytes)).split("\n");
   if (words.length !== count || bytes.length !== 16 + textBytes + count * (4 + dimensions))
-    throw new HallError("INTERNAL", "vectors.bin is not whole: install Guildhall again");
+    throw new HallError("INTERNAL", "vectors.bin is incomplete; reinstall Guildhall");
   const rows = new Map(words.map((word, row) => [word, row]));
   const scales = Float32Array.from({ length: count }, (_, row) =>
     view.getFloat32(16 + textBytes + row * 4, true),
@@ -102,7 +99,7 @@ function lengthsOf(matrix: Int8Array, count: number, dimensions: number): Float3
   );
 }
 
-/** Four sums side by side: a single one would make every step wait for the one before. Whole numbers take two thirds of the time of others. */
+/** Four independent sums, since a single one would serialise the additions; integers are a third faster. */
 function dot(matrix: Int8Array, a: number, b: number, dimensions: number): number {
   let sum0 = 0;
   let sum1 = 0;
@@ -117,12 +114,12 @@ function dot(matrix: Int8Array, a: number, b: number, dimensions: number): numbe
   return sum0 + sum1 + sum2 + sum3;
 }
 
-/** Two words less alike than this have nothing to do with each other. */
+/** Words below this cosine count as unrelated. */
 export const likenessLeast = 0.3;
-/** The share of signs that may differ; at a cosine of .3 it is .4. Of words that are alike few are lost, all at the edge; 7 of 8 others need no cosine. */
+/** At a cosine of 0.3 the expected share is 0.4. Loses few similar pairs, all near the limit, and skips 7 of 8 others. */
 const differingShareMax = 0.44;
 
-/** What a word of each field counts in a tool's vector. The training uses the same. */
+/** Weights of the fields in a tool's vector. The training uses the same. */
 const vectorWeights: Readonly<Record<Field, number>> = {
   name: 1,
   description: 1,
@@ -134,7 +131,7 @@ const vectorWeights: Readonly<Record<Field, number>> = {
   aliases: 1,
 };
 
-/** Each different word of a document with its weight: the sum over the fields that have it, however often they do. */
+/** Each distinct word of a document with the sum of the weights of the fields that contain it. */
 export function weighWords(document: Document): Map<string, number> {
   const weights = new Map<string, number>();
   for (const [field, weight] of Object.entries(vectorWeights) as [Field, number][]) {
@@ -144,7 +141,7 @@ export function weighWords(document: Document): Map<string, number> {
   return weights;
 }
 
-/** The vector of weighted words, of length 1; all zeros when no word is known. */
+/** The normalised sum of weighted words; all zeros if no word is known. */
 export function embed(
   weights: Iterable<readonly [word: string, weight: number]>,
   vectors: Vectors,

@@ -1,13 +1,13 @@
-// Text to words, the same way for tools, for queries and for the training of the vectors: a change here wants new vectors.
+// Splits text into words, for tools, queries and the training of the vectors. A change here needs new vectors.
 
 import { stem } from "./stem.ts";
 
-/** The stems of a text in order, stopwords left out. Chinese, Japanese and Korean become pairs of neighbouring characters. */
+/** The stems of a text in order, without stopwords. Chinese, Japanese and Korean become pairs of adjacent characters. */
 export function wordsOf(text: string, charactersMax = 4_000): string[] {
   return readWords(text, charactersMax).map(({ word }) => word);
 }
 
-/** The different stems of a text, each with how it was first written. */
+/** The distinct stems of a text, each with its first spelling. */
 export function spellingsOf(text: string, charactersMax = 4_000): Map<string, string> {
   const spellings = new Map<string, string>();
   for (const { word, written } of readWords(text, charactersMax))
@@ -31,7 +31,7 @@ function readWords(
 
 const wordLengthMax = 40;
 
-/** Runs of letters and digits, lower case and without accents; fooBar and HTTPServer are two. */
+/** Runs of letters and digits in lower case without accents; fooBar and HTTPServer are split in two. */
 function splitRuns(text: string): readonly string[] {
   if (isAscii.test(text))
     return (
@@ -44,11 +44,11 @@ function splitRuns(text: string): readonly string[] {
   return plain.replace(humps, "$& ").toLowerCase().match(runs) ?? [];
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: that is where ASCII begins.
+// biome-ignore lint/suspicious/noControlCharactersInRegex: ASCII starts with control characters.
 const isAscii = /^[\x00-\x7f]*$/;
 const asciiHumps = /[a-z0-9](?=[A-Z])|[A-Z](?=[A-Z][a-z])/g;
 const humps = /[\p{Ll}\p{N}](?=\p{Lu})|\p{Lu}(?=\p{Lu}\p{Ll})/gu;
-/** Those of Latin, Greek and Cyrillic. Elsewhere a mark is part of the letter. */
+/** Of Latin, Greek and Cyrillic; in other scripts a mark is part of the letter. */
 const accents = /[\u0300-\u036f]/g;
 const unspaced = String.raw`\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}ー`;
 const runs = new RegExp(String.raw`[${unspaced}]+|(?:(?![${unspaced}])[\p{L}\p{M}\p{N}])+`, "gu");
@@ -61,7 +61,7 @@ function pairsOf(run: string): string[] {
     : characters.slice(1).map((character, at) => `${characters[at]}${character}`);
 }
 
-/** What says nothing about which tool is meant. "not", "all", "up" and the like stay: a tool may be named so. */
+/** Words that say nothing about a tool. "not", "all", "up" and the like are kept: tools are named so. */
 const stopwords = new Set(
   `a an and any are as at be been being but by can could did do does doing don for from had has have having he her here hers him his how i if in
   into is it its itself just ll may me might must my of on or our ours please re s shall she should so some such t than that the their theirs them

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
-import { SlotMap } from "../base/slot-map.ts";
 import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Modules } from "../registry/modules.ts";

@@ -2,8 +2,8 @@ import { join } from "node:path";
 import { readInside } from "../workflow/artefacts.ts";
 import { findClaim } from "../workflow/claim.ts";
 import { findActive, listFeatureNames, readFeature, readNumbering } from "../workflow/feature.ts";
-import { nameFeature, shortNameOf } from "../workflow/numbering.ts";
-import { findPlace, type Place } from "../workflow/place.ts";
+import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
+import { type FeaturePlace, findPlace } from "../workflow/place.ts";
 import type { FeatureView } from "./state.ts";
 
 /** The features of a folder as its files tell them: they are here, whoever works on them. */
@@ -52,7 +52,10 @@ function explain(error: unknown): string {
 }
 
 /** As the spec says it, while there is such a branch. */
-async function readBranch(place: Place, branches: readonly string[]): Promise<string | undefined> {
+async function readBranch(
+  place: FeaturePlace,
+  branches: readonly string[],
+): Promise<string | undefined> {
   const text = (await readInside(place, join(place.path, "spec.md"))) ?? "";
   const named = /^\*\*Feature Branch\*\*:\s*`?\[?([^`\]\s]+)/m.exec(text)?.[1];
   return named !== undefined && branches.includes(named) ? named : undefined;

@@ -35,17 +35,18 @@ export class Answers {
     } catch (cause) {
       return this.failure(
         request,
-        new HallError(
-          "SERIALIZATION",
-          `cannot serialize the answer to ${request.method} as JSON`,
-          { cause },
-        ),
+        new HallError("SERIALIZATION", `cannot serialize the answer to ${request.method} as JSON`, {
+          cause,
+        }),
       );
     }
     if (!isLonger(frame, this.#bytesMax)) return { frame, kind: "result" };
     return this.failure(
       request,
-      new HallError("TOO_LARGE", `the answer to ${request.method} exceeds the limit of ${formatBytes(this.#bytesMax)}`),
+      new HallError(
+        "TOO_LARGE",
+        `the answer to ${request.method} exceeds the limit of ${formatBytes(this.#bytesMax)}`,
+      ),
     );
   }
 

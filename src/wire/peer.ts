@@ -1,9 +1,8 @@
 import { HallError } from "../base/errors.ts";
-import { SlotMap } from "../base/slot-map.ts";
 import { Scope } from "../base/scope.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import { Answers, type Explain } from "./answers.ts";
-import { PendingRequests } from "./pending-requests.ts";
 import { Batch, findBatchFault } from "./batch.ts";
 import type { Channel } from "./channel.ts";
 import { type AnswerFrame, type AskOptions, Exchange } from "./exchange.ts";
@@ -23,6 +22,7 @@ import {
   type UnreadableId,
 } from "./message.ts";
 import { Outlet } from "./outlet.ts";
+import { PendingRequests } from "./pending-requests.ts";
 
 /**
  * One JSON-RPC peer on one channel, in both roles. It guarantees that **every request gets exactly
@@ -92,7 +92,9 @@ export class Peer {
       ended: () => {
         this.#hasEnded = true;
         if (this.#pending.size > 0)
-          this.#pending.failAll(new HallError("UNAVAILABLE", "the other side closed the connection"));
+          this.#pending.failAll(
+            new HallError("UNAVAILABLE", "the other side closed the connection"),
+          );
         options.ended?.();
       },
       closed: () => this.#lost(),

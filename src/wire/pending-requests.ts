@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
+import type { Scope } from "../base/scope.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
-import type { Scope } from "../base/scope.ts";
 import type { Answer, Id, Invalid } from "./message.ts";
 
 /** Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or the end of the connection. */
@@ -59,7 +59,10 @@ export class PendingRequests {
   tooLarge(id: Id | undefined, bytesMax: number): void {
     const waiting = this.#take(id);
     waiting?.reject(
-      new HallError("TOO_LARGE", `the answer to ${waiting.method} exceeds the limit of ${formatBytes(bytesMax)}`),
+      new HallError(
+        "TOO_LARGE",
+        `the answer to ${waiting.method} exceeds the limit of ${formatBytes(bytesMax)}`,
+      ),
     );
   }
 

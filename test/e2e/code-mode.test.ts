@@ -7,10 +7,12 @@ import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { isForPeople } from "../../src/base/advice.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { runCli } from "../servers/process.ts";
 import { binOf } from "../servers/real.ts";
 
-/** Programs over real servers from npm, behind the built command: what a model would send, and what it gets to see. */
+/** Programs over real servers from npm, behind the built command line. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const run = promisify(execFile);
 let project: string;
@@ -75,10 +77,14 @@ async function guildhall(...args: string[]): Promise<string> {
 interface Evaluated {
   readonly text: string;
   readonly isError: boolean;
+  /** The calls that need an approval. */
+  readonly approvals: readonly JsonObject[];
   readonly data: {
     readonly run: string;
-    readonly calls: { name: string; status: string }[];
+    readonly calls: { name: string; status: string; ms: number }[];
+    readonly timing: { readonly ms: number };
     readonly condition?: { type: string };
+    readonly next?: JsonObject[];
   };
 }
 
@@ -94,15 +100,19 @@ async function evaluate(
   );
   const content = result.content as { text?: string }[];
   return {
-    text: content.map(({ text = "" }) => text).join("\n"),
+    text: content
+      .filter(isForPeople)
+      .map(({ text = "" }) => text)
+      .join("\n"),
     isError: result.isError === true,
+    approvals: (result._meta?.["guildhall/approvals"] ?? []) as JsonObject[],
     data: result.structuredContent as unknown as Evaluated["data"],
   };
 }
 
 const path = (name: string): string => JSON.stringify(join(project, "files", name));
 
-test("one program lists, reads, filters and calculates, and only its answer is seen", async () => {
+test("one program lists, reads, filters and calculates, and returns only its result", async () => {
   const { text, data } = await evaluate(`
     (defun pages (path)
       (let* ((text (jref (files:read-text-file :path path) "content"))
@@ -122,20 +132,17 @@ test("one program lists, reads, filters and calculates, and only its answer is s
   ]);
 }, 30_000);
 
-test("twenty calls run eight at a time, in order, and progress tells of each", async () => {
+test("parallel calls run side by side, in order, with progress", async () => {
   const messages: string[] = [];
-  const startedAt = performance.now();
   const { text, data } = await evaluate(
     "(length (pmap (lambda (n) (everything:trigger-long-running-operation :duration 0.5 :steps 1) n) (loop for n below 20 collect n)))",
     {},
     { onprogress: ({ message }) => void messages.push(message ?? "") },
   );
-  const seconds = (performance.now() - startedAt) / 1_000;
   expect(text).toBe("=> 20");
   expect(data.calls).toHaveLength(20);
-  // One after the other would take ten seconds; all at once half a one.
-  expect(seconds).toBeGreaterThan(1.4);
-  expect(seconds).toBeLessThan(8);
+  // Together the calls took longer than the program: they overlapped.
+  expect(data.calls.reduce((sum, { ms }) => sum + ms, 0)).toBeGreaterThan(data.timing.ms);
   expect(
     messages.some((message) => message.endsWith("everything.trigger-long-running-operation")),
   ).toBe(true);
@@ -145,14 +152,14 @@ test("twenty calls run eight at a time, in order, and progress tells of each", a
   expect(ordered.text).toMatch(/Echo: a[^b]*Echo: b/s);
 }, 30_000);
 
-test("in explore mode nothing that may destroy is called", async () => {
+test("explore mode refuses destructive tools", async () => {
   const refused = await evaluate(`(files:write-file :path ${path("new.txt")} :content "x")`);
   expect(refused.data.condition?.type).toBe("TOOL-DENIED");
   expect(refused.text).toContain('mode "act"');
   expect(existsSync(join(project, "files", "new.txt"))).toBe(false);
 });
 
-test("a call that needs a yes is a condition a program can handle; once approved, the program goes on with what it had", async () => {
+test("a call that needs approval is a condition; once approved, the program resumes with its recorded answers", async () => {
   const code = `
     (let ((before (everything:get-sum :a 1 :b 2)))
       (handler-case (files:write-file :path ${path("allowed.txt")} :content "written")
@@ -161,7 +168,9 @@ test("a call that needs a yes is a condition a program can handle; once approved
   const stopped = await evaluate(code, { mode: "act" });
   const [, token = ""] = /waiting: ([\w-]+)/.exec(stopped.text) ?? [];
   expect(token).not.toBe("");
-  expect(stopped.text).toContain(`resume "${stopped.data.run}"`);
+  expect(stopped.data.next).toEqual([
+    { do: "call-tool", tool: "evaluate-lisp", arguments: { code: "", resume: stopped.data.run } },
+  ]);
   expect(stopped.data.calls.map(({ name, status }) => [name, status])).toEqual([
     ["everything.get-sum", "ok"],
     ["files.write_file", "approval_needed"],
@@ -170,42 +179,42 @@ test("a call that needs a yes is a condition a program can handle; once approved
   const resumed = await evaluate("", { resume: stopped.data.run });
   expect(resumed.isError).toBe(false);
   expect(readFileSync(join(project, "files", "allowed.txt"), "utf8")).toBe("written");
-  // What was known already was not called again.
+  // The recorded call was not made again.
   expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files.write_file"]);
-  await expect(evaluate("", { resume: stopped.data.run })).rejects.toThrow("could go on");
+  await expect(evaluate("", { resume: stopped.data.run })).rejects.toThrow("cannot be resumed");
 }, 30_000);
 
-test("an uncaught one ends the program, and the answer says what to approve", async () => {
+test("an unhandled one ends the program, and the result has the approval as data", async () => {
   const stopped = await evaluate(`(files:write-file :path ${path("uncaught.txt")} :content "y")`, {
     mode: "act",
   });
   expect(stopped.data.condition?.type).toBe("APPROVAL-NEEDED");
-  expect(stopped.text).toContain("guildhall approve");
+  expect(stopped.approvals).toMatchObject([
+    { tool: "files.write_file", next: [{ do: "approve" }, { do: "trust" }] },
+  ]);
   expect(existsSync(join(project, "files", "uncaught.txt"))).toBe(false);
 });
 
-test("the budget of calls ends a loop of them", async () => {
+test("the call limit ends a loop of calls", async () => {
   const { text, data } = await evaluate('(loop (everything:echo :message "again"))');
   expect(text).toContain("[ERROR] CALL-BUDGET-EXCEEDED");
   expect(data.calls.filter(({ status }) => status === "ok")).toHaveLength(50);
 }, 30_000);
 
-test("cancelling ends the program and the tool it waits for, and the session goes on", async () => {
+test("cancelling ends the program, and the session stays usable", async () => {
   await evaluate("(defvar *kept* 7)");
   const stop = new AbortController();
-  const startedAt = performance.now();
   const running = evaluate(
     "(everything:trigger-long-running-operation :duration 60 :steps 2)",
     {},
-    { signal: stop.signal },
+    // The first progress notification: the tool is being called.
+    { signal: stop.signal, onprogress: () => stop.abort() },
   );
-  setTimeout(() => stop.abort(), 500);
   await expect(running).rejects.toThrow();
   expect((await evaluate("*kept*")).text).toBe("=> 7");
-  expect(performance.now() - startedAt).toBeLessThan(10_000);
 }, 30_000);
 
-test("a time limit ends a wait for a tool as well", async () => {
+test("a timeout also ends the wait for a tool", async () => {
   const { text, data } = await evaluate(
     '(princ "waiting") (everything:trigger-long-running-operation :duration 60 :steps 2)',
     { timeout: 1 },
@@ -214,7 +223,7 @@ test("a time limit ends a wait for a tool as well", async () => {
   expect(data.condition?.type).toBe("TIME-BUDGET-EXCEEDED");
 }, 30_000);
 
-test("what a tool answers is data, whatever it says", async () => {
+test("a tool's result is data, whatever it contains", async () => {
   const { text, data } = await evaluate(
     `(let ((text (jref (files:read-text-file :path ${path("evil.txt")}) "content"))) (values (stringp text) (search "write-file" text)))`,
     { mode: "act" },
@@ -223,7 +232,7 @@ test("what a tool answers is data, whatever it says", async () => {
   expect(data.calls.map(({ name }) => name)).toEqual(["files.read_text_file"]);
 });
 
-test("a tool's documentation is its function's, and an image is shown by its handle", async () => {
+test("a tool's description is its function's documentation, and an image is shown by its handle", async () => {
   const { text } = await evaluate("(documentation 'files:read-text-file 'function)");
   expect(text).toContain("Read the complete contents");
   const image = await client.callTool({
@@ -235,7 +244,7 @@ test("a tool's documentation is its function's, and an image is shown by its han
   expect((image.content as { type: string }[]).map(({ type }) => type)).toEqual(["text", "image"]);
 });
 
-test("a program is a run: it is listed, shown, and goes through again with what its tools answered then", async () => {
+test("a program is saved as a run, which can be listed, shown and replayed", async () => {
   const { data } = await evaluate(
     '(defun shout (x) (string-upcase x)) (shout (everything:echo :message "hello"))',
   );
@@ -257,7 +266,7 @@ test("a program is a run: it is listed, shown, and goes through again with what 
   expect(last).toBeDefined();
 });
 
-test("guildhall lisp runs a file or a pipe in the hall that is there, and says by its exit how it went", async () => {
+test("guildhall lisp runs a file or a pipe in the running hall, and its exit code shows the result", async () => {
   const file = join(project, "sum.lisp");
   writeFileSync(
     file,

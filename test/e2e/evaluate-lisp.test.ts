@@ -1,49 +1,51 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { isForPeople } from "../../src/base/advice.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
 import { type ProcessClient, spawnHall } from "../servers/process.ts";
 
-/** The session as clients of both eras see it, over stdio, in a process of its own. */
-describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (era) => {
+/** Over stdio, in a process of its own. */
+describe.each(["2025-11-25", "2026-07-28"] as const)("evaluate-lisp with MCP %s", (version) => {
+  const isStateless = version === "2026-07-28";
   let hall: ProcessClient;
   let session: string | undefined;
 
   beforeAll(async () => {
     hall = spawnHall(["--expose", "code", "--alone"]);
-    if (era === "legacy") await hall.greet("2025-11-25");
+    if (!isStateless) await hall.greet(version);
   });
   afterAll(() => hall[Symbol.asyncDispose]());
 
   async function call(name: string, args: JsonObject): Promise<JsonObject> {
     const params = { name, arguments: args };
-    const id = hall.ask("tools/call", era === "modern" ? modern(params) : params);
+    const id = hall.ask("tools/call", isStateless ? modern(params) : params);
     const { result, error } = await hall.answer(id);
     if (!isObject(result)) throw new Error(JSON.stringify(error));
     return result;
   }
 
-  /** In one session: a legacy line has its own, a modern client sends the handle back. */
+  /** In one session: a connection has its own, a stateless client sends the handle back. */
   async function evaluate(
     code: string,
     more: JsonObject = {},
   ): Promise<{ readonly text: string; readonly isError: boolean; readonly data: JsonObject }> {
     const result = await call("evaluate-lisp", {
       code,
-      ...(era === "modern" && session !== undefined ? { session } : {}),
+      ...(isStateless && session !== undefined ? { session } : {}),
       ...more,
     });
     const data = isObject(result.structuredContent) ? result.structuredContent : {};
     if (typeof data.session === "string") session = data.session;
-    const [first] = result.content as { text: string }[];
+    const [first] = (result.content as JsonObject[]).filter(isForPeople);
     return {
-      text: (first?.text ?? "").replace(/\n?; session \S+$/, ""),
+      text: String(first?.text ?? ""),
       isError: result.isError === true,
       data,
     };
   }
 
   test("is listed with its companions", async () => {
-    const { tools } = await hall.result("tools/list", era === "modern" ? modern() : undefined);
+    const { tools } = await hall.result("tools/list", isStateless ? modern() : undefined);
     expect((tools as JsonObject[]).map(({ name }) => name)).toEqual([
       "configure-limits",
       "describe-last-error",
@@ -67,11 +69,11 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     ['(format *error-output* "oops") 1', "[stderr]\noops\n=> 1"],
     ['(make-package "P") (in-package "P") (cl:+ 1 1)', "=> 2"],
     ["(cl:in-package :cl-user)", '=> #<PACKAGE "COMMON-LISP-USER">'],
-  ])("%s answers %j", async (code, expected) => {
+  ])("%s returns %j", async (code, expected) => {
     expect(await evaluate(code)).toMatchObject({ text: expected, isError: false });
   });
 
-  test("a warning is shown beside the value and stops nothing", async () => {
+  test("a warning is shown beside the value", async () => {
     const { text, isError, data } = await evaluate('(warn "careful: ~a" 7) :done');
     expect(text).toMatch(/^\[warnings\]\n.*careful: 7\n=> :DONE$/s);
     expect(isError).toBe(false);
@@ -91,7 +93,7 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     ["process", "UNBOUND-VARIABLE", "PROCESS"],
     ["constructor", "UNBOUND-VARIABLE", "CONSTRUCTOR"],
     ["__proto__", "UNBOUND-VARIABLE", "__PROTO__"],
-  ])("%s reports %s, and the session goes on", async (code, type, message) => {
+  ])("%s reports %s, and the session stays usable", async (code, type, message) => {
     const { text, isError, data } = await evaluate(`(princ "before") ${code}`);
     expect(isError).toBe(true);
     expect(text).toContain(`[stdout]\nbefore\n[ERROR] ${type}\n`);
@@ -100,7 +102,7 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect((await evaluate("(+ 1 1)")).text).toBe("=> 2");
   });
 
-  test("a backtrace names the functions on the way, and short errors leave it out", async () => {
+  test("a backtrace names the calling functions, and short errors omit it", async () => {
     await evaluate("(defun inner (x) (/ x 0)) (defun outer (x) (1+ (inner x)))");
     const whole = await evaluate("(1+ (outer 3))");
     expect(whole.text).toMatch(/\n\n\[Backtrace\]\n0: \(.*INNER 3\)/s);
@@ -108,16 +110,13 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect((await evaluate("(1+ (outer 3))", { verbosity: "short" })).text).not.toContain(
       "[Backtrace]",
     );
-    const last = await call("describe-last-error", era === "modern" ? { session } : {});
+    const last = await call("describe-last-error", isStateless ? { session } : {});
     expect(JSON.stringify(last.content)).toContain("OUTER");
   });
 
-  test("what loops for ever ends at its time, keeps what it printed, and leaves the session usable", async () => {
-    const startedAt = performance.now();
+  test("an endless loop ends at its timeout, keeps its output, and leaves the session usable", async () => {
     const { text, isError, data } = await evaluate('(princ "hello") (loop)', { timeout: 1 });
-    expect(performance.now() - startedAt).toBeLessThan(5_000);
     expect(isError).toBe(true);
-    expect(performance.now() - startedAt).toBeGreaterThan(1_000);
     expect(text).toMatch(
       /^\[stdout\]\nhello\n\[ERROR\] TIME-BUDGET-EXCEEDED\n.*loop.*\n.*configure-limits/,
     );
@@ -125,7 +124,7 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect((await evaluate("(twice 4)")).text).toBe("=> 8");
   });
 
-  test("deep recursion, endless output and endless memory end with conditions of their own", async () => {
+  test("deep recursion, endless output and endless allocation end with their own conditions", async () => {
     expect((await evaluate("(defun deep (n) (1+ (deep n))) (deep 1)")).text).toContain(
       "DEPTH-BUDGET-EXCEEDED",
     );
@@ -138,29 +137,29 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect((await evaluate("(twice 5)")).text).toBe("=> 10");
   });
 
-  test("limits are told, set and kept", async () => {
-    const said = await call("configure-limits", {
+  test("limits are set, returned and kept", async () => {
+    const limits = await call("configure-limits", {
       timeout: 0,
       "max-output": 200,
-      ...(era === "modern" ? { session } : {}),
+      ...(isStateless ? { session } : {}),
     });
-    expect(JSON.stringify(said.content)).toContain("none");
-    expect(JSON.stringify(said.content)).toContain("600 s");
+    expect(JSON.stringify(limits.content)).toContain("none");
+    expect(JSON.stringify(limits.content)).toContain("600 s");
     expect((await evaluate('(loop repeat 100 do (princ "1234567890"))')).text).toContain(
       "OUTPUT-BUDGET-EXCEEDED",
     );
     await call("configure-limits", {
       timeout: 30,
       "max-output": 100_000,
-      ...(era === "modern" ? { session } : {}),
+      ...(isStateless ? { session } : {}),
     });
   });
 
-  test("definitions are listed, those of a failed evaluation too, and a reset forgets them", async () => {
+  test("definitions are listed, also those of a failed evaluation, and a reset removes them", async () => {
     await evaluate(
       '(defvar *count* 3 "How many.") (defmacro unless2 (x) x) (defclass point () (x)) (error "stop")',
     );
-    const own = era === "modern" ? { session } : {};
+    const own = isStateless ? { session } : {};
     const listed = (await call("list-definitions", own)).structuredContent as {
       definitions: { type: string; name: string }[];
     };
@@ -181,7 +180,7 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     expect((await evaluate("*package*")).text).toBe('=> #<PACKAGE "COMMON-LISP-USER">');
   });
 
-  test("syntax is checked without running anything", async () => {
+  test("syntax is checked without running the code", async () => {
     const good = await call("validate-syntax", { code: "(defun f (x) x) (f 1)" });
     expect(JSON.stringify(good.content)).toContain("2 forms");
     const bad = await call("validate-syntax", { code: "(defun f (x)\n  (g x)\n(defun h () 1)" });
@@ -197,12 +196,12 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
     ["(eval '(lambda #1=(a . #1#) a))", "PROGRAM-ERROR"],
     ["(eval '#1=(list . #1#))", "ERROR"],
     ["(defclass ring-a (ring-b) ()) (defclass ring-b (ring-a) ())", "superclass of itself"],
-  ])("%s goes round, and ends", async (code, expected) => {
+  ])("the circular code %s ends", async (code, expected) => {
     expect((await evaluate(code, { timeout: 10 })).text).toContain(expected);
   });
 
   test.each(["#2A#1=((1) . #1#)", "`#1=(a . #1#)", "#+#1=(and . #1#) x"])(
-    "the syntax of %s is refused, and nobody waits for it",
+    "the syntax of the circular code %s is refused",
     async (code) => {
       expect(JSON.stringify((await call("validate-syntax", { code })).content)).toContain(
         "too long or too deep",
@@ -213,41 +212,41 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
   test.each([
     [
       '(call-tool "call_tool" :name "calculator.calculate" :arguments (list :expression "1"))',
-      "not for programs",
+      "not available to programs",
     ],
-    ['(call-tool "evaluate-lisp" :code "1" :mode "act")', "not for programs"],
-    ['(call-tool "reset-session")', "not for programs"],
+    ['(call-tool "evaluate-lisp" :code "1" :mode "act")', "not available to programs"],
+    ['(call-tool "reset-session")', "not available to programs"],
     ['(call-tool "nobody_agent" :task "x")', "nobody_agent"],
-  ])("%s does not get round what is looked at", async (code, expected) => {
+  ])("%s does not bypass the checks", async (code, expected) => {
     expect((await evaluate(code)).text).toContain(expected);
   });
 
-  test("what was cancelled while it waited for its turn does nothing", async () => {
+  test("an evaluation cancelled while it is queued does not run", async () => {
     await evaluate("(defvar *turns* 0)");
-    const own = era === "modern" ? { session } : {};
+    const own = isStateless ? { session } : {};
     const params = (code: string): JsonObject => ({
       name: "evaluate-lisp",
       arguments: { code, ...own },
     });
-    const dress = (given: JsonObject): JsonObject => (era === "modern" ? modern(given) : given);
-    const first = hall.ask("tools/call", dress(params("(sleep 1)")));
-    const second = hall.ask("tools/call", dress(params("(incf *turns*)")));
+    const withMeta = (given: JsonObject): JsonObject => (isStateless ? modern(given) : given);
+    const first = hall.ask("tools/call", withMeta(params("(sleep 1)")));
+    const second = hall.ask("tools/call", withMeta(params("(incf *turns*)")));
     hall.notify("notifications/cancelled", { requestId: second });
     await hall.answer(first);
     expect((await evaluate("*turns*")).text).toBe("=> 0");
   });
 
-  test("arguments that do not fit are refused, and everything works afterwards", async () => {
+  test("invalid arguments are refused, and the session stays usable", async () => {
     const refused = await hall.request(
       "tools/call",
-      era === "modern"
+      isStateless
         ? modern({ name: "evaluate-lisp", arguments: {} })
         : { name: "evaluate-lisp", arguments: {} },
     );
     expect(JSON.stringify(refused)).toContain("code");
     const unknown = await hall.request(
       "tools/call",
-      era === "modern"
+      isStateless
         ? modern({ name: "evaluate-lispp", arguments: {} })
         : { name: "evaluate-lispp", arguments: {} },
     );
@@ -276,7 +275,7 @@ describe.each(["legacy", "modern"] as const)("evaluate-lisp for a %s client", (e
   });
 });
 
-test("a session belongs to who opened it, and its handle is needed to come back", async () => {
+test("a stateless client needs the handle to return to its session", async () => {
   await using hall = spawnHall(["--expose", "code", "--alone"]);
   const call = (args: JsonObject): Promise<JsonObject> =>
     hall.result("tools/call", modern({ name: "evaluate-lisp", arguments: args }));
@@ -289,5 +288,5 @@ test("a session belongs to who opened it, and its handle is needed to come back"
     "tools/call",
     modern({ name: "evaluate-lisp", arguments: { code: "1", session: "lisp-nobody" } }),
   );
-  expect(JSON.stringify(gone)).toContain("there is no session");
+  expect(JSON.stringify(gone)).toContain("no session");
 });

@@ -41,7 +41,7 @@ function makeToolkit(
 }
 
 describe("groups", () => {
-  test("every tool is in exactly one, whatever there is", () => {
+  test("contain every tool exactly once", () => {
     fc.assert(
       fc.property(
         halls,
@@ -62,7 +62,7 @@ describe("groups", () => {
     );
   });
 
-  test("none is larger than 1.7 times the mean, and toolkits stay whole where that allows it", () => {
+  test("have at most 1.7 times the mean size, and toolkits stay whole if that allows it", () => {
     fc.assert(
       fc.property(halls, fc.integer({ min: 1, max: 10 }), (hall, wished) => {
         const total = namesIn(hall).length;
@@ -75,14 +75,14 @@ describe("groups", () => {
           if (tools.length <= cap)
             expect(new Set(tools.map(({ name }) => home.get(`${id}.${name}`))).size).toBe(1);
         }
-        // Toolkits that stay whole may leave no way to fill the groups evenly.
+        // Whole toolkits may not fill the groups evenly.
         expect(groups.length).toBeLessThanOrEqual(Math.ceil(count / 0.85) + 1);
       }),
       { numRuns: 25 },
     );
   });
 
-  test("the same tools give the same groups, in whatever order they come", () => {
+  test("do not depend on the order of the tools", () => {
     fc.assert(
       fc.property(halls, fc.integer({ min: 1, max: 8 }), (hall, count) => {
         expect(groupTools([...hall].reverse(), { vectors, count })).toEqual(
@@ -93,14 +93,14 @@ describe("groups", () => {
     );
   });
 
-  test("their number follows the number of tools", () => {
+  test("grow in number with the tools", () => {
     expect([0, 3, 9, 14, 15, 40, 72, 120, 500, 20_000].map(chooseCount)).toEqual([
       1, 1, 1, 2, 3, 3, 6, 10, 10, 10,
     ]);
     expect(groupTools([])).toEqual([]);
   });
 
-  test("what belongs together comes together", () => {
+  test("join related toolkits", () => {
     const home = homeOf(
       groupTools([...toolkits, { ...(toolkits[1] as ToolkitText), id: "disk" }], {
         vectors,
@@ -112,8 +112,8 @@ describe("groups", () => {
   });
 });
 
-describe("when something is added", () => {
-  test("nothing moves, and what is new goes where there is room", () => {
+describe("when tools are added", () => {
+  test("known tools stay and new ones go where there is room", () => {
     fc.assert(
       fc.property(halls, toolkit, (hall, added) => {
         const before = groupTools(hall, { vectors });
@@ -133,7 +133,7 @@ describe("when something is added", () => {
     );
   });
 
-  test("a toolkit's new tool goes where the toolkit is, and one that is gone is gone", () => {
+  test("a new tool joins its toolkit, and a removed one disappears", () => {
     const before = groupTools(toolkits, { vectors, count: 3 });
     const changed = toolkits.map((each) =>
       each.id === "maps"
@@ -151,7 +151,7 @@ describe("when something is added", () => {
     expect(home.has("maps.geocode_address")).toBe(false);
   });
 
-  test("a group that lost all its tools is gone", () => {
+  test("a group without tools disappears", () => {
     const before = groupTools(toolkits, { vectors, count: 3 });
     const after = groupTools(toolkits.slice(0, 1), { vectors, previous: before });
     expect(after).toHaveLength(1);
@@ -168,7 +168,7 @@ describe("names and descriptions", () => {
     })),
   };
 
-  test("a group is called what a person would call it", () => {
+  test("a group has a descriptive name", () => {
     const groups = groupTools([browser, ...toolkits.slice(0, 3)], { vectors, count: 4 });
     const nameOf = (tool: string) => homeOf(groups).get(tool);
     expect(nameOf("playwright.browser_click")).toBe("browser_automation");
@@ -177,7 +177,7 @@ describe("names and descriptions", () => {
     expect(nameOf("maps.find_route")).toMatch(/^maps_and_places/);
   });
 
-  test("its description says what it is for and what it can do", () => {
+  test("the description says what the group is for and what it can do", () => {
     const [group] = groupTools([toolkits[0] as ToolkitText], { vectors, count: 1 });
     expect(group?.description).toMatch(
       /^Specialized agent for code repositories and pull requests; can create .*issues, .*merge .*pull requests/,
@@ -185,7 +185,7 @@ describe("names and descriptions", () => {
     expect(group?.description).toContain("github");
   });
 
-  test("texts in other scripts, and none at all, are described too", () => {
+  test("tools with texts in other scripts, or none, are described too", () => {
     expect(groupTools([toolkits[4] as ToolkitText], { vectors })[0]?.description).toContain(
       "chinese",
     );

@@ -29,14 +29,14 @@ describe("finding", () => {
     expect(names(query, { limit: 3 })).toContain(wanted);
   });
 
-  test("vectors find what shares no word with the query", () => {
+  test("vectors find tools that share no word with the query", () => {
     expect(
       names("which picture of the sky for the weekend: umbrella or sunglasses", { limit: 5 }),
     ).toContain("maps.weather_forecast");
     expect(names("umbrella", { limit: 3 }, rankerOf(toolkits, false))).toEqual([]);
   });
 
-  test("each wish of a longer task brings its tool", () => {
+  test("each clause of a longer task finds its tool", () => {
     const found = names(
       "merge the pull request about the login. Then tell Anna by email, and look up whether it will rain in Lisbon",
       { limit: 5 },
@@ -50,7 +50,7 @@ describe("finding", () => {
     );
   });
 
-  test("the words that matched are given as they were written, the rarest first", () => {
+  test("matching words are returned as spelled, rarest first", () => {
     const [first] = hall.rank("Merging the Requests of files").items;
     expect(first).toMatchObject({
       toolkit: "github",
@@ -60,11 +60,11 @@ describe("finding", () => {
     expect(first?.words).toEqual(["merging", "requests"]);
   });
 
-  test("choices of a parameter are found", () => {
+  test("enum values of a parameter are found", () => {
     expect(names("what was closed or merged", { limit: 2 })).toContain("github.list_pull_requests");
   });
 
-  test("aliases and examples given by the user are found, also when one tool alone has them", () => {
+  test("the user's aliases and examples are found, even if one tool alone has them", () => {
     const ranker = rankerOf(toolkits);
     const [github] = toolkits as [ToolkitText];
     ranker.set({
@@ -86,7 +86,7 @@ describe("finding", () => {
     expect(names("翻译这段文本", { limit: 1 })).toEqual(["chinese.translate"]);
   });
 
-  test("a slip of the pen is forgiven", () => {
+  test("a typo is corrected", () => {
     expect(names("geocde adress", { limit: 1 })).toEqual(["maps.geocode_address"]);
     expect(hall.rank("geocde").items[0]?.words).toEqual(["geocde"]);
   });
@@ -98,14 +98,14 @@ describe("finding", () => {
   });
 });
 
-describe("what is known tips the scales", () => {
-  // Names the vectors do not know, so that nothing else tells them apart.
+describe("hints", () => {
+  // Names without vectors, so that nothing else distinguishes the tools.
   const twins: ToolkitText[] = ["axq", "bxq"].map((id) => ({
     id,
     tools: [{ name: `lookup_${id}`, description: "Look up a customer by number" }],
   }));
 
-  test("a name that is mentioned wins", () => {
+  test("a mentioned name wins", () => {
     expect(names("look up customer 7", {}, rankerOf(twins))[0]).toBe("axq.lookup_axq");
     expect(names("look up customer 7 with lookup_bxq", {}, rankerOf(twins))[0]).toBe(
       "bxq.lookup_bxq",
@@ -113,7 +113,7 @@ describe("what is known tips the scales", () => {
     expect(names("look up customer 7 in bxq", {}, rankerOf(twins))[0]).toBe("bxq.lookup_bxq");
   });
 
-  test("what did well before wins among equals, what failed loses, and neither pushes aside what fits better", () => {
+  test("past success decides between equals only", () => {
     const ranked = (
       experience: Record<string, number>,
       query = "look up customer 7",
@@ -130,7 +130,7 @@ describe("what is known tips the scales", () => {
     ).toBe("github.merge_pull_request");
   });
 
-  test("a score from elsewhere is one more in the sum", () => {
+  test("an additional score is added", () => {
     expect(
       names(
         "look up customer 7",
@@ -140,20 +140,20 @@ describe("what is known tips the scales", () => {
     ).toBe("bxq.lookup_bxq");
   });
 
-  test("only what is asked about is ranked", () => {
+  test("only the selected tools are ranked", () => {
     const within = names("search", { among: (name) => name.startsWith("mail.") });
     expect(within[0]).toBe("mail.search_inbox");
     expect(within.every((name) => name.startsWith("mail."))).toBe(true);
   });
 });
 
-describe("families", () => {
+describe("duplicates", () => {
   const copies = ["one", "two", "three"].map((id) => ({
     id,
     tools: [{ name: "web_search", description: "Search the web and return the results" }],
   }));
 
-  test("tools of one name that say the same appear once, the others beside it", () => {
+  test("appear once, with the others listed beside", () => {
     const { items } = rankerOf([
       ...copies,
       {
@@ -165,7 +165,7 @@ describe("families", () => {
     expect([...(items[0]?.alike ?? [])].sort()).toEqual(["three.web_search", "two.web_search"]);
   });
 
-  test("the one that is mentioned stands for its family", () => {
+  test("are represented by the one that is mentioned", () => {
     expect(rankerOf(copies).rank("search the web with two").items).toMatchObject([
       { fullName: "two.web_search" },
     ]);
@@ -185,7 +185,7 @@ describe("abstaining", () => {
     );
 
   test.each(["merge the pull request", "send an email to Anna", "street address to coordinates"])(
-    "there is something for: %s",
+    "a tool fits: %s",
     (query) => {
       expect(hall.rank(query).fits).toBe(true);
       expect(rankerOf(toolkits, false).rank(query).fits).toBe(true);
@@ -196,27 +196,27 @@ describe("abstaining", () => {
     "what time is it in Lima?",
     "What time is it in São Paulo now?",
     "the current time in Ouagadougou",
-  ])("names that no tool knows hide nothing: %s", async (query) => {
+  ])("names that no tool contains do not hide a match: %s", async (query) => {
     const { items, fits } = (await builtins()).rank(query);
     expect(fits).toBe(true);
     expect(items.slice(0, 2).map(({ fullName }) => fullName)).toContain("time_tool.current_time");
   });
 
   test.each(["book a flight to Lima", "who is the president of Peru?", "bake a cake for Anna"])(
-    "nor do they make anything fit: %s",
+    "names do not make a tool fit: %s",
     async (query) => {
       expect((await builtins()).rank(query).fits).toBe(false);
     },
   );
 
   test.each(["tune my guitar", "knit a sweater for the dog", "zxqv"])(
-    "nothing here fits: %s",
+    "no tool fits: %s",
     (query) => {
       expect(hall.rank(query).fits).toBe(false);
     },
   );
 
-  test("an empty hall and an empty query fit nothing", () => {
+  test("without tools or without a query nothing fits", () => {
     expect(createRanker({ vectors }).rank("anything")).toEqual({ items: [], fits: false });
     expect(hall.rank("").fits).toBe(false);
     expect(hall.rank("the of and").items).toEqual([]);
@@ -247,7 +247,7 @@ describe("limits", () => {
     expect(many.rank("search thing", { limit }).items).toHaveLength(count);
   });
 
-  test("scores fall from the first to the last", () => {
+  test("scores are in descending order", () => {
     const scores = hall
       .rank("search files in a repository", { limit: 20 })
       .items.map(({ score }) => score);
@@ -265,7 +265,7 @@ describe("change", () => {
   ];
   const answers = (ranker: Ranker) => queries.map((query) => ranker.rank(query, { limit: 20 }));
 
-  test("however a hall came about, it answers as one made from scratch", () => {
+  test("a changed ranker answers like a new one", () => {
     const step = fc.record({
       at: fc.nat(toolkits.length - 1),
       tools: fc.nat(5),
@@ -293,11 +293,11 @@ describe("change", () => {
     );
   });
 
-  test("the order in which toolkits come makes no difference", () => {
+  test("the order of the toolkits does not matter", () => {
     expect(answers(rankerOf([...toolkits].reverse()))).toEqual(answers(hall));
   });
 
-  test("a removed toolkit is gone, and removing it twice is nothing", () => {
+  test("a removed toolkit disappears, and removing it twice is harmless", () => {
     const ranker = rankerOf(toolkits);
     ranker.remove("mail");
     ranker.remove("mail");
@@ -308,7 +308,7 @@ describe("change", () => {
 });
 
 describe("hostile texts", () => {
-  test("keys of Object.prototype are words and names like others", () => {
+  test("keys of Object.prototype are ordinary words and names", () => {
     const ranker = rankerOf([
       ...toolkits,
       {
@@ -329,7 +329,7 @@ describe("hostile texts", () => {
     expect(({} as { description?: unknown }).description).toBeUndefined();
   });
 
-  test("a tool that says everything a thousand times does not win by it", () => {
+  test("repetition does not make a tool win", () => {
     const everything = toolkits
       .flatMap(({ tools }) => tools.map(({ description }) => description))
       .join(" ");
@@ -343,7 +343,7 @@ describe("hostile texts", () => {
     expect(names("forecast for the city", { limit: 1 }, ranker)).toEqual(["maps.weather_forecast"]);
   });
 
-  test("schemas of any shape, depth and size are read without harm", () => {
+  test("schemas of any shape, depth and size can be read", () => {
     const deep = Array.from({ length: 5_000 }).reduce<object>(
       (inner) => ({ properties: { inner } }),
       {},
@@ -370,7 +370,7 @@ describe("hostile texts", () => {
     expect(ranker.rank("tool", { limit: 20 }).items).toHaveLength(schemas.length);
   });
 
-  test("any text can be asked and told", () => {
+  test("any text can be ranked and queried", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "binary", maxLength: 300 }),
@@ -392,7 +392,7 @@ describe("hostile texts", () => {
     );
   });
 
-  test("a query of a megabyte is answered", () => {
+  test("a query of one megabyte is answered", () => {
     expect(names(`merge a pull request ${"blah ".repeat(250_000)}`, { limit: 1 })).toEqual([
       "github.merge_pull_request",
     ]);

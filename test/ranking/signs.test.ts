@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { countDiffering, expectedDiffering, signsOf, signsWidth } from "../../src/ranking/signs.ts";
 
 test.each([1, 4, 100, 128, 160, 300])(
-  "rows of %i dimensions differ in as many signs as one counts by hand",
+  "rows of %i dimensions differ in as many signs as a direct count gives",
   (dimensions) => {
     const row = fc.array(fc.integer({ min: -127, max: 127 }), {
       minLength: dimensions,
@@ -22,6 +22,6 @@ test.each([1, 4, 100, 128, 160, 300])(
   },
 );
 
-test("none differ in the same direction, half at a right angle, all in the opposite one", () => {
+test("no sign differs in the same direction, half at a right angle, all in the opposite one", () => {
   expect([1, 0, -1].map(expectedDiffering)).toEqual([0, 0.5, 1]);
 });

@@ -2,7 +2,7 @@ import type { ToolkitText } from "../../src/ranking/document.ts";
 
 const text = { type: "string" };
 
-/** A small hall: five servers as one meets them. */
+/** Five typical servers. */
 export const toolkits: readonly ToolkitText[] = [
   {
     id: "github",

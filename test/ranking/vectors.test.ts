@@ -21,7 +21,7 @@ describe("the shipped vectors", () => {
     expect(statSync(file).size).toBeLessThanOrEqual(3_000_000);
   });
 
-  test("know what belongs together", () => {
+  test("place related words near each other", () => {
     expect(cosine("take a picture", "capture a screenshot")).toBeGreaterThan(
       cosine("take a picture", "merge a branch"),
     );
@@ -30,7 +30,7 @@ describe("the shipped vectors", () => {
     );
   });
 
-  test("make a text of length 1, or nothing of unknown words", () => {
+  test("give a normalised text vector, or zeros for unknown words", () => {
     expect(cosine("search the web", "search the web")).toBeCloseTo(1, 5);
     expect(embed([["zzxqv", 1]], vectors)).toEqual(new Float32Array(vectors.dimensions));
   });
@@ -45,19 +45,19 @@ describe("two words", () => {
     return [...likenesses.subarray(1)];
   }
 
-  test("are as alike as the texts they would be", () => {
+  test("are as similar as one-word texts", () => {
     const others = ["weather", "storm", "forecast"];
     compare("rain", others).forEach((likeness, at) => {
       expect(likeness).toBeCloseTo(cosine("rain", others[at] as string), 4);
     });
   });
 
-  test("are nothing to each other where one has no vector", () => {
+  test("are unrelated if one has no vector", () => {
     expect(compare("rain", ["zzxqv"])).toEqual([0]);
     expect(compare("zzxqv", ["rain", "zzxqv"])).toEqual([0, 0]);
   });
 
-  test("that have little in common may be passed over, never those that have much", () => {
+  test("of low similarity may be skipped, never those of high similarity", () => {
     const words = [
       "rain",
       "branch",
@@ -87,15 +87,15 @@ describe("a damaged file", () => {
     ["cut short", bytes.subarray(0, bytes.length - 1)],
     ["of another kind", Buffer.from("PK\u0003\u0004 something else altogether")],
     [
-      "with a count that lies",
+      "with a wrong count",
       Buffer.concat([Buffer.from(vectorsMagic), Buffer.alloc(12, 0xff), bytes.subarray(16)]),
     ],
     ["empty", Buffer.alloc(0)],
-  ])("%s is refused", (_, damaged) => {
+  ])("%s is rejected", (_, damaged) => {
     expect(() => parseVectors(damaged)).toThrow(
       expect.objectContaining({
         code: "INTERNAL",
-        message: expect.stringContaining("install Guildhall again"),
+        message: expect.stringContaining("reinstall Guildhall"),
       }),
     );
   });

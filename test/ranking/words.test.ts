@@ -26,16 +26,16 @@ describe("words", () => {
     ["analysis", "analysis"],
     ["news", "news"],
     ["string", "strings"],
-  ])("%s is one word in all its forms", (word, forms) => {
+  ])("%s has one stem in all its forms", (word, forms) => {
     expect(new Set(wordsOf(forms))).toEqual(new Set(wordsOf(word)));
   });
 
-  test("only so much of a text is read", () => {
+  test("a text is read up to a limit", () => {
     expect(wordsOf("alpha beta gamma", 10)).toEqual(["alpha", "beta"]);
     expect(wordsOf(`${"x".repeat(41)} end`)).toEqual(["end"]);
   });
 
-  test("each word remembers how it was first written", () => {
+  test("each word keeps its first spelling", () => {
     expect([...spellingsOf("Searching searches, again")]).toEqual([
       ["search", "searching"],
       ["again", "again"],

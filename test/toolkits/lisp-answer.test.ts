@@ -4,7 +4,6 @@ import { createToolkit } from "../servers/toolkits.ts";
 import { openWorld } from "../trust/world.ts";
 import { evaluate, tokenOf, worker } from "./lisp-hall.ts";
 
-/** What a program puts into its answer besides what it prints. */
 const camera = createToolkit("camera", {
   photo: {
     run: ({ bytes }) => ({
@@ -15,9 +14,9 @@ const camera = createToolkit("camera", {
 
 test.each([
   ["too many parts", 25, 100, 20],
-  ["too large a sum", 10, 1_000_000, 4],
+  ["too many bytes", 10, 1_000_000, 4],
 ])(
-  "%s are refused with a condition, and what was shown before stays",
+  "showing %s signals a condition, and the content shown before stays",
   async (_, count, bytes, shown) => {
     await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
     const client = hall.connect();
@@ -28,11 +27,11 @@ test.each([
       { mode: "act" },
     );
     expect(content.filter(({ type }) => type === "image")).toHaveLength(shown);
-    expect(data.condition?.message).toContain("an answer carries");
+    expect(data.condition?.message).toContain("shown content exceeds the limit");
   },
 );
 
-test("an answer that would tell of too many definitions says how many it leaves out", async () => {
+test("an answer lists at most 200 definitions and counts the rest", async () => {
   await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
   const client = hall.connect();
   await client.greet("2025-11-25");
@@ -44,7 +43,7 @@ test("an answer that would tell of too many definitions says how many it leaves 
   expect(text).toContain("; 100 more definitions");
 });
 
-test("the same part is shown once, and one that had to go says so", async () => {
+test("content is shown once, and dropped content is reported", async () => {
   await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
   const client = hall.connect();
   await client.greet("2025-11-25");
@@ -54,16 +53,16 @@ test("the same part is shown once, and one that had to go says so", async () => 
     { mode: "act" },
   );
   expect(twice.content.map(({ type }) => type)).toEqual(["text", "image"]);
-  // The hall keeps 32 MiB of them.
+  // The hall keeps 32 MiB.
   const gone = await evaluate(
     client,
     "(let ((all (loop repeat 5 collect (camera:photo :bytes 9000000)))) (show (first all)))",
     { mode: "act" },
   );
-  expect(gone.data.condition?.message).toContain("any more");
+  expect(gone.data.condition?.message).toContain("no longer available");
 });
 
-test("a program that goes on after an approval still shows what it had", async () => {
+test("a program resumed after an approval shows content from before it", async () => {
   await using world = await openWorld({ trusted: ["camera.photo"], hall: { lisp: { worker } } });
   await world.door.hall.registry.add(camera);
   const client = await world.connect();

@@ -1,13 +1,15 @@
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { RawClient } from "../servers/client.ts";
 
-/** Nodes that do not run TypeScript need the built one. */
+/** The built worker: Node 20 does not run TypeScript. */
 export const worker = new URL("../../dist/lisp-worker.js", import.meta.url);
 
 export interface Evaluated {
   readonly text: string;
   readonly isError: boolean;
   readonly content: readonly JsonObject[];
+  /** The calls that need an approval. */
+  readonly approvals: readonly { readonly token: string }[];
   readonly data: {
     readonly run: string;
     readonly session: string;
@@ -16,10 +18,11 @@ export interface Evaluated {
     readonly definitions: readonly JsonObject[];
     readonly calls: readonly { readonly name: string; readonly status: string }[];
     readonly condition?: { readonly type: string; readonly message: string };
+    readonly next?: readonly JsonObject[];
   };
 }
 
-/** In the line's own session, as a legacy client has it. */
+/** In the connection's own session. */
 export async function evaluate(
   client: RawClient,
   code: string,
@@ -35,11 +38,15 @@ export async function evaluate(
     text: String(content[0]?.text),
     isError: result.isError === true,
     content,
+    approvals:
+      ((isObject(result._meta)
+        ? result._meta["guildhall/approvals"]
+        : undefined) as Evaluated["approvals"]) ?? [],
     data: result.structuredContent as unknown as Evaluated["data"],
   };
 }
 
 /** The token of the first approval that the answer asks for. */
-export function tokenOf({ content }: Evaluated): string {
-  return /guildhall approve ([\w-]+)/.exec(JSON.stringify(content))?.[1] ?? "";
+export function tokenOf({ approvals: [first] }: Evaluated): string {
+  return first?.token ?? "";
 }

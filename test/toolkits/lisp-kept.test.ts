@@ -1,16 +1,14 @@
-import { setImmediate } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { type EvaluationRecord, findRun, listRuns } from "../../src/agents/runs.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Secrets } from "../../src/base/log.ts";
-import type { EvaluationRun } from "../../src/toolkits/lisp/kept-run.ts";
-import { createHiding } from "../../src/toolkits/lisp/program-secrets.ts";
-import { replayEvaluation } from "../../src/toolkits/lisp/replay.ts";
+import { createSecretFilter } from "../../src/toolkits/lisp/program-secrets.ts";
+import { type EvaluationRun, replayEvaluation } from "../../src/toolkits/lisp/recording.ts";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 import { type Evaluated, evaluate, worker } from "./lisp-hall.ts";
 
-/** What is kept of programs, and going through them again. */
 const desk = createToolkit("desk", {
   open: {
     run: ({ token, password }) => text(`opened with ${String(token ?? password ?? "nothing")}`),
@@ -25,25 +23,27 @@ const desk = createToolkit("desk", {
   time: { run: () => text(String(performance.now())) },
 });
 
-interface Kept {
+interface SavedRuns {
   readonly evaluated: readonly Evaluated[];
   /** Those of the last program, oldest first. */
   readonly runs: readonly EvaluationRun[];
-  /** Everything the hall has kept of runs. */
+  /** Everything the store holds of runs. */
   readonly all: string;
 }
 
-/** Evaluates programs one after the other in one session, and gives what was kept of them. */
-async function keep(programs: readonly string[], secrets = new Secrets()): Promise<Kept> {
+/** Evaluates programs one after the other in one session, and returns the saved runs. */
+async function runAndSave(
+  programs: readonly string[],
+  secrets = new Secrets(),
+): Promise<SavedRuns> {
   await using hall = await startHall({ toolkits: [desk], secrets, lisp: { worker } });
   const client = hall.connect();
   await client.greet("2025-11-25");
   const evaluated: Evaluated[] = [];
   for (const code of programs) evaluated.push(await evaluate(client, code, { mode: "act" }));
   const shelf = hall.hall.store.runs;
-  // What an evaluation leaves behind is written down after its answer.
-  for (let looks = 0; looks < 10_000 && (await listRuns(shelf)).length < programs.length; looks++)
-    await setImmediate();
+  // Runs are saved after the answer.
+  await until(async () => (await listRuns(shelf)).length >= programs.length, "the runs are saved");
   const records = await Promise.all(evaluated.map(({ data }) => findRun(shelf, data.run)));
   return {
     evaluated,
@@ -76,28 +76,28 @@ describe("a secret", () => {
     ["a name of another package", '(defvar cl-user::*access-key* "topsecret-1") 1'],
     ["what a failure says", '(desk:fail :token "topsecret-1")'],
   ] as const;
-  let kept: Kept;
+  let saved: SavedRuns;
   beforeAll(async () => {
-    kept = await keep(cases.map(([, code]) => code));
+    saved = await runAndSave(cases.map(([, code]) => code));
   });
 
   test.each(cases.map(([where], index) => [where, index] as const))(
-    "in %s is not in what is kept of the program",
+    "in %s is not in the saved run",
     (_, index) => {
-      const run = kept.runs[index];
+      const run = saved.runs[index];
       expect(JSON.stringify(run)).toContain("***");
       expect(JSON.stringify(run)).not.toContain("topsecret-1");
       expect(run?.isScrubbed).toBe(true);
     },
   );
 
-  test("is neither in outlines of runs, and was in the answers", () => {
-    expect(kept.all).not.toContain("topsecret-1");
-    expect(JSON.stringify(kept.evaluated[0])).toContain("opened with topsecret-1");
+  test("is in no outline of a run, but is in the answer", () => {
+    expect(saved.all).not.toContain("topsecret-1");
+    expect(JSON.stringify(saved.evaluated[0])).toContain("opened with topsecret-1");
   });
 });
 
-test("a secret in a program is not in the row of its call, where rows are kept whole", async () => {
+test("a secret in a program is not in the recorded call, even with record: full", async () => {
   await using hall = await startHall({ toolkits: [desk], record: "full", lisp: { worker } });
   const client = hall.connect();
   await client.greet("2025-11-25");
@@ -116,17 +116,19 @@ test.each([
   ["keys without end", `"${"-----BEGIN PRIVATE KEY-----".repeat(30_000)}"`],
   ["names and spaces", `"token${" ".repeat(400_000)}token${" ".repeat(400_000)}"`],
   ["half a header", `"${"bearer ".repeat(120_000)}"`],
-])("text made to be slow to look through is not: %s", (_, code) => {
-  const before = process.cpuUsage();
-  createHiding(code);
-  const { user, system } = process.cpuUsage(before);
-  expect((user + system) / 1_000_000).toBeLessThan(5);
-});
+])(
+  "hostile text is filtered in linear time: %s",
+  (_, code) => {
+    // A quadratic filter would exceed the time limit of the test by far.
+    expect(() => createSecretFilter(code)).not.toThrow();
+  },
+  60_000,
+);
 
-test("a program without secrets is kept as it was typed, and is the same when it is gone through again", async () => {
+test("a program without secrets is saved as typed, and its replay is the same", async () => {
   const code = `(defun greet (name) (format nil "token: ~a, ~a" name (desk:time)))
     (list (greet "ann") (get-universal-time) (get-internal-real-time) (random 1000) (random 1000 (make-random-state t)))`;
-  const { runs } = await keep([
+  const { runs } = await runAndSave([
     "(defvar *x* (get-internal-real-time))",
     `(list *x*) ${code}`,
     "(time (* 6 7))",
@@ -137,32 +139,33 @@ test("a program without secrets is kept as it was typed, and is the same when it
   expect((await replayEvaluation(runs, worker)).differences).toEqual([]);
 });
 
-test("a replay says what it cannot repeat for want of a secret, and repeats what does not depend on it", async () => {
-  const { runs } = await keep(['(desk:open :token "topsecret-1")']);
+test("a replay reports what depends on a removed secret, and repeats the rest", async () => {
+  const { runs } = await runAndSave(['(desk:open :token "topsecret-1")']);
   const { differences } = await replayEvaluation(runs, worker);
-  expect(differences[0]).toBe("desk.open was not asked like this");
-  expect(differences.at(-1)).toBe(
-    `secrets were taken out of ${runs[0]?.id}, and what depends on them cannot be repeated`,
-  );
-  const given = await keep([
+  expect(differences[0]).toBe("desk.open was not called with these arguments");
+  expect(differences.at(-1)).toBe(`the saved run has no secrets (removed from ${runs[0]?.id})`);
+  const given = await runAndSave([
     '(jref (desk:login) "user")',
     '(length (jref (desk:login) "api_key"))',
   ]);
   expect(given.all).not.toContain("given-by-the-tool");
   expect((await replayEvaluation(given.runs.slice(0, 1), worker)).differences).toEqual([]);
   expect((await replayEvaluation(given.runs, worker)).differences.at(-1)).toContain(
-    "secrets were taken out",
+    "the saved run has no secrets",
   );
 });
 
-test("a secret the hall knows is taken out wherever it stands, and a replay says so", async () => {
+test("a secret known to the hall is removed everywhere, and a replay reports it", async () => {
   const secrets = new Secrets();
   secrets.add("known-secret");
-  const { all, runs } = await keep(['(list "known-secret" (length "known-secret"))'], secrets);
+  const { all, runs } = await runAndSave(
+    ['(list "known-secret" (length "known-secret"))'],
+    secrets,
+  );
   expect(all).not.toContain("known-secret");
   expect(runs[0]).toMatchObject({ isScrubbed: true } satisfies JsonObject);
   expect((await replayEvaluation(runs, worker)).differences).toEqual([
-    "its values differ",
-    expect.stringContaining("secrets were taken out"),
+    "values differ",
+    expect.stringContaining("the saved run has no secrets"),
   ]);
 });

@@ -1,21 +1,21 @@
 import { expect, test } from "vitest";
 import { Scope } from "../../src/base/scope.ts";
 import type { Caller } from "../../src/tool.ts";
-import { createSessions, type Sessions } from "../../src/toolkits/lisp/sessions.ts";
+import { LispSessions } from "../../src/toolkits/lisp/sessions.ts";
 import type { LispThread } from "../../src/toolkits/lisp/thread.ts";
 import { until } from "../servers/until.ts";
 import { worker } from "./lisp-hall.ts";
 
 const caller = (principal: string): Caller => ({ connection: "c", principal, client: "test" });
 
-interface Room extends AsyncDisposable {
-  readonly sessions: Sessions;
-  /** Opens a session, or comes back to one; gives its handle. */
-  visit(principal: string, handle?: string): Promise<string>;
+interface Fixture extends AsyncDisposable {
+  readonly sessions: LispSessions;
+  /** Opens a session, or uses the one with the handle; returns its handle. */
+  use(principal: string, handle?: string): Promise<string>;
 }
 
-function openRoom(sessionsMax: number, ownMax: number, idleMsMax?: number): Room {
-  const sessions = createSessions({
+function openSessions(sessionsMax: number, ownMax: number, idleMsMax?: number): Fixture {
+  const sessions = new LispSessions({
     worker,
     limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 },
     sessionsMax,
@@ -24,7 +24,7 @@ function openRoom(sessionsMax: number, ownMax: number, idleMsMax?: number): Room
   });
   return {
     sessions,
-    visit: (principal, handle) =>
+    use: (principal, handle) =>
       sessions.use(
         { caller: caller(principal), scope: new Scope(), handle },
         async (session) => session.handle,
@@ -33,67 +33,67 @@ function openRoom(sessionsMax: number, ownMax: number, idleMsMax?: number): Room
   };
 }
 
-test("who opens more than the own bound loses the session unused the longest, and nobody else loses one", async () => {
-  await using room = openRoom(8, 2);
-  const others = await room.visit("ann");
-  const first = await room.visit("bob");
-  const second = await room.visit("bob");
-  await room.visit("bob", first);
-  for (let n = 0; n < 4; n++) await room.visit("bob");
-  expect(await room.visit("ann", others)).toBe(others);
-  // The one that was come back to outlived those that were not.
-  expect(await room.visit("bob", first)).toBe(first);
-  await expect(room.visit("bob", second)).rejects.toMatchObject({ code: "NOT_FOUND" });
+test("a caller over its own limit loses its longest unused session, and no other caller does", async () => {
+  await using fixture = openSessions(8, 2);
+  const others = await fixture.use("ann");
+  const first = await fixture.use("bob");
+  const second = await fixture.use("bob");
+  await fixture.use("bob", first);
+  for (let n = 0; n < 4; n++) await fixture.use("bob");
+  expect(await fixture.use("ann", others)).toBe(others);
+  // A session that was used again outlives those that were not.
+  expect(await fixture.use("bob", first)).toBe(first);
+  await expect(fixture.use("bob", second)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("where all places are taken, who has none gets one from who has most, and who has some gives up the own", async () => {
-  await using room = openRoom(4, 3);
-  const anns = [await room.visit("ann"), await room.visit("ann"), await room.visit("ann")];
-  const bobs = await room.visit("bob");
-  const carls = await room.visit("carl");
-  await expect(room.visit("ann", anns[0])).rejects.toMatchObject({ code: "NOT_FOUND" });
-  const next = await room.visit("bob");
-  await expect(room.visit("bob", bobs)).rejects.toMatchObject({ code: "NOT_FOUND" });
+test("at the total limit a new caller replaces a session of the caller with most, others replace their own", async () => {
+  await using fixture = openSessions(4, 3);
+  const anns = [await fixture.use("ann"), await fixture.use("ann"), await fixture.use("ann")];
+  const bobs = await fixture.use("bob");
+  const carls = await fixture.use("carl");
+  await expect(fixture.use("ann", anns[0])).rejects.toMatchObject({ code: "NOT_FOUND" });
+  const next = await fixture.use("bob");
+  await expect(fixture.use("bob", bobs)).rejects.toMatchObject({ code: "NOT_FOUND" });
   expect(
     await Promise.all([
-      room.visit("ann", anns[1]),
-      room.visit("ann", anns[2]),
-      room.visit("bob", next),
-      room.visit("carl", carls),
+      fixture.use("ann", anns[1]),
+      fixture.use("ann", anns[2]),
+      fixture.use("bob", next),
+      fixture.use("carl", carls),
     ]),
   ).toHaveLength(4);
 });
 
-test("where everybody has one, who comes new gets the place that was unused the longest", async () => {
-  await using room = openRoom(2, 2);
-  const anns = await room.visit("ann");
-  const bobs = await room.visit("bob");
-  await room.visit("ann", anns);
-  await room.visit("carl");
-  expect(await room.visit("ann", anns)).toBe(anns);
-  await expect(room.visit("bob", bobs)).rejects.toMatchObject({ code: "NOT_FOUND" });
+test("if all callers have one session, a new caller replaces the longest unused one", async () => {
+  await using fixture = openSessions(2, 2);
+  const anns = await fixture.use("ann");
+  const bobs = await fixture.use("bob");
+  await fixture.use("ann", anns);
+  await fixture.use("carl");
+  expect(await fixture.use("ann", anns)).toBe(anns);
+  await expect(fixture.use("bob", bobs)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("whose sessions are all busy is told so, and nobody's work is ended for it", async () => {
-  await using room = openRoom(4, 1);
+test("a caller whose sessions are all busy gets OVERLOADED, and no work is ended", async () => {
+  await using fixture = openSessions(4, 1);
   let leave = (): void => {};
-  const busy = room.sessions.use(
+  const busy = fixture.sessions.use(
     { caller: caller("ann"), scope: new Scope() },
     async () => new Promise<string>((resolve) => (leave = () => resolve("done"))),
   );
-  await expect(room.visit("ann")).rejects.toMatchObject({
+  await expect(fixture.use("ann")).rejects.toMatchObject({
     code: "OVERLOADED",
     message: expect.stringContaining("your"),
   });
-  expect(await room.visit("bob")).toMatch(/^lisp-/);
+  expect(await fixture.use("bob")).toMatch(/^lisp-/);
   leave();
   expect(await busy).toBe("done");
 });
 
-test("a session that nobody comes back to is ended by itself, and one at work is not", async () => {
-  await using room = openRoom(4, 2, 20);
+test("an idle session ends by itself, a busy one does not", async () => {
+  await using fixture = openSessions(4, 2, 20);
   let leave = (): void => {};
-  const busy = room.sessions.use(
+  const busy = fixture.sessions.use(
     { caller: caller("ann"), scope: new Scope() },
     async ({ thread }) => {
       await new Promise<void>((resolve) => {
@@ -102,28 +102,28 @@ test("a session that nobody comes back to is ended by itself, and one at work is
       return thread.isAlive;
     },
   );
-  const left = await room.sessions.use(
+  const left = await fixture.sessions.use(
     { caller: caller("bob"), scope: new Scope() },
     async ({ thread }) => thread,
   );
-  await until(() => !left.isAlive, "ended");
+  await until(() => !left.isAlive, "the idle session ends");
   leave();
   expect(await busy).toBe(true);
 });
 
-test("a handle is worth nothing to another caller", async () => {
-  await using room = openRoom(4, 2);
-  const handle = await room.visit("ann");
-  await expect(room.visit("bob", handle)).rejects.toMatchObject({ code: "NOT_FOUND" });
+test("another caller cannot use a handle", async () => {
+  await using fixture = openSessions(4, 2);
+  const handle = await fixture.use("ann");
+  await expect(fixture.use("bob", handle)).rejects.toMatchObject({ code: "NOT_FOUND" });
 });
 
-test("a session in a thread that was kept ready begins like the first one: nothing is defined, counted or drawn yet", async () => {
-  await using room = openRoom(4, 4);
+test("a session in a spare thread starts like the first one: nothing is defined, counted or drawn yet", async () => {
+  await using fixture = openSessions(4, 4);
   const begin = (principal: string): Promise<readonly string[]> =>
-    room.sessions.use({ caller: caller(principal), scope: new Scope() }, async ({ thread }) => {
+    fixture.sessions.use({ caller: caller(principal), scope: new Scope() }, async ({ thread }) => {
       const work = {
         scope: new Scope(),
-        serve: () => Promise.reject(new Error("nothing is called")),
+        serve: () => Promise.reject(new Error("unexpected call")),
       };
       const { definitions } = await thread.run(
         { kind: "definitions", type: "all" },
@@ -144,15 +144,15 @@ test("a session in a thread that was kept ready begins like the first one: nothi
     });
   const first = await begin("ann");
   expect(first).toHaveLength(1);
-  // The second takes the thread that was started when the first had its answer.
+  // The second takes the spare thread, which starts after the first answer.
   await new Promise((resolve) => setImmediate(resolve));
   expect(await begin("bob")).toEqual(first);
 });
 
-test("who makes room is ended once the one who needed it has an answer", async () => {
-  await using room = openRoom(1, 1);
+test("a replaced session ends after the answer of the one that replaced it", async () => {
+  await using fixture = openSessions(1, 1);
   const threadOf = (work: () => void = () => {}): Promise<LispThread> =>
-    room.sessions.use({ caller: caller("ann"), scope: new Scope() }, async ({ thread }) => {
+    fixture.sessions.use({ caller: caller("ann"), scope: new Scope() }, async ({ thread }) => {
       work();
       return thread;
     });
@@ -162,5 +162,5 @@ test("who makes room is ended once the one who needed it has an answer", async (
     wasAlive = first.isAlive;
   });
   expect(wasAlive).toBe(true);
-  await expect.poll(() => first.isAlive, { timeout: 20_000 }).toBe(false);
+  await until(() => !first.isAlive, "the replaced thread ends");
 });

@@ -56,7 +56,7 @@ test("a feature that is a pipe, a link or too large hides no other, and nothing 
   ]);
   expect(unreadable).toEqual([
     expect.stringMatching(/^003-link is not shown: .*link/),
-    expect.stringMatching(/^004-large is not shown: .*200000000 bytes/),
+    expect.stringMatching(/^004-large is not shown: .*exceeds the limit of 2 MiB/),
   ]);
 });
 

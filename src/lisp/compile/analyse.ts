@@ -6,11 +6,9 @@ import type { Machine } from "../machine.ts";
 import type { Position } from "../reader.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, Opaque, type Value } from "../values.ts";
-import { splitBody } from "./declarations.ts";
 import { analyseLambda } from "./lambda.ts";
 import type { Binding, Lambda, Node } from "./nodes.ts";
-import { Scope, type Target, Variable } from "./scope.ts";
-import { findSpecial } from "./special-table.ts";
+import { findSpecial, Scope, splitBody, type Target, Variable } from "./scope.ts";
 
 /**
  * Where a form stands. `direct`: targets that an EXIT answered here would reach, because everything in between passes it on.

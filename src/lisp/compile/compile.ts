@@ -1,16 +1,14 @@
 // From a form to something that runs: analysis, then closures.
-
 import { form as makeForm, named } from "../define.ts";
-import { destructure } from "../destructure.ts";
 import { Fn, type Macro } from "../function.ts";
+import { destructure } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import { Analyser, outermost } from "./analyse.ts";
-import { splitBody } from "./declarations.ts";
 import { makeCode } from "./function-entry.ts";
 import { analyseLambda, emptyLambda } from "./lambda.ts";
-import type { Scope } from "./scope.ts";
+import { type Scope, splitBody } from "./scope.ts";
 
 const topName = named("%TOP-LEVEL");
 const progn = named("PROGN");

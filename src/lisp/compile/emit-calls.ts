@@ -1,8 +1,8 @@
 // Calls. A call in tail position leaves itself in the machine's registers and answers TAIL, so that it takes no room on the stack;
 // a call of the function that is running puts its arguments in place of the parameters and answers AGAIN. Natives are simply called.
 
+import { functionHints } from "../conditions.ts";
 import { Fn, type Frame } from "../function.ts";
-import { functionHints } from "../hints.ts";
 import type { Machine } from "../machine.ts";
 import { undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { AGAIN, TAIL } from "../symbol.ts";
@@ -10,8 +10,7 @@ import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { readVariable } from "./emit-variables.ts";
 import { inlineFirst, inlineNative } from "./inline.ts";
-import type { Node } from "./nodes.ts";
-import type { Mode, Run } from "./run.ts";
+import type { Mode, Node, Run } from "./nodes.ts";
 
 type Callee = (f: Frame) => Fn;
 

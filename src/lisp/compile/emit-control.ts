@@ -1,15 +1,13 @@
 // Blocks and tagbodies. An exit that everything in between passes on is an answer, EXIT, with its target in the machine; any other
 // is thrown to a token that lives as long as the block does.
-
 import type { Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { EXIT, NIL } from "../symbol.ts";
-import { dynamicState, restoreState, Transfer } from "../transfer.ts";
 import { Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
-import type { Node } from "./nodes.ts";
-import { type Mode, notTail, type Run, type Test } from "./run.ts";
+import { type Mode, type Node, notTail, type Run, type Test } from "./nodes.ts";
 import type { Target, Variable } from "./scope.ts";
 
 export interface Token {

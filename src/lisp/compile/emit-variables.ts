@@ -3,8 +3,7 @@ import { Box, Fn, type Frame } from "../function.ts";
 import { EXIT, NIL, Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
-import type { Lambda, Node } from "./nodes.ts";
-import { type Mode, notTail, type Run } from "./run.ts";
+import { type Lambda, type Mode, type Node, notTail, type Run } from "./nodes.ts";
 import { Variable } from "./scope.ts";
 
 /** What lies in the variable's place: the value, or the box that closures share. */

@@ -4,7 +4,6 @@
 //   single  its first value; `m.mv` may be stale afterwards
 //   values  all its values: `m.mv` is right afterwards
 //   tail    as `values`, and it may answer TAIL or AGAIN instead, for the function's entry or caller to act on
-
 import type { Code } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
@@ -26,8 +25,7 @@ import {
   readVariable,
 } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
-import type { Lambda, Node } from "./nodes.ts";
-import type { Mode, Run, Test } from "./run.ts";
+import type { Lambda, Mode, Node, Run, Test } from "./nodes.ts";
 
 export class Emitter {
   readonly m: Machine;

@@ -1,15 +1,13 @@
 // The entries of a compiled function. A call takes one step, one level of depth and a frame; the frame stays on the machine's stack
 // while the call lasts, for backtraces.
-
-import { exceed } from "../exceed.ts";
+import { exceed } from "../budgets.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { AGAIN, keyword, NIL, T } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import { Emitter, isSingle } from "./emit.ts";
 import { bindVariable } from "./emit-variables.ts";
-import type { Lambda } from "./nodes.ts";
-import type { Run } from "./run.ts";
+import type { Lambda, Run } from "./nodes.ts";
 import type { Variable } from "./scope.ts";
 
 export function makeCode(m: Machine, lambda: Lambda): Code {

@@ -6,8 +6,7 @@ import { NIL, Sym } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
-import type { Node } from "./nodes.ts";
-import type { Run, Test } from "./run.ts";
+import type { Node, Run, Test } from "./nodes.ts";
 
 type NativeNode = Extract<Node, { kind: "call-native" }>;
 

@@ -1,17 +1,16 @@
 // Natives worth more than a call: arithmetic on small integers, and the parts of a cons. The names belong to a locked package, so
 // what they mean cannot change under a compiled program.
 
+import { modulo, remainder } from "../arithmetic.ts";
+import { exceed } from "../budgets.ts";
 import { named } from "../define.ts";
-import { exceed } from "../exceed.ts";
 import { add, multiply, subtract } from "../numbers.ts";
-import { modulo, remainder } from "../numbers-division.ts";
 import { NIL, Sym, T } from "../symbol.ts";
 import { Cons, Table, type Value, Vec } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { plainSlot } from "./emit-variables.ts";
 import { inlineTest } from "./inline-tests.ts";
-import type { Node } from "./nodes.ts";
-import type { Run } from "./run.ts";
+import type { Node, Run } from "./nodes.ts";
 
 type NativeNode = Extract<Node, { kind: "call-native" }>;
 

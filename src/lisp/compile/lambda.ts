@@ -1,11 +1,10 @@
 // Lambda expressions to Lambda: parameters get the first slots of the frame, in order.
-import { parseLambdaList } from "../lambda-list.ts";
+import { parseLambdaList } from "../lambda-lists.ts";
 import { NIL, type Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
-import { splitBody } from "./declarations.ts";
 import type { Binding, KeyParameter, Lambda, Node, OptionalParameter } from "./nodes.ts";
-import { type Scope, Target, type Variable } from "./scope.ts";
+import { type Scope, splitBody, Target, type Variable } from "./scope.ts";
 
 const nothing: Node = { kind: "constant", value: NIL };
 

@@ -1,8 +1,12 @@
 // What names mean at a place in the program, while it is compiled. A scope is a chain of entries; inner ones hide outer ones.
+
+import { named } from "../define.ts";
 import type { Macro } from "../function.ts";
-import type { Sym } from "../symbol.ts";
-import type { Value } from "../values.ts";
-import type { Lambda } from "./nodes.ts";
+import { Str } from "../string.ts";
+import { Sym } from "../symbol.ts";
+import { Cons, itemsOf, type Value } from "../values.ts";
+import type { Analyser, Place } from "./analyse.ts";
+import type { Lambda, Node } from "./nodes.ts";
 
 /** A lexical variable, or a local function, which is a variable that holds a function. */
 export class Variable {
@@ -120,4 +124,64 @@ export class Scope {
       if (at.entry?.kind === "tags" && at.entry.target.tags.has(tag)) return at.entry.target;
     return undefined;
   }
+}
+
+// What stands at the head of a body: declarations and a documentation string.
+
+export interface Body {
+  readonly forms: Value;
+  readonly documentation: string | null;
+  readonly specials: readonly Sym[];
+}
+
+const declare = named("DECLARE");
+const special = named("SPECIAL");
+
+/** Only `special` changes what a program means; types and the rest are read and believed. */
+export function splitBody(body: Value, takesDocumentation: boolean): Body {
+  let documentation: string | null = null;
+  const specials: Sym[] = [];
+  let at = body;
+  for (; at instanceof Cons; at = at.cdr) {
+    const first: Value = at.car;
+    if (first instanceof Cons && first.car === declare) specials.push(...specialsOf(first));
+    else if (
+      takesDocumentation &&
+      first instanceof Str &&
+      documentation === null &&
+      at.cdr instanceof Cons
+    )
+      documentation = first.toString();
+    else break;
+  }
+  return { forms: at, documentation, specials };
+}
+
+function specialsOf(declaration: Cons): Sym[] {
+  return itemsOf(declaration.cdr).flatMap((specifier) =>
+    specifier instanceof Cons && specifier.car === special
+      ? itemsOf(specifier.cdr).filter((name) => name instanceof Sym)
+      : [],
+  );
+}
+
+// The special forms, by name. `defineSpecial` is for forms that no macro over others can say.
+
+/** `operands` is the rest of the form. */
+export type AnalyseSpecial = (
+  analyser: Analyser,
+  operands: Value,
+  scope: Scope,
+  place: Place,
+  form: Cons,
+) => Node;
+
+const table = new Map<Sym, AnalyseSpecial>();
+
+export function defineSpecial(name: string, analyse: AnalyseSpecial): void {
+  table.set(named(name), analyse);
+}
+
+export function findSpecial(name: Sym): AnalyseSpecial | undefined {
+  return table.get(name);
 }

@@ -1,5 +1,4 @@
 // The special forms of the language, checked and turned into nodes.
-
 import { form as makeForm, named } from "../define.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
@@ -14,11 +13,9 @@ import {
   withSpecials,
 } from "./analyse.ts";
 import { compileMacro } from "./compile.ts";
-import { splitBody } from "./declarations.ts";
 import { analyseLambda, closeBlock } from "./lambda.ts";
 import type { Lambda, Node } from "./nodes.ts";
-import { type Scope, Target, type Variable } from "./scope.ts";
-import { defineSpecial } from "./special-table.ts";
+import { defineSpecial, type Scope, splitBody, Target, type Variable } from "./scope.ts";
 
 export function defineSpecialForms(): void {
   defineSpecial("QUOTE", (a, operands) => ({

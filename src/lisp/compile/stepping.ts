@@ -1,20 +1,22 @@
 // Nodes run step by step, as generators, for branches that wait side by side. Only what can come to a wait is stepped: the rest runs
 // as the closures it would be anyway, on the same frames.
-
-import { exceed } from "../exceed.ts";
+import { exceed } from "../budgets.ts";
 import type { Box, Fn, Frame, Pending } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { undefinedFunction, undefinedSetter } from "../restarts.ts";
+import {
+  dynamicState,
+  restoreState,
+  Transfer,
+  undefinedFunction,
+  undefinedSetter,
+} from "../restarts.ts";
 import { NIL, Sym, T, TAIL } from "../symbol.ts";
-import { dynamicState, restoreState, Transfer } from "../transfer.ts";
 import { Opaque, type Value } from "../values.ts";
 import { Emitter } from "./emit.ts";
 import type { Token } from "./emit-control.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
 import { checkKeywords, makeCode } from "./function-entry.ts";
-import { mayWait } from "./may-wait.ts";
-import type { Lambda, Node } from "./nodes.ts";
-import type { Run } from "./run.ts";
+import { type Lambda, mayWait, type Node, type Run } from "./nodes.ts";
 import type { Target, Variable } from "./scope.ts";
 
 export type Stepping = Generator<Pending, Value, void>;

@@ -2,9 +2,8 @@
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { withRestarts } from "../restarts.ts";
+import { transferOut, withRestarts } from "../restarts.ts";
 import { NIL, Sym, T } from "../symbol.ts";
-import { transferOut } from "../transfer.ts";
 import { Cons, itemsOf, listOf, type Value } from "../values.ts";
 import { fresh, progn } from "./macros.ts";
 

@@ -1,18 +1,25 @@
 // define-condition.
-
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { reportOf } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
-import { registerClass } from "../forms/class-table.ts";
+import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addReader, addWriter } from "../forms/defclass.ts";
-import { precedenceOf } from "../forms/precedence.ts";
 import { Fn } from "../function.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { type Instance, LispClass, type Slot } from "../object.ts";
 import { Str } from "../string.ts";
 import { keyword, NIL, Sym, T } from "../symbol.ts";
-import { Cons, itemsOf, list, type Opaque, Stream, type Value } from "../values.ts";
+import {
+  Cons,
+  type Instance,
+  itemsOf,
+  LispClass,
+  list,
+  type Opaque,
+  type Slot,
+  Stream,
+  type Value,
+} from "../values.ts";
 
 export function defineConditionForms(): void {
   defineMacro("DEFINE-CONDITION", expand);

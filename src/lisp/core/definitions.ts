@@ -1,15 +1,23 @@
 // What gives names their meaning: functions, macros, variables, and the questions about them.
-
 import { compileMacro } from "../compile/compile.ts";
 import { makeCondition } from "../conditions.ts";
-import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
-import { checkKeys, checkPattern, destructure, findKey } from "../destructure.ts";
+import {
+  defineConstant,
+  defineFunction,
+  defineMacro,
+  defineVariable,
+  form,
+  named,
+  nativeFunction,
+} from "../define.ts";
 import { Fn } from "../function.ts";
 import { noteDefinition, refuseLocked, setFunction } from "../global.ts";
+import { checkKeys, checkPattern, destructure, findKey } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
-import { expandOnce, macroFor } from "../macroexpand.ts";
+import { expandOnce, macroFor } from "../places.ts";
+import { featureList } from "../reader-macros.ts";
 import { Str } from "../string.ts";
-import { bool, NIL, Sym } from "../symbol.ts";
+import { bool, NIL, type Package, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 import { warn } from "./signalling.ts";
 
@@ -231,4 +239,43 @@ function macroFunction(m: Machine, name: Value, env?: Value): Value {
     (inner: Machine, whole: Value, environment: Value) =>
       macro.expand(whole as Cons, environment as Opaque, inner),
   );
+}
+
+// The language's variables that belong to no one part of the library. Each session has values of its own.
+
+const lambdaListKeywords = [
+  "&ALLOW-OTHER-KEYS",
+  "&AUX",
+  "&BODY",
+  "&ENVIRONMENT",
+  "&KEY",
+  "&OPTIONAL",
+  "&REST",
+  "&WHOLE",
+];
+
+export function defineVariables(): void {
+  // What was evaluated and what came of it, the last three times.
+  for (const name of ["*", "**", "***", "+", "++", "+++", "-", "/", "//", "///"])
+    defineVariable(name, NIL);
+  defineVariable("*PACKAGE*", (m: Machine) => m.packages.get("COMMON-LISP-USER") as Package);
+  defineVariable("*READ-BASE*", 10);
+  defineVariable("*READ-DEFAULT-FLOAT-FORMAT*", named("DOUBLE-FLOAT"));
+  defineVariable("*READ-EVAL*", NIL);
+  defineVariable("*READ-SUPPRESS*", NIL);
+  defineVariable("*READTABLE*", NIL);
+  defineVariable("*FEATURES*", () => featureList());
+  defineVariable("*MODULES*", NIL);
+  defineVariable("*GENSYM-COUNTER*", 1);
+  defineVariable("*BREAK-ON-SIGNALS*", NIL);
+  defineVariable("*DEBUGGER-HOOK*", NIL);
+  defineVariable("*MACROEXPAND-HOOK*", named("FUNCALL"));
+  defineVariable("*COMPILE-PRINT*", NIL);
+  defineVariable("*COMPILE-VERBOSE*", NIL);
+  defineVariable("*LOAD-PRINT*", NIL);
+  defineVariable("*LOAD-VERBOSE*", NIL);
+  defineConstant("CALL-ARGUMENTS-LIMIT", 100_000);
+  defineConstant("LAMBDA-PARAMETERS-LIMIT", 100_000);
+  defineConstant("MULTIPLE-VALUES-LIMIT", 100_000);
+  defineConstant("LAMBDA-LIST-KEYWORDS", form(lambdaListKeywords));
 }

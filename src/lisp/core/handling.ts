@@ -1,18 +1,14 @@
 // handler-bind, handler-case, ignore-errors.
-import { stepCall } from "../compile/stepping.ts";
-import type { Handler } from "../conditions.ts";
+
+import { Ended, exceed } from "../budgets.ts";
+import { type Stepping, stepCall } from "../compile/stepping.ts";
+import { type Handler, Unhandled } from "../conditions.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
-import {
-  type Clause,
-  handlingCases,
-  stepHandlingCases,
-  stepWithHandlers,
-  withHandlers,
-} from "../handlers.ts";
-import type { Machine } from "../machine.ts";
+import { dearSteps, type Machine } from "../machine.ts";
+import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { type Cons, itemsOf, type Value } from "../values.ts";
+import { type Cons, type Instance, itemsOf, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 
@@ -126,3 +122,108 @@ function handlerBind(m: Machine, specifiers: Value, functions: Value, body: Fn):
 function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn): Value {
   return handlingCases(m, clausesOf(m, specifiers, functions), () => m.call0(body));
 }
+
+// Handlers around a piece of work. The host's own trouble (its stack, mostly) becomes a condition here, where handlers can see it.
+
+function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Value): Value {
+  const state = dynamicState(m);
+  const cluster = { handlers, outer: m.handlers };
+  m.handlers = cluster;
+  try {
+    return body();
+  } catch (thrown) {
+    if (!isHostTrouble(thrown)) throw thrown;
+    restoreState(m, state);
+    m.handlers = cluster;
+    return asCondition(m, thrown);
+  } finally {
+    m.handlers = state.handlers;
+  }
+}
+
+/** The same for a branch that may wait inside. */
+function* stepWithHandlers(
+  m: Machine,
+  handlers: readonly Handler[],
+  body: () => Stepping,
+): Stepping {
+  const state = dynamicState(m);
+  const cluster = { handlers, outer: m.handlers };
+  m.handlers = cluster;
+  try {
+    return yield* body();
+  } catch (thrown) {
+    if (!isHostTrouble(thrown)) throw thrown;
+    restoreState(m, state);
+    m.handlers = cluster;
+    return asCondition(m, thrown);
+  } finally {
+    m.handlers = state.handlers;
+  }
+}
+
+/** One clause of `handler-case`. */
+export interface Clause {
+  readonly matches: Handler["matches"];
+  readonly run: (condition: Instance) => Value;
+}
+
+/** The first clause that takes a condition runs after everything inside was left. */
+function handlingCases(m: Machine, clauses: readonly Clause[], body: () => Value): Value {
+  const target: Caught = { chosen: null };
+  const state = dynamicState(m);
+  try {
+    return withHandlers(m, leaving(clauses, target), body);
+  } catch (thrown) {
+    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
+    restoreState(m, state);
+    return (target.chosen as Clause).run(thrown.value as Instance);
+  }
+}
+
+function* stepHandlingCases(
+  m: Machine,
+  clauses: readonly Clause[],
+  body: () => Stepping,
+): Stepping {
+  const target: Caught = { chosen: null };
+  const state = dynamicState(m);
+  try {
+    return yield* stepWithHandlers(m, leaving(clauses, target), body);
+  } catch (thrown) {
+    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
+    restoreState(m, state);
+    return (target.chosen as Clause).run(thrown.value as Instance);
+  }
+}
+
+interface Caught {
+  chosen: Clause | null;
+}
+
+function leaving(clauses: readonly Clause[], target: Caught): Handler[] {
+  return clauses.map((clause) => ({
+    matches: clause.matches,
+    run: (_, condition) => {
+      target.chosen = clause;
+      throw new Transfer(target, condition, null);
+    },
+  }));
+}
+
+// What the host throws, as conditions: its stack may overflow, a text may get too long, and a native may be wrong.
+
+/** Signals the condition for something thrown; what is no error of the host goes on its way. */
+export function asCondition(m: Machine, thrown: unknown): never {
+  if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
+    throw thrown;
+  m.tick(dearSteps);
+  if (thrown instanceof RangeError) exceed(m, isOverflow(thrown) ? "DEPTH" : "CELL");
+  m.fail(`internal error: ${thrown instanceof Error ? thrown.message : String(thrown)}`);
+}
+
+function isHostTrouble(thrown: unknown): boolean {
+  return thrown instanceof Error;
+}
+
+const isOverflow = (thrown: RangeError): boolean => thrown.message.includes("call stack");

@@ -4,19 +4,20 @@ import { isCondition, makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import type { Instance } from "../object.ts";
 import {
   activeRestarts,
+  dynamicState,
   findRestart,
   makeRestart,
   type Restart,
   type RestartSpec,
+  restoreState,
+  Transfer,
   withRestarts,
 } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { keyword, NIL, Sym } from "../symbol.ts";
-import { dynamicState, restoreState, Transfer } from "../transfer.ts";
-import { type Cons, itemsOf, Opaque, Stream, type Value } from "../values.ts";
+import { type Cons, type Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 

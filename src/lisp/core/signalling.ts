@@ -1,5 +1,4 @@
 // signal, error, cerror, warn, and making the conditions they take.
-
 import { findClass } from "../classes.ts";
 import {
   conditionSlot,
@@ -12,13 +11,19 @@ import {
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Instance, LispClass } from "../object.ts";
 import { keepWarning, write } from "../output.ts";
-import { withRestarts } from "../restarts.ts";
+import { transferOut, withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { NIL, Sym, T } from "../symbol.ts";
-import { transferOut } from "../transfer.ts";
-import { type Cons, itemsOf, type Opaque, Stream, type Value } from "../values.ts";
+import {
+  type Cons,
+  Instance,
+  itemsOf,
+  LispClass,
+  type Opaque,
+  Stream,
+  type Value,
+} from "../values.ts";
 import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {

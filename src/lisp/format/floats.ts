@@ -8,7 +8,7 @@ import {
   type FloatDigits,
   shortestDigits,
   significantDigits,
-} from "../float-digits.ts";
+} from "../rationals.ts";
 
 export interface FieldShape {
   readonly width: number | undefined;

@@ -1,15 +1,12 @@
 /** `format`: control strings are parsed once and kept, then run piece by piece against the table of directives. */
-
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
 import { itemsOf, type Value } from "../values.ts";
-import { blockDirectives } from "./blocks.ts";
-import { layoutDirectives } from "./layout.ts";
-import { numberDirectives } from "./number-directives.ts";
+import { blockDirectives, layoutDirectives } from "./blocks.ts";
+import { numberDirectives, valueDirectives } from "./directives.ts";
 import { ControlFault, type Directive, type Piece, parseControl } from "./parse.ts";
 import { Buffer, type Ending, Run, type Target } from "./run.ts";
-import { valueDirectives } from "./value-directives.ts";
 
 /** Does its work; answers how its list of pieces ends, if it ends there. */
 export type Action = (run: Run, directive: Directive, format: Formatting) => Ending | undefined;

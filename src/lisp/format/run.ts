@@ -1,6 +1,6 @@
 /** One control string at work: its arguments, and where its text goes. */
 
-import { exceed } from "../exceed.ts";
+import { exceed } from "../budgets.ts";
 import type { Machine } from "../machine.ts";
 import { write } from "../output.ts";
 import { Char, Str } from "../string.ts";

@@ -1,14 +1,13 @@
 // The classes a session defines. Defining one again makes a new version: the old one points to its successor, and its objects
 // move over when they are next looked into.
-
-import { classNamed, findClass } from "../classes.ts";
+import { classNamed, findClass, plainSlot, sharedClass } from "../classes.ts";
+import { conditionSlot, slotName } from "../conditions.ts";
 import { noteDefinition } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { type Instance, LispClass, type Slot } from "../object.ts";
-import type { Sym } from "../symbol.ts";
-import type { Value } from "../values.ts";
+import { Str } from "../string.ts";
+import { keyword, type Sym } from "../symbol.ts";
+import { type Instance, LispClass, type Slot, type Value } from "../values.ts";
 import { forgetDispatch } from "./generics.ts";
-import { precedenceOf } from "./precedence.ts";
 
 /** What a `defclass` says. */
 export interface ClassDefinition {
@@ -127,4 +126,71 @@ export function moveTo(object: Instance, cls: LispClass): void {
   );
   object.slots = cls.slots.map((slot) => (slot.shared === null ? held.get(slot.name) : undefined));
   object.cls = cls;
+}
+
+// The class precedence list of CLOS: subclasses before superclasses, superclasses in the order each class names them, and where
+// that leaves a choice, the class whose direct subclass comes latest.
+
+/** Undefined where the orders contradict each other. */
+export function precedenceOf(cls: LispClass): LispClass[] | undefined {
+  const left = reachable(cls);
+  const before = new Map<LispClass, Set<LispClass>>([...left].map((one) => [one, new Set()]));
+  for (const one of left) {
+    [one, ...one.supers].reduce((earlier, later) => {
+      before.get(later)?.add(earlier);
+      return later;
+    });
+  }
+  const ordered: LispClass[] = [];
+  while (left.size > 0) {
+    const free = [...left].filter((one) =>
+      [...(before.get(one) ?? [])].every((earlier) => !left.has(earlier)),
+    );
+    const next = latestSubclassed(free, ordered);
+    if (next === undefined) return undefined;
+    ordered.push(next);
+    left.delete(next);
+  }
+  return ordered;
+}
+
+function reachable(cls: LispClass, found = new Set<LispClass>()): Set<LispClass> {
+  if (found.has(cls)) return found;
+  found.add(cls);
+  for (const above of cls.supers) reachable(above, found);
+  return found;
+}
+
+function latestSubclassed(
+  free: readonly LispClass[],
+  ordered: readonly LispClass[],
+): LispClass | undefined {
+  if (free.length < 2) return free[0];
+  for (const below of [...ordered].reverse()) {
+    const found = free.find((one) => below.supers.includes(one));
+    if (found !== undefined) return found;
+  }
+  return free[0];
+}
+
+// Conditions of objects and generic functions that the standard has no name for.
+
+const failures: readonly [name: string, above: string][] = [
+  ["%NO-METHOD", "ERROR"],
+  ["%MISSING-SLOT", "CELL-ERROR"],
+  ["%MISSING-CLASS", "CELL-ERROR"],
+];
+
+export function defineFailures(): void {
+  for (const [name, above] of failures) {
+    sharedClass(name, "condition", [above], [plainSlot(slotName("TEXT"), keyword("TEXT"))]).report =
+      (_, condition) => String(conditionSlot(condition, "TEXT"));
+  }
+}
+
+export function missingClass(m: Machine, name: Value): never {
+  return m.error("%MISSING-CLASS", {
+    NAME: name,
+    TEXT: new Str(`there is no class named ${m.show(name)}`),
+  });
 }

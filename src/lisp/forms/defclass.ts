@@ -1,5 +1,4 @@
 // `defclass`, and asking for classes.
-
 import { classOf, findClass } from "../classes.ts";
 import {
   defineFunction,
@@ -12,16 +11,13 @@ import {
 import { Fn } from "../function.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { LispClass, type Slot } from "../object.ts";
 import { Str } from "../string.ts";
-import { NIL, Sym, T } from "../symbol.ts";
-import { Cons, itemsOf, list, listOf, type Value } from "../values.ts";
-import { defineClass } from "./class-table.ts";
-import { missingClass } from "./failures.ts";
+import { isKeyword, NIL, Sym, T } from "../symbol.ts";
+import { Cons, itemsOf, LispClass, list, listOf, type Slot, type Value } from "../values.ts";
+import { defineClass, missingClass } from "./class-table.ts";
 import type { Shape } from "./generics.ts";
-import { isKeyword } from "./keywords.ts";
+import { setSlotValue, slotValue } from "./instances.ts";
 import { addMethod, openGeneric } from "./methods.ts";
-import { setSlotValue, slotValue } from "./slots.ts";
 
 export function defineClassForms(): void {
   defineMacro("DEFCLASS", (whole, _, m) => expandClass(m, itemsOf(whole.cdr)));

@@ -1,15 +1,13 @@
 // Generic functions: their methods, and which of them a call runs. What a call of given classes runs is worked out once and kept
 // until a method or a class changes.
-
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
 import { Code, Fn } from "../function.ts";
 import { noteDefinition, setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import type { LispClass } from "../object.ts";
 import { Char } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, Float, type Opaque, type Value } from "../values.ts";
+import { Cons, Float, type LispClass, type Opaque, type Value } from "../values.ts";
 import {
   type Combination,
   combine,

@@ -4,13 +4,13 @@ import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import {
   type Binding,
+  type Clauses,
   hidden,
   type Iteration,
   type LoopPlan,
   noStep,
   type Step,
 } from "./loop-plan.ts";
-import type { Clauses } from "./loop-words.ts";
 
 interface Read {
   /** Variables no form of the program can see; each may use those before it. */

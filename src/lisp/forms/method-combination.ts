@@ -3,10 +3,9 @@
 import { named } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { NIL, type Sym } from "../symbol.ts";
+import { isKeyword, NIL, type Sym } from "../symbol.ts";
 import { Opaque, type Value } from "../values.ts";
 import type { Generic, Method } from "./generics.ts";
-import { isKeyword } from "./keywords.ts";
 
 export interface Combination {
   /** Null for the standard one. */

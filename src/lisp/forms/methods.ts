@@ -2,13 +2,12 @@
 import { findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
-import { parseLambdaList } from "../lambda-list.ts";
+import { parseLambdaList } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
-import { LispClass } from "../object.ts";
 import { Str } from "../string.ts";
-import { bool, NIL, Sym } from "../symbol.ts";
-import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
-import { missingClass } from "./failures.ts";
+import { bool, isKeyword, NIL, Sym } from "../symbol.ts";
+import { Cons, itemsOf, LispClass, list, listOf, Opaque, type Value } from "../values.ts";
+import { missingClass } from "./class-table.ts";
 import {
   applicableMethods,
   findGeneric,
@@ -19,7 +18,6 @@ import {
   type Shape,
   type Specializer,
 } from "./generics.ts";
-import { isKeyword } from "./keywords.ts";
 import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
 import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
 

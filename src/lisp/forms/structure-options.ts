@@ -2,9 +2,8 @@
 import type { Machine } from "../machine.ts";
 import { currentPackage, intern } from "../packages.ts";
 import { Str } from "../string.ts";
-import { NIL, Sym, T } from "../symbol.ts";
+import { NIL, optionOf, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
-import { optionOf } from "./keywords.ts";
 
 export interface StructureSlot {
   readonly name: Sym;

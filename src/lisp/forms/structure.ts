@@ -1,15 +1,13 @@
 // `defstruct`. Its class, accessors, predicate and copier are natives; constructors are ordinary functions, so that initforms see
 // what is around the definition. Structures that are lists or vectors get ordinary functions throughout.
-
 import { findClass, plainSlot, setSlots } from "../classes.ts";
 import { defineFunction, defineMacro, form, nativeFunction, type Template } from "../define.ts";
 import { setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { Instance, LispClass } from "../object.ts";
 import { keywordOf } from "../packages.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
-import { Cons, itemsOf, list, type Value } from "../values.ts";
+import { Cons, Instance, itemsOf, LispClass, list, type Value } from "../values.ts";
 import { registerClass } from "./class-table.ts";
 import {
   internHere,

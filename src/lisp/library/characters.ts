@@ -1,5 +1,10 @@
 /** Characters: kinds, case, codes, names, and comparison in both manners. */
+
+import { defineConstant, defineFunction } from "../define.ts";
+import type { Machine } from "../machine.ts";
 import {
+  Char,
+  char,
   characterName,
   characterNamed,
   digitWeight,
@@ -9,11 +14,9 @@ import {
   isLower,
   isUpper,
   lowerCode,
+  Str,
   upperCode,
-} from "../characters.ts";
-import { defineConstant, defineFunction } from "../define.ts";
-import type { Machine } from "../machine.ts";
-import { Char, char, Str } from "../string.ts";
+} from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import { textOf } from "./designators.ts";

@@ -1,17 +1,17 @@
 /** Hash tables. Entries keep the order in which they came. */
 
+import { exceed } from "../budgets.ts";
 import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
-import { exceed } from "../exceed.ts";
+import { tableGet, tableRemove, tableSet } from "../equality.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { Instance } from "../object.ts";
 import { currentStyle, styledText } from "../printer.ts";
 import { Str } from "../string.ts";
 import { bool, cl, NIL, Sym, T } from "../symbol.ts";
-import { tableGet, tableRemove, tableSet } from "../tables.ts";
 import {
   Cons,
   Float,
+  Instance,
   itemsOf,
   list,
   Table,

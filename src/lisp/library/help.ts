@@ -1,17 +1,15 @@
 /** What a session can tell about itself: documentation, describe, apropos. */
-
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineSetter } from "../define.ts";
 import { Fn } from "../function.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { Instance, LispClass } from "../object.ts";
 import { write } from "../output.ts";
 import { allPackages } from "../packages.ts";
 import { printText } from "../printer.ts";
 import { Str } from "../string.ts";
 import { NIL, Package, Sym } from "../symbol.ts";
-import { Cons, Table, type Value, Vec } from "../values.ts";
+import { Cons, Instance, LispClass, Table, type Value, Vec } from "../values.ts";
 import { textOf } from "./designators.ts";
 import { outputOf } from "./streams.ts";
 import { packageOf } from "./symbols.ts";

@@ -1,6 +1,19 @@
 /** Arithmetic, comparison and the floor family. */
+
+import {
+  divideRounded,
+  exponential,
+  floatQuotient,
+  integerRoot,
+  logarithm,
+  magnitude,
+  modulo,
+  power,
+  type Rounding,
+  remainder,
+  squareRoot,
+} from "../arithmetic.ts";
 import { defineConstant, defineFunction } from "../define.ts";
-import { decodeDouble } from "../float-digits.ts";
 import type { Machine } from "../machine.ts";
 import {
   add,
@@ -13,6 +26,7 @@ import {
   isZero,
   multiply,
   negate,
+  noComplex,
   numeratorOf,
   rational,
   real,
@@ -22,17 +36,7 @@ import {
   toInteger,
   toRational,
 } from "../numbers.ts";
-import {
-  divideRounded,
-  floatQuotient,
-  magnitude,
-  modulo,
-  type Rounding,
-  remainder,
-} from "../numbers-division.ts";
-import { noComplex } from "../numbers-faults.ts";
-import { exponential, integerRoot, logarithm, power, squareRoot } from "../numbers-power.ts";
-import { fractionOf, simplestFraction } from "../numbers-rational.ts";
+import { decodeDouble, fractionOf, simplestFraction } from "../rationals.ts";
 import { bool } from "../symbol.ts";
 import { Float, integer, type Value } from "../values.ts";
 

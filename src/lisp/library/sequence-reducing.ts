@@ -7,8 +7,8 @@ import { cl, NIL, T } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import { type Key, keyOf, type Test, testOf } from "./designators.ts";
 import { callAt } from "./sequence-building.ts";
-import { sequenceOfType } from "./sequence-types.ts";
 import { overwrite } from "./sequences.ts";
+import { sequenceOfType } from "./types.ts";
 
 export function defineSequenceReducing(): void {
   defineFunction("REDUCE", "function sequence &key key from-end start end initial-value", reduce);

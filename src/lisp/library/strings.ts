@@ -1,9 +1,9 @@
 /** Strings: case, trimming, comparison, parsing of integers. */
-import { digitWeight, isAlphanumeric, lowerCode, upperCode } from "../characters.ts";
+
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elements, indexBeyond, spanOf } from "../sequences.ts";
-import { char, Str } from "../string.ts";
+import { char, digitWeight, isAlphanumeric, lowerCode, Str, upperCode } from "../string.ts";
 import { NIL, T } from "../symbol.ts";
 import { integer, type Value } from "../values.ts";
 import { codeOf, radixOf } from "./characters.ts";

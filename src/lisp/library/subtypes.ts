@@ -3,10 +3,9 @@ import { findClass } from "../classes.ts";
 import { equal } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { compare, isNumber } from "../numbers.ts";
-import { LispClass } from "../object.ts";
 import { cl, NIL, Sym, T } from "../symbol.ts";
 import { expandType, isAtomicType, typep } from "../types.ts";
-import { Cons, itemsOf, type Value } from "../values.ts";
+import { Cons, itemsOf, LispClass, type Value } from "../values.ts";
 
 export type Answer = "yes" | "no" | "unknown";
 

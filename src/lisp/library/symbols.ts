@@ -1,6 +1,6 @@
 /** Symbols and packages as a program asks about them; what changes packages is in `forms/packages.ts`. */
-
 import { defineFunction } from "../define.ts";
+import { eql, equal, equalp } from "../equality.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { allPackages, currentPackage, findPackage, findSymbol, intern } from "../packages.ts";
@@ -136,4 +136,14 @@ function definePackageQuestions(): void {
   });
   defineFunction("LIST-ALL-PACKAGES", "", (m) => m.list(allPackages(m)));
   defineFunction("SYMBOLP", "object", (_, object: Value) => bool(object instanceof Sym));
+}
+
+// The four equalities as functions, and `not`.
+
+export function defineEquality(): void {
+  defineFunction("EQ", "x y", (_, x: Value, y: Value) => bool(x === y));
+  defineFunction("EQL", "x y", (_, x: Value, y: Value) => bool(eql(x, y)));
+  defineFunction("EQUAL", "x y", (m, x: Value, y: Value) => bool(equal(m, x, y)));
+  defineFunction("EQUALP", "x y", (m, x: Value, y: Value) => bool(equalp(m, x, y)));
+  defineFunction("NOT", "x", (_, x: Value) => bool(x === NIL));
 }

@@ -1,17 +1,15 @@
 /** Types as a program asks for them: typep, subtypep, type-of, coerce, and the predicates. */
-
 import { classOf } from "../classes.ts";
-import { defineFunction } from "../define.ts";
+import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
+import { noteDefinition, refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
-import { Instance } from "../object.ts";
-import { elements, isSequence } from "../sequences.ts";
+import { elements, isSequence, stringOf, vectorOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, sharedKeywords, T } from "../symbol.ts";
-import { expandType, typep, unknownType } from "../types.ts";
-import { Cons, Float, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
-import { sequenceOfType } from "./sequence-types.ts";
+import { expandType, sessionTypes, typep, unknownType } from "../types.ts";
+import { Cons, Float, Instance, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
 import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {
@@ -163,4 +161,130 @@ function cannot(m: Machine, value: Value, type: Value): never {
     "FORMAT-CONTROL": control,
     "FORMAT-ARGUMENTS": m.list([value, type]),
   });
+}
+
+// Sequence types as results: what `concatenate`, `map`, `coerce`, `make-sequence` and `merge` are asked to make.
+
+type Wanted =
+  | { readonly kind: "list" }
+  | { readonly kind: "vector"; readonly elementType: Sym }
+  | { readonly kind: "string" };
+
+const strings = new Set(["STRING", "SIMPLE-STRING", "BASE-STRING", "SIMPLE-BASE-STRING"]);
+const vectors = new Set(["VECTOR", "SIMPLE-VECTOR", "ARRAY", "SIMPLE-ARRAY"]);
+const bits = new Set(["BIT-VECTOR", "SIMPLE-BIT-VECTOR"]);
+const characters = new Set(["CHARACTER", "BASE-CHAR", "STANDARD-CHAR"]);
+
+/** A sequence of that type; `isBlank` fills it with what such a sequence begins with. */
+export function sequenceOfType(
+  m: Machine,
+  type: Value,
+  items: readonly Value[],
+  isBlank = false,
+): Value {
+  const wanted = wantedOf(m, type);
+  checkLength(m, type, items.length);
+  switch (wanted.kind) {
+    case "list":
+      return m.list(items);
+    case "string":
+      return stringOf(m, isBlank ? items.map(() => char(0)) : items);
+    case "vector":
+      return vectorOf(
+        m,
+        isBlank ? items.map(() => 0) : checkBits(m, items, wanted.elementType),
+        wanted.elementType,
+      );
+  }
+}
+
+function checkBits(m: Machine, items: readonly Value[], elementType: Sym): readonly Value[] {
+  if (elementType.name === "BIT")
+    for (const item of items) if (item !== 0 && item !== 1) m.typeError(item, "BIT");
+  return items;
+}
+
+function wantedOf(m: Machine, type: Value): Wanted {
+  const expanded = expandType(m, type);
+  const head = expanded instanceof Cons ? expanded.car : expanded;
+  const name = head instanceof Sym ? head.name : "";
+  const [, element] = itemsOf(expanded);
+  if (name === "LIST" || name === "CONS" || name === "NULL") return { kind: "list" };
+  if (strings.has(name)) return { kind: "string" };
+  if (bits.has(name)) return { kind: "vector", elementType: cl("BIT") };
+  if (name === "") return unknownType(m, type);
+  if (!vectors.has(name)) return badSequenceType(m, type);
+  if (name === "SIMPLE-VECTOR" || !(element instanceof Sym))
+    return { kind: "vector", elementType: T };
+  if (characters.has(element.name)) return { kind: "string" };
+  return { kind: "vector", elementType: element.name === "BIT" ? element : T };
+}
+
+/** `(vector t 3)`, `(string 3)` and NULL say how long the result must be. */
+function checkLength(m: Machine, type: Value, length: number): void {
+  const expanded = expandType(m, type);
+  const [head, first, second] = expanded instanceof Cons ? itemsOf(expanded) : [expanded];
+  const name = head instanceof Sym ? head.name : "";
+  const size = vectors.has(name) && name !== "SIMPLE-VECTOR" ? second : first;
+  const expected = size instanceof Cons ? size.car : size;
+  const isWrong =
+    (name === "NULL" && length > 0) ||
+    (name === "CONS" && length === 0) ||
+    (typeof expected === "number" && expected !== length);
+  if (isWrong) {
+    const text = `a sequence of length ${length} is not of type ~s`;
+    m.error("SIMPLE-TYPE-ERROR", {
+      DATUM: length,
+      "EXPECTED-TYPE": type,
+      "FORMAT-CONTROL": new Str(text),
+      "FORMAT-ARGUMENTS": m.list([type]),
+    });
+  }
+}
+
+function badSequenceType(m: Machine, type: Value): never {
+  const control = new Str("~s is no type of sequences; LIST, VECTOR and STRING are");
+  m.error("SIMPLE-TYPE-ERROR", {
+    DATUM: type,
+    "EXPECTED-TYPE": cl("SEQUENCE"),
+    "FORMAT-CONTROL": control,
+    "FORMAT-ARGUMENTS": m.list([type], NIL),
+  });
+}
+
+// `deftype`: a name for a type, perhaps with arguments.
+
+export function defineDeftype(): void {
+  defineMacro("DEFTYPE", (whole) => {
+    const [name = NIL, lambdaList = NIL, ...body] = itemsOf(whole.cdr);
+    const args = new Sym("ARGUMENTS", null);
+    const parts: Template = [
+      "DESTRUCTURING-BIND",
+      withStars(lambdaList),
+      args,
+      ["BLOCK", name, ...body],
+    ];
+    return form(["%DEFINE-TYPE", ["QUOTE", name], ["FUNCTION", ["LAMBDA", [args], parts]]]);
+  });
+  defineFunction("%DEFINE-TYPE", "name expander", (m, name: Sym, expander: Fn) => {
+    refuseLocked(m, name, "define");
+    sessionTypes(m).set(name, (inner: Machine, specifier: Value) =>
+      inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL),
+    );
+    noteDefinition(m, "type", name);
+    return name;
+  });
+}
+
+/** An argument that is left out means `*`, not NIL. */
+function withStars(lambdaList: Value): Value {
+  let isOptional = false;
+  return listOf(
+    itemsOf(lambdaList).map((item) => {
+      if (item instanceof Sym && item.name.startsWith("&"))
+        isOptional = item.name === "&OPTIONAL" || item.name === "&KEY";
+      else if (isOptional && item instanceof Sym) return form([item, ["QUOTE", "*"]]);
+      return item;
+    }),
+  );
 }

@@ -1,105 +1,204 @@
-/** `evaluate-lisp` and its companions: one program composes many tools, and only what it returns is read by a model. */
+/** `evaluate-lisp` and its companions: one program composes many tools, and a model reads only its result. */
 import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
-import { answerEvaluation, tellCondition, tellSyntax } from "./answer.ts";
-import {
-  configureLimits,
-  describeLastError,
-  evaluateLisp,
-  listDefinitions,
-  resetSession,
-  validateSyntax,
-} from "./definitions.ts";
-import {
-  type Answered,
-  createJournal,
-  createReplay,
-  type Entry,
-  type EvaluateOrder,
-  withoutFailures,
-} from "./journal.ts";
-import { createRun, type EndedEvaluation, type EvaluationRun } from "./kept-run.ts";
+import { formatCondition, formatEvaluation, formatSyntax, formatText } from "./answer.ts";
 import type {
   ClockReadings,
   DefinitionType,
   EvaluationLimits,
-  Mode,
-  Report,
+  EvaluationMode,
+  ThreadReport,
   ToolEntry,
 } from "./protocol.ts";
-import { createService, type Service } from "./service.ts";
-import { createSessions, type Session, type Stopped, type Which } from "./sessions.ts";
-import { createLispThread, type LispThread } from "./thread.ts";
+import {
+  createReplay,
+  createRun,
+  type EvaluateOrder,
+  type EvaluationRun,
+  type FinishedEvaluation,
+  type HistoryEntry,
+  SessionHistory,
+  withoutFailures,
+} from "./recording.ts";
+import { HallService, type ToolAccess } from "./service.ts";
+import {
+  type LispSession,
+  LispSessions,
+  refuseCalls,
+  type SessionSelector,
+  type StoppedRun,
+} from "./sessions.ts";
+import { LispThread } from "./thread.ts";
 
-export interface Evaluator {
-  call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
-  close(): Promise<void>;
-}
-
-export interface EvaluatorOptions {
-  /** What programs may call. The same list as long as nothing changed. */
+export interface EvaluatorOptions extends ToolAccess {
+  /** The tools for programs. Must return the same list as long as nothing changed. */
   tools(): readonly Target[];
-  findTool(name: string): Target | undefined;
-  /** Throws NOT_FOUND, with names that are near. */
-  getTool(name: string): Target;
-  /** Whether it may destroy or send: refused in explore mode. */
-  isDestructive(target: Target): boolean;
-  /** The tool as programs may read it. Default: as it is. */
-  describe?(target: Target): Tool;
-  /** The full names of a group's tools; undefined for a group there is not. */
-  listGroup(name: string): readonly string[] | undefined;
-  /** Told of every evaluation that has ended. */
-  keep?(run: EvaluationRun): void;
+  /** Called with every finished evaluation. */
+  saveRun?(run: EvaluationRun): void;
   /** The built worker. Default: beside this module, or beside the bundle it is in. */
   readonly worker?: URL | undefined;
 }
 
-const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 100_000, calls: 50 };
-/** What no evaluation may exceed, whatever was configured. */
-const timeoutMsMax = 600_000;
-/** A program that has not noticed that its time is over. */
-const overtimeMs = 2_000;
-const syntaxMsMax = 4_000;
-/** Kept back from an inherited deadline, so that what was printed can still be told. */
-const tellingMs = 250;
+interface EvaluateArguments {
+  readonly code: string;
+  readonly package?: string;
+  readonly session?: string;
+  readonly timeout?: number;
+  readonly mode?: EvaluationMode;
+  readonly verbosity?: "normal" | "short";
+  readonly resume?: string;
+}
 
-type Evaluated = Extract<Report, { kind: "evaluated" }>;
-
-interface Running {
-  readonly service: Service;
+interface RunOptions {
+  readonly service: HallService;
   readonly scope: Scope;
   readonly readings: ClockReadings | undefined;
 }
 
+type Evaluated = Extract<ThreadReport, { kind: "evaluated" }>;
+
+const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 100_000, calls: 50 };
+/** Applies to every evaluation, whatever was configured. */
+const timeoutMsMax = 600_000;
+/** How long a program may miss its own timeout before its thread is ended. */
+const overtimeMs = 2_000;
+const syntaxMsMax = 4_000;
+/** Reserved of an inherited deadline for the answer. */
+const answerMs = 250;
+/** Recorded failures that a resumed program tries again. */
+const retried: ReadonlySet<ErrorCode> = new Set(["APPROVAL_NEEDED", "CANCELLED"]);
+
 const runIds = createIds("lisp");
 
-export function createEvaluator(options: EvaluatorOptions): Evaluator {
-  const sessions = createSessions({ worker: options.worker, limits: defaultLimits });
-  const kept = createKeeping(options.keep);
-  let checker: LispThread | undefined;
-  const toolEntries = listEntries(options.tools);
+export class Evaluator {
+  readonly #options: EvaluatorOptions;
+  readonly #sessions: LispSessions;
+  #syntaxThread: LispThread | undefined;
+  /** The tools as of the last look, and the list made of them. */
+  #tools: readonly Target[] | undefined;
+  #entries: readonly ToolEntry[] = [];
+  readonly #unsaved: FinishedEvaluation[] = [];
 
-  /** The tools, unless the session's thread knows them already. */
-  function freshTools(session: Session): readonly ToolEntry[] | undefined {
-    const now = toolEntries();
-    if (session.tools === now) return undefined;
-    session.tools = now;
-    return now;
+  constructor(options: EvaluatorOptions) {
+    this.#options = options;
+    this.#sessions = new LispSessions({ worker: options.worker, limits: defaultLimits });
   }
 
-  async function run(
-    session: Session,
+  async call({ name }: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
+    const selector: SessionSelector = {
+      caller: context.caller,
+      scope: context.scope,
+      handle: args.session as string | undefined,
+    };
+    switch (name) {
+      case "evaluate-lisp":
+        return this.#sessions.use(selector, (session) =>
+          this.#evaluate(session, args as unknown as EvaluateArguments, context),
+        );
+      case "list-definitions":
+        return this.#sessions.use(selector, (session) =>
+          listSessionDefinitions(session, (args.type ?? "all") as DefinitionType, context.scope),
+        );
+      case "reset-session":
+        return this.#sessions.use(selector, (session) => this.#reset(session));
+      case "configure-limits":
+        return this.#sessions.use(selector, async (session) => {
+          session.limits = readLimits(args, session.limits);
+          return formatLimits(session);
+        });
+      case "validate-syntax":
+        return this.#checkSyntax(`${args.code}`, context.scope);
+      case "describe-last-error":
+        return this.#sessions.use(selector, async (session) => formatLastError(session));
+      default:
+        throw new HallError("NOT_FOUND", `unknown tool "${name}"`);
+    }
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([this.#sessions.close(), this.#syntaxThread?.close()]);
+    this.#saveRuns();
+  }
+
+  async #evaluate(
+    session: LispSession,
+    args: EvaluateArguments,
+    context: CallContext,
+  ): Promise<Outcome> {
+    const resumed = args.resume === undefined ? undefined : findStopped(session, args.resume);
+    session.stopped = undefined;
+    // Its programs may still hold untrusted text, whoever calls now.
+    if (session.taintedBy !== undefined) context.flow?.taint(session.taintedBy);
+    if (resumed) await this.#rewind(session, resumed.entry, context);
+
+    const order = resumed?.entry.order ?? createOrder(args, session);
+    const entry = session.history.begin(order);
+    const service = new HallService({
+      access: this.#options,
+      context,
+      order,
+      replay: resumed && createReplay(withoutFailures(resumed.entry.answers, retried)),
+      contents: resumed?.contents,
+      record: (answer) => session.history.add(entry, answer),
+    });
+    const startedAt = Date.now();
+    const before = resumed ? resumed.before : session.lastRun;
+    const { scope } = context;
+    const { evaluation, clock } = await this.#run(session, withinDeadline(order, scope), {
+      service,
+      scope,
+      readings: resumed?.readings,
+    });
+    session.history.end(entry, clock.readings);
+
+    const id = runIds();
+    const { contents, calls, shown } = service;
+    session.lastError = evaluation.condition ?? session.lastError;
+    session.taintedBy ??= context.flow?.taintedBy();
+    session.lastRun = id;
+    if (service.isStopped && session.history.isComplete)
+      session.stopped = { run: id, entry, before, contents, readings: clock.beforeRefusal };
+
+    const { handle, seed, tools = [] } = session;
+    const caller = context.caller?.client ?? "";
+    this.#save({
+      id,
+      session: handle,
+      seed,
+      caller,
+      startedAt,
+      before,
+      entry,
+      tools,
+      evaluation,
+      calls,
+    });
+    return formatEvaluation(evaluation, {
+      session: handle,
+      run: id,
+      calls,
+      shown,
+      isHandleNeeded: !context.caller?.isLasting,
+      isShort: args.verbosity === "short",
+      next: session.stopped
+        ? [{ do: "call-tool", tool: "evaluate-lisp", arguments: { code: "", resume: id } }]
+        : [],
+    });
+  }
+
+  async #run(
+    session: LispSession,
     order: EvaluateOrder,
-    { service, scope, readings }: Running,
+    { service, scope, readings }: RunOptions,
   ): Promise<Evaluated> {
-    // The thread keeps its time itself; should it be unable to, it is ended from here.
+    // The thread watches its own time; this scope ends it if it cannot.
     const watched = new Scope(scope, order.limits.timeoutMs + overtimeMs, "the program");
     try {
       return await session.thread.run(
-        { ...order, readings, tools: freshTools(session) },
+        { ...order, readings, tools: this.#changedTools(session) },
         "evaluated",
         { scope: watched, serve: service.serve },
       );
@@ -108,208 +207,87 @@ export function createEvaluator(options: EvaluatorOptions): Evaluator {
     }
   }
 
-  /** A new thread, brought to where the session was before an entry, without calling anything. */
-  async function rewind(session: Session, entry: Entry, context: CallContext): Promise<void> {
-    const place = session.journal.entries.indexOf(entry);
-    const before = session.journal.entries.slice(0, place);
-    if (!session.journal.isWhole || place === -1)
-      throw new HallError("BUDGET", "the session is too long to be run again", {
+  /** Rebuilds the session in a new thread up to an entry, without calling any tool. */
+  async #rewind(session: LispSession, entry: HistoryEntry, context: CallContext): Promise<void> {
+    const { history } = session;
+    const place = history.entries.indexOf(entry);
+    if (!history.isComplete || place === -1)
+      throw new HallError("BUDGET", "the session is too long to resume", {
         hint: "Send the code again.",
       });
-    await sessions.renew(session);
-    session.journal = createJournal();
-    for (const { order, answers, readings } of before) {
-      const kept = session.journal.begin(order);
-      for (const answered of answers) session.journal.add(kept, answered);
-      session.journal.end(kept, readings);
-      const service = createService({
-        ...options,
+
+    await this.#sessions.renew(session);
+    session.history = new SessionHistory();
+    for (const { order, answers, readings } of history.entries.slice(0, place)) {
+      const again = session.history.begin(order);
+      for (const answer of answers) session.history.add(again, answer);
+      session.history.end(again, readings);
+      const service = new HallService({
+        access: this.#options,
         context,
         order,
         replay: createReplay(answers),
         isLive: false,
       });
-      await run(session, order, { service, scope: context.scope, readings });
+      await this.#run(session, order, { service, scope: context.scope, readings });
     }
   }
 
-  async function evaluate(args: EvaluateArguments, context: CallContext): Promise<Outcome> {
-    return sessions.use(
-      { caller: context.caller, scope: context.scope, handle: args.session },
-      async (session) => {
-        const goesOn = args.resume === undefined ? undefined : findStopped(session, args.resume);
-        session.stopped = undefined;
-        // What its programs know may be what strangers wrote, whoever calls now.
-        if (session.taintedBy !== undefined) context.flow?.taint(session.taintedBy);
-        if (goesOn) await rewind(session, goesOn.entry, context);
-        const order = goesOn?.entry.order ?? createOrder(args, session);
-        const entry = session.journal.begin(order);
-        const replay = goesOn && createReplay(withoutFailures(goesOn.entry.answers, forgotten));
-        const record = (answered: Answered): void => session.journal.add(entry, answered);
-        const service = createService({
-          ...options,
-          context,
-          order,
-          replay,
-          holdings: goesOn?.holdings,
-          record,
-        });
-        const startedAt = Date.now();
-        const before = goesOn ? goesOn.before : session.lastRun;
-        const { evaluation, clock } = await run(session, withinDeadline(order, context.scope), {
-          service,
-          scope: context.scope,
-          readings: goesOn?.readings,
-        });
-        session.journal.end(entry, clock.readings);
-        const id = runIds();
-        session.lastError = evaluation.condition ?? session.lastError;
-        session.taintedBy ??= context.flow?.taintedBy();
-        session.lastRun = id;
-        if (service.isStopped && session.journal.isWhole)
-          session.stopped = {
-            run: id,
-            entry,
-            before,
-            holdings: service.holdings,
-            readings: clock.beforeRefusal,
-          };
-        const { handle, seed, tools = [] } = session;
-        const caller = context.caller?.client ?? "";
-        kept.add({
-          id,
-          session: handle,
-          seed,
-          caller,
-          startedAt,
-          before,
-          entry,
-          tools,
-          evaluation,
-          calls: service.calls,
-        });
-        const answer = answerEvaluation(evaluation, {
-          session: handle,
-          run: id,
-          calls: service.calls,
-          isHandleNeeded: !context.caller?.isLasting,
-          isShort: args.verbosity === "short",
-          next: session.stopped
-            ? [{ do: "call-tool", tool: evaluateLisp.name, arguments: { code: "", resume: id } }]
-            : [],
-        });
-        return service.shown.length === 0
-          ? answer
-          : { ...answer, content: [...answer.content, ...service.shown] };
-      },
-    );
+  async #reset(session: LispSession): Promise<Outcome> {
+    await this.#sessions.renew(session);
+    session.history = new SessionHistory();
+    session.lastError = undefined;
+    session.lastRun = undefined;
+    session.taintedBy = undefined;
+    session.stopped = undefined;
+    return formatText("The session is reset: nothing is defined, the package is CL-USER.", {
+      session: session.handle,
+    });
   }
 
-  const calls: Readonly<
-    Record<string, (args: JsonObject, context: CallContext) => Promise<Outcome>>
-  > = {
-    [evaluateLisp.name]: (args, context) => evaluate(args as unknown as EvaluateArguments, context),
-    [listDefinitions.name]: (args, context) =>
-      sessions.use(which(args, context), async ({ thread, handle }) => {
-        const type = (args.type ?? "all") as DefinitionType;
-        const { definitions, package: name } = await thread.run(
-          { kind: "definitions", type },
-          "definitions",
-          { scope: context.scope, serve: nothing },
-        );
-        const lines = definitions.map(
-          (definition) =>
-            `${definition.type} ${definition.name}${definition.documentation ? ` - ${definition.documentation}` : ""}`,
-        );
-        return tell(lines.join("\n") || "Nothing is defined.", {
-          definitions,
-          package: name,
-          session: handle,
-        });
-      }),
-    [resetSession.name]: (args, context) =>
-      sessions.use(which(args, context), async (session) => {
-        await sessions.renew(session);
-        session.journal = createJournal();
-        session.lastError = undefined;
-        session.lastRun = undefined;
-        session.taintedBy = undefined;
-        session.stopped = undefined;
-        return tell("The session is new: nothing is defined, the package is CL-USER.", {
-          session: session.handle,
-        });
-      }),
-    [configureLimits.name]: (args, context) =>
-      sessions.use(which(args, context), async (session) => {
-        session.limits = readLimits(args, session.limits);
-        const { timeoutMs, outputCharacters, calls: callsMax } = session.limits;
-        const warning =
-          timeoutMs === 0
-            ? " Without a timeout a program that loops runs until the 600 s no evaluation may exceed."
-            : "";
-        return tell(
-          `timeout ${timeoutMs === 0 ? "none" : `${timeoutMs / 1_000} s`}, max-output ${outputCharacters} characters, max-calls ${callsMax}.${warning}`,
-          {
-            timeout: timeoutMs / 1_000,
-            "max-output": outputCharacters,
-            "max-calls": callsMax,
-            session: session.handle,
-          },
-        );
-      }),
-    [validateSyntax.name]: async (args, context) => {
-      // Reading is work as well, and whatever is sent must not hold up the hall.
-      checker = checker?.isAlive ? checker : createLispThread({ worker: options.worker, seed: 0 });
-      const watched = new Scope(context.scope, syntaxMsMax, "reading the code");
-      try {
-        const { syntax } = await checker.run({ kind: "syntax", code: `${args.code}` }, "syntax", {
-          scope: watched,
-          serve: nothing,
-        });
-        return tellSyntax(syntax);
-      } finally {
-        watched.close();
-      }
-    },
-    [describeLastError.name]: (args, context) =>
-      sessions.use(which(args, context), async ({ lastError, handle }) => {
-        if (!lastError) return tell("There was no error in this session.", { session: handle });
-        const restarts =
-          lastError.restarts.length > 0 ? `\n\n[Restarts]\n${lastError.restarts.join("\n")}` : "";
-        return tell(`${tellCondition(lastError, lastError.backtrace.length)}${restarts}`, {
-          condition: lastError,
-          session: handle,
-        });
-      }),
-  };
+  /** In a thread, because reading hostile code must not block the hall. */
+  async #checkSyntax(code: string, scope: Scope): Promise<Outcome> {
+    if (!this.#syntaxThread?.isAlive)
+      this.#syntaxThread = new LispThread({ worker: this.#options.worker, seed: 0 });
+    const watched = new Scope(scope, syntaxMsMax, "reading the code");
+    try {
+      const work = { scope: watched, serve: refuseCalls };
+      const { syntax } = await this.#syntaxThread.run({ kind: "syntax", code }, "syntax", work);
+      return formatSyntax(syntax);
+    } finally {
+      watched.close();
+    }
+  }
 
-  return {
-    call(tool, args, context) {
-      const found = Object.hasOwn(calls, tool.name) ? calls[tool.name] : undefined;
-      if (!found)
-        throw new HallError("NOT_FOUND", `the evaluator has no tool named "${tool.name}"`);
-      return found(args, context);
-    },
-    async close() {
-      await Promise.all([sessions.close(), checker?.close()]);
-      kept.flush();
-    },
-  };
-}
+  /** The tools, unless the session's thread knows them already. */
+  #changedTools(session: LispSession): readonly ToolEntry[] | undefined {
+    const tools = this.#options.tools();
+    if (tools !== this.#tools) {
+      this.#tools = tools;
+      this.#entries = tools.map(({ toolkit, tool, fullName }) => ({
+        toolkit: toolkit.prefix ?? toolkit.id,
+        name: tool.name,
+        fullName,
+      }));
+    }
+    if (session.tools === this.#entries) return undefined;
+    session.tools = this.#entries;
+    return this.#entries;
+  }
 
-interface EvaluateArguments {
-  readonly code: string;
-  readonly package?: string;
-  readonly session?: string;
-  readonly timeout?: number;
-  readonly mode?: Mode;
-  readonly verbosity?: "normal" | "short";
-  readonly resume?: string;
+  /** After the answer: making the record takes longer than many programs. */
+  #save(finished: FinishedEvaluation): void {
+    if (this.#unsaved.push(finished) === 1) setImmediate(() => this.#saveRuns());
+  }
+
+  #saveRuns(): void {
+    for (const finished of this.#unsaved.splice(0)) this.#options.saveRun?.(createRun(finished));
+  }
 }
 
 function createOrder(
   { code, package: name, timeout, mode = "explore" }: EvaluateArguments,
-  { limits }: Session,
+  { limits }: LispSession,
 ): EvaluateOrder {
   const timeoutMs = timeout === undefined ? limits.timeoutMs : timeout * 1_000;
   return {
@@ -321,46 +299,40 @@ function createOrder(
   };
 }
 
-/** The time there really is. */
+/** Shortens the timeout to the time that is left. */
 function withinDeadline(order: EvaluateOrder, scope: Scope): EvaluateOrder {
-  return {
-    ...order,
-    limits: {
-      ...order.limits,
-      timeoutMs: Math.max(1, Math.min(order.limits.timeoutMs, scope.remainingMs - tellingMs)),
-    },
-  };
+  const { limits } = order;
+  const timeoutMs = Math.max(1, Math.min(limits.timeoutMs, scope.remainingMs - answerMs));
+  return { ...order, limits: { ...limits, timeoutMs } };
 }
 
-/** Hands on what has ended once its answer is on the way: making a record of it takes longer than many a program. */
-function createKeeping(keep: (run: EvaluationRun) => void = () => {}): {
-  add(ended: EndedEvaluation): void;
-  flush(): void;
-} {
-  const waiting: EndedEvaluation[] = [];
-  const flush = (): void => {
-    for (const ended of waiting.splice(0)) keep(createRun(ended));
-  };
-  return {
-    add(ended) {
-      if (waiting.push(ended) === 1) setImmediate(flush);
-    },
-    flush,
-  };
-}
-
-/** What failed for want of an approval, or because the program ended, is asked again. */
-const forgotten: ReadonlySet<ErrorCode> = new Set(["APPROVAL_NEEDED", "CANCELLED"]);
-
-function findStopped({ stopped }: Session, run: string): Stopped {
+function findStopped({ stopped }: LispSession, run: string): StoppedRun {
   if (stopped?.run === run) return stopped;
-  throw new HallError(
-    "NOT_FOUND",
-    `there is no run "${run.slice(0, 40)}" of this session that could go on`,
-    {
-      hint: "Only the last evaluation of a session can, and only when it waits for an approval. Send the code again.",
-    },
+  throw new HallError("NOT_FOUND", `run "${run.slice(0, 40)}" cannot be resumed in this session`, {
+    hint: "Only the last evaluation of a session can resume, and only if it needs an approval. Send the code again.",
+  });
+}
+
+async function listSessionDefinitions(
+  { thread, handle }: LispSession,
+  type: DefinitionType,
+  scope: Scope,
+): Promise<Outcome> {
+  const work = { scope, serve: refuseCalls };
+  const { definitions, package: name } = await thread.run(
+    { kind: "definitions", type },
+    "definitions",
+    work,
   );
+  const lines = definitions.map((definition) => {
+    const documentation = definition.documentation ? ` - ${definition.documentation}` : "";
+    return `${definition.type} ${definition.name}${documentation}`;
+  });
+  return formatText(lines.join("\n") || "Nothing is defined.", {
+    definitions,
+    package: name,
+    session: handle,
+  });
 }
 
 function readLimits(
@@ -379,31 +351,26 @@ function readLimits(
   };
 }
 
-function which(args: JsonObject, { caller, scope }: CallContext): Which {
-  return { caller, scope, handle: args.session as string | undefined };
+function formatLimits({ limits, handle }: LispSession): Outcome {
+  const { timeoutMs, outputCharacters, calls } = limits;
+  const timeout = timeoutMs === 0 ? "none" : `${timeoutMs / 1_000} s`;
+  const warning =
+    timeoutMs === 0 ? " Without a timeout, an endless loop runs for the maximum of 600 s." : "";
+  return formatText(
+    `timeout ${timeout}, max-output ${outputCharacters} characters, max-calls ${calls}.${warning}`,
+    {
+      timeout: timeoutMs / 1_000,
+      "max-output": outputCharacters,
+      "max-calls": calls,
+      session: handle,
+    },
+  );
 }
 
-const nothing = (): Promise<never> =>
-  Promise.reject(new HallError("EXECUTION", "nothing can be called here"));
-
-function tell(text: string, structuredContent: JsonObject): Outcome {
-  return { content: [{ type: "text", text }], structuredContent };
-}
-
-/** The names of tools, made anew only when they have changed. */
-function listEntries(tools: () => readonly Target[]): () => readonly ToolEntry[] {
-  let seen: readonly Target[] | undefined;
-  let entries: readonly ToolEntry[] = [];
-  return () => {
-    const now = tools();
-    if (now !== seen) {
-      seen = now;
-      entries = now.map(({ toolkit, tool, fullName }) => ({
-        toolkit: toolkit.prefix ?? toolkit.id,
-        name: tool.name,
-        fullName,
-      }));
-    }
-    return entries;
-  };
+function formatLastError({ lastError, handle }: LispSession): Outcome {
+  if (!lastError) return formatText("No error in this session.", { session: handle });
+  const restarts =
+    lastError.restarts.length > 0 ? `\n\n[Restarts]\n${lastError.restarts.join("\n")}` : "";
+  const condition = formatCondition(lastError, lastError.backtrace.length);
+  return formatText(`${condition}${restarts}`, { condition: lastError, session: handle });
 }

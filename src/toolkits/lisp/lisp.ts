@@ -1,9 +1,145 @@
+/** `evaluate-lisp` and its companions as tools of the hall. Models read the descriptions. */
 import type { JsonObject } from "../../base/json.ts";
 import type { CallContext, Outcome, Tool } from "../../tool.ts";
-import { evaluatorTools } from "./definitions.ts";
 import type { Evaluator, EvaluatorOptions } from "./evaluator.ts";
+import { createSecretFilter } from "./program-secrets.ts";
+import { definitionTypes } from "./protocol.ts";
 
-/** `evaluate-lisp` and its companions, as tools of the hall. The evaluator is loaded when one of them is first called. */
+const session: JsonObject = {
+  type: "string",
+  description: "Handle from an earlier answer; keeps its definitions. Leave out for a new session.",
+};
+
+/** Longer than any evaluation: the program's own limit comes first. */
+const facts = {
+  timeoutMs: 610_000,
+  hideSecrets: ({ code }: JsonObject) =>
+    typeof code === "string" ? createSecretFilter(code) : undefined,
+};
+
+const evaluateLisp: Tool = {
+  name: "evaluate-lisp",
+  title: "Evaluate Common Lisp",
+  description: `Runs a Common Lisp program that calls tools. You see only what it prints and returns, so loop, filter and join here.
+Tools are functions, one package per toolkit: (search-tool:web-search :query "lisp" :max-results 3); or (call-tool "toolkit.tool" :key value). (find-tools "what you need") finds them, (describe 'files:read-text-file) explains one.
+JSON objects are hash tables, arrays vectors, true/false T/NIL, null :NULL. (pmap f list), (in-parallel form…): 8 calls at once. A failed call signals TOOL-ERROR with restarts RETRY, USE-VALUE, SKIP.
+(loop for r across (jref (search-tool:web-search :query "sbcl") "results") collect (jref r "title"))
+(handler-case (files:read-text-file :path "a.txt") (tool-error (e) (princ e)))
+Definitions last as long as the session.`,
+  inputSchema: {
+    type: "object",
+    properties: {
+      code: {
+        type: "string",
+        maxLength: 1_000_000,
+        description: "Forms; the last one's values are returned",
+      },
+      package: { type: "string" },
+      session: { type: "string", description: "Handle from an earlier answer" },
+      timeout: { type: "number", minimum: 0, maximum: 600, description: "Seconds, default 30" },
+      mode: {
+        type: "string",
+        enum: ["explore", "act"],
+        default: "explore",
+        description: "act: allow tools that may destroy or send",
+      },
+      verbosity: { type: "string", enum: ["normal", "short"], default: "normal" },
+      resume: {
+        type: "string",
+        description: "Run to continue after an approval; `code` may be empty",
+      },
+    },
+    required: ["code"],
+    additionalProperties: false,
+  },
+  facts,
+};
+
+const listDefinitions: Tool = {
+  name: "list-definitions",
+  title: "List definitions",
+  description: "Lists the definitions of a Lisp session.",
+  inputSchema: {
+    type: "object",
+    properties: { session, type: { type: "string", enum: definitionTypes, default: "all" } },
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, openWorldHint: false },
+};
+
+const resetSession: Tool = {
+  name: "reset-session",
+  title: "Reset a session",
+  description: "Removes all definitions of a Lisp session; its handle and limits stay.",
+  inputSchema: { type: "object", properties: { session }, additionalProperties: false },
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+};
+
+const configureLimits: Tool = {
+  name: "configure-limits",
+  title: "Configure limits",
+  description:
+    "Sets the limits of a Lisp session and returns them; without arguments only returns them.",
+  inputSchema: {
+    type: "object",
+    properties: {
+      session,
+      timeout: {
+        type: "number",
+        minimum: 0,
+        maximum: 600,
+        description: "Seconds per evaluation. 0: no limit but the maximum of 600 s.",
+      },
+      "max-output": {
+        type: "integer",
+        minimum: 100,
+        maximum: 1_000_000,
+        description: "Characters of output, values, warnings and errors.",
+      },
+      "max-calls": {
+        type: "integer",
+        minimum: 0,
+        maximum: 500,
+        description: "Tool calls per evaluation.",
+      },
+    },
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+};
+
+const validateSyntax: Tool = {
+  name: "validate-syntax",
+  title: "Validate syntax",
+  description:
+    "Parses Lisp code without running it; returns the number of forms or the position of the error, such as an unclosed parenthesis.",
+  inputSchema: {
+    type: "object",
+    properties: { code: { type: "string", maxLength: 1_000_000 } },
+    required: ["code"],
+    additionalProperties: false,
+  },
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+};
+
+const describeLastError: Tool = {
+  name: "describe-last-error",
+  title: "Describe the last error",
+  description: "Returns the last error of a Lisp session with its full backtrace and restarts.",
+  inputSchema: { type: "object", properties: { session }, additionalProperties: false },
+  annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
+};
+
+const evaluatorTools: readonly Tool[] = [
+  evaluateLisp,
+  listDefinitions,
+  resetSession,
+  configureLimits,
+  validateSyntax,
+  describeLastError,
+];
+
+/** The evaluator is loaded on the first call. */
 export interface LispTools {
   tools(): readonly Tool[];
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
@@ -14,7 +150,7 @@ export interface LispTools {
 export function createLispTools(options: EvaluatorOptions): LispTools {
   let loading: Promise<Evaluator> | undefined;
   const load = async (): Promise<Evaluator> =>
-    (await import("./evaluator.ts")).createEvaluator(options);
+    new (await import("./evaluator.ts")).Evaluator(options);
   const names: ReadonlySet<string> = new Set(evaluatorTools.map(({ name }) => name));
   return {
     tools: () => evaluatorTools,

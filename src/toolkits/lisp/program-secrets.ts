@@ -3,8 +3,7 @@
 import { isObject } from "../../base/json.ts";
 import { Secrets } from "../../base/log.ts";
 import { isSecretName, secretShapes } from "../../base/secret-signs.ts";
-import type { Answered } from "./journal.ts";
-import type { EvaluationRun } from "./kept-run.ts";
+import type { EvaluationRun, RecordedAnswer } from "./recording.ts";
 
 const hidden = "***";
 
@@ -12,9 +11,9 @@ const hidden = "***";
 export function hideSecrets(
   run: EvaluationRun,
   code: string,
-  answers: readonly Answered[],
+  answers: readonly RecordedAnswer[],
 ): EvaluationRun {
-  const hide = createHiding(
+  const hide = createSecretFilter(
     code,
     answers.flatMap(({ request }) => (mayName.test(request) ? secretsIn(JSON.parse(request)) : [])),
   );
@@ -22,7 +21,7 @@ export function hideSecrets(
 }
 
 /** Takes what a program's text names as a secret, and what else is known to be one, out of whatever came of it. Undefined where there is none. */
-export function createHiding(
+export function createSecretFilter(
   code: string,
   known: readonly string[] = [],
 ): ((value: unknown) => unknown) | undefined {

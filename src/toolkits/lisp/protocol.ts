@@ -1,28 +1,29 @@
-/** What the hall and the thread that runs a session say to each other. */
+/** The messages between the hall and the thread that runs a session. Loads nothing of the Lisp itself. */
 import type { MessagePort } from "node:worker_threads";
-import type { ErrorCode } from "../../base/errors.ts";
+import { type ErrorCode, HallError, messageOf } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
+import type { SyntaxCheck } from "../../lisp/lisp.ts";
 
-/** What a session is told to do, one thing at a time. */
-export type Order =
+/** One task for a session's thread. */
+export type ThreadOrder =
   | {
       readonly kind: "evaluate";
       readonly code: string;
       readonly package?: string | undefined;
-      readonly mode: Mode;
+      readonly mode: EvaluationMode;
       readonly limits: EvaluationLimits;
-      /** The tools there are, when that has changed since the last order. */
+      /** The available tools, if they changed since the last order. */
       readonly tools?: readonly ToolEntry[] | undefined;
-      /** What it read of the clock when it was run before: it reads the same again, and the clock itself after that. */
+      /** Clock readings of an earlier run, returned again before the real clock is read. */
       readonly readings?: ClockReadings | undefined;
     }
   | { readonly kind: "definitions"; readonly type: DefinitionType }
   | { readonly kind: "syntax"; readonly code: string }
-  /** To have done once what programs do, in a session of its own that is thrown away. */
-  | { readonly kind: "rehearsal" };
+  /** Runs common forms in a throw-away session, so that the first program finds warm code. */
+  | { readonly kind: "warm-up" };
 
-/** `explore`: only what changes nothing can be called; `act`: everything, under the same guard as any call. */
-export type Mode = "explore" | "act";
+/** `explore` allows only calls that change nothing; `act` allows all, under the usual guard. */
+export type EvaluationMode = "explore" | "act";
 
 export const definitionTypes = ["all", "functions", "variables", "macros", "classes"] as const;
 export type DefinitionType = (typeof definitionTypes)[number];
@@ -34,78 +35,105 @@ export interface EvaluationLimits {
   readonly calls: number;
 }
 
-/** A tool as a program sees it; its schema is asked for when it is needed. */
+/** A tool as a program sees it; its schema is fetched on demand. */
 export interface ToolEntry {
   readonly toolkit: string;
   readonly name: string;
   readonly fullName: string;
 }
 
-/** What a thread says while it works, and in the end. */
-export type Report =
-  /** `request` is a HallRequest as JSON: a text crosses between threads at little cost, and is its own key in the journal. */
+/** Messages of a thread while it works, and its result. */
+export type ThreadReport =
+  /** `request` is a HallRequest as JSON: cheap to pass between threads, and its own key in the history. */
   | { readonly kind: "request"; readonly number: number; readonly request: string }
   | { readonly kind: "withdrawal"; readonly number: number }
-  | { readonly kind: "evaluated"; readonly evaluation: Evaluation; readonly clock: ClockRecord }
+  | {
+      readonly kind: "evaluated";
+      readonly evaluation: EvaluationResult;
+      readonly clock: ClockRecord;
+    }
   | {
       readonly kind: "definitions";
-      readonly definitions: readonly Definition[];
+      readonly definitions: readonly DefinitionSummary[];
       readonly package: string;
     }
-  | { readonly kind: "syntax"; readonly syntax: Syntax }
-  | { readonly kind: "rehearsal" };
+  | { readonly kind: "syntax"; readonly syntax: SyntaxCheck }
+  | { readonly kind: "warm-up" };
 
-/** What only the hall can do. The thread waits for the reply, or for one of several. */
+/** Work that only the hall can do. The thread waits for the reply, or for one of several. */
 export type HallRequest =
   | { readonly kind: "call"; readonly name: string; readonly arguments: JsonObject }
   | { readonly kind: "find"; readonly task: string; readonly limit: number }
   | { readonly kind: "schema"; readonly name: string }
   /** The full names of a group's tools. */
   | { readonly kind: "group"; readonly name: string }
-  /** Puts an image, or whatever else a program only has a handle of, into the answer. */
+  /** Adds content that the program has only a handle of to the answer. */
   | { readonly kind: "show"; readonly handle: string };
 
-/** `answer` is an Answer as JSON. */
-export interface Reply {
+/** `answer` is a HallAnswer as JSON. */
+export interface HallReply {
   readonly number: number;
   readonly answer: string;
 }
 
-export type Answer = { readonly value: unknown } | { readonly failure: Failure };
+export type HallAnswer = { readonly value: unknown } | { readonly failure: ToolFailure };
 
-export interface Failure {
+export interface ToolFailure {
   readonly code: ErrorCode;
   readonly message: string;
   readonly hint?: string | undefined;
   readonly details?: JsonObject | undefined;
 }
 
-/** The two words of shared memory: how many replies were sent, and whether to stop. */
+export function writeValue(value: unknown): string {
+  return JSON.stringify({ value } satisfies HallAnswer);
+}
+
+export function writeFailure(error: unknown): string {
+  return `${failureStart}${JSON.stringify(failureOf(error))}}`;
+}
+
+/** Undefined for a value. Values can be large, so they are not parsed to find out. */
+export function findFailure(text: string): ToolFailure | undefined {
+  return text.startsWith(failureStart)
+    ? (JSON.parse(text) as { failure: ToolFailure }).failure
+    : undefined;
+}
+
+const failureStart = '{"failure":';
+
+function failureOf(error: unknown): ToolFailure {
+  if (error instanceof HallError)
+    return { code: error.code, message: error.message, hint: error.hint, details: error.details };
+  return { code: "INTERNAL", message: messageOf(error) };
+}
+
+/** Indexes into the shared memory: the number of replies sent, and the stop flag. */
 export const sharedWords = { replies: 0, stop: 1, count: 2 } as const;
 
 export interface ThreadStart {
   readonly replies: MessagePort;
   readonly shared: Int32Array;
-  /** What `random` starts from, so that a session can be run again. */
+  /** The seed of `random`, so that a session can be replayed. */
   readonly seed: number;
 }
 
-export interface Evaluation {
+export interface EvaluationResult {
   readonly values: readonly string[];
   readonly stdout: string;
   readonly stderr: string;
   readonly warnings: readonly string[];
-  readonly condition?: ConditionReport | undefined;
+  readonly condition?: ConditionSummary | undefined;
   /** What this evaluation defined. */
-  readonly definitions: readonly Definition[];
-  /** How many more there are than are told of. */
+  readonly definitions: readonly DefinitionSummary[];
+  /** The number of further definitions that are not listed. */
   readonly definitionsLeftOut?: number | undefined;
   readonly package: string;
   readonly steps: number;
   readonly ms: number;
 }
 
-/** What a program read of the clock, in order: seconds since 1970, and milliseconds of the time that passes. */
+/** A program's clock readings in order: seconds since 1970, and milliseconds of elapsed time. */
 export interface ClockReadings {
   readonly clock: readonly number[];
   readonly timer: readonly number[];
@@ -114,31 +142,43 @@ export interface ClockReadings {
 export interface ClockRecord {
   /** Undefined when there were too many to keep. */
   readonly readings?: ClockReadings | undefined;
-  /** What it had read when a call was first refused for want of an approval: once it is given, time goes on from there. */
+  /** The readings up to the first call that needed an approval: a resumed program continues from there. */
   readonly beforeRefusal?: ClockReadings | undefined;
 }
 
-/** What reading a text comes to, without running any of it. */
-export type Syntax =
-  | { readonly kind: "whole"; readonly forms: number }
-  /** It ends inside a form. */
-  | { readonly kind: "unfinished"; readonly problem: string }
-  | { readonly kind: "wrong"; readonly problem: string };
-
-export interface ConditionReport {
+export interface ConditionSummary {
   readonly type: string;
   readonly message: string;
   readonly restarts: readonly string[];
   readonly backtrace: readonly string[];
-  /** Where the form began that signalled it. */
+  /** The start of the form that signalled it. */
   readonly position?: { readonly line: number; readonly column: number } | undefined;
-  /** The tool, where a tool's failure was not handled. */
-  readonly tool?: string | undefined;
 }
 
-export interface Definition {
+export interface DefinitionSummary {
   /** `function`, `macro`, `variable`, `class`, `structure` … */
   readonly type: string;
   readonly name: string;
   readonly documentation?: string | undefined;
 }
+
+/** A property or tool name in Lisp: `maxResults` and `max_results` become MAX-RESULTS. */
+export function lispName(name: string): string {
+  const known = lispNames.get(name);
+  if (known !== undefined) return known;
+
+  const made = name
+    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
+    .replace(/([A-Z])([A-Z][a-z])/g, "$1-$2")
+    .replace(/[\s_.:/()'"`,;|\\]+/g, "-")
+    .toUpperCase();
+  if (name.length > nameLengthMax) return made;
+  if (lispNames.size >= namesMax) lispNames.clear();
+  lispNames.set(name, made);
+  return made;
+}
+
+/** A cache: programs use the same few names over and over. */
+const lispNames = new Map<string, string>();
+const namesMax = 10_000;
+const nameLengthMax = 100;

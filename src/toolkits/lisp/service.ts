@@ -1,86 +1,145 @@
 import { errorType, HallError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
 import type { CallReport } from "./answer.ts";
-import { writeFailure, writeValue } from "./answer-text.ts";
-import { createHoldings, createShown, type Holdings } from "./holdings.ts";
-import type { Answered, EvaluateOrder, Replay } from "./journal.ts";
-import type { HallRequest } from "./protocol.ts";
+import { type HallRequest, writeFailure, writeValue } from "./protocol.ts";
+import type { EvaluateOrder, FindRecorded, RecordedAnswer } from "./recording.ts";
 
-/** What the hall does for one evaluation: its calls through the gateway, counted, told of, written down. */
-export interface Service {
-  /** A HallRequest as JSON in, an Answer as JSON out. */
-  serve(request: string, scope: Scope): Promise<string>;
-  readonly calls: readonly CallReport[];
-  /** Content the program wants in the answer. */
-  readonly shown: readonly JsonObject[];
-  readonly holdings: Holdings;
-  /** Whether a call was refused that a person can still allow. */
-  readonly isStopped: boolean;
+/** What programs may call, and how. */
+export interface ToolAccess {
+  findTool(name: string): Target | undefined;
+  /** Throws NOT_FOUND, with similar names. */
+  getTool(name: string): Target;
+  /** Whether it may destroy or send: refused in explore mode. */
+  isDestructive(target: Target): boolean;
+  /** The tool as programs may read it. Default: unchanged. */
+  describe?(target: Target): Tool;
+  /** The full names of a group's tools; undefined for an unknown group. */
+  listGroup(name: string): readonly string[] | undefined;
 }
 
-export interface ServiceOptions {
-  findTool(name: string): Target | undefined;
-  /** Throws NOT_FOUND, with names that are near. */
-  getTool(name: string): Target;
-  isDestructive(target: Target): boolean;
-  /** The tool as programs may read it. Default: as it is. */
-  describe?(target: Target): Tool;
-  /** The full names of a group's tools. */
-  listGroup(name: string): readonly string[] | undefined;
+export interface HallServiceOptions {
+  readonly access: ToolAccess;
   readonly context: CallContext;
   readonly order: EvaluateOrder;
-  /** Answers from an earlier time, taken before anything is called. */
-  readonly replay?: Replay | undefined;
-  /** Whether what was not recorded is called. Default true. */
+  /** Recorded answers, used before any tool is called. */
+  readonly replay?: FindRecorded | undefined;
+  /** Whether requests without a recorded answer are served. Default true. */
   readonly isLive?: boolean;
-  /** What is behind the handles a program has had already. Default: nothing. */
-  readonly holdings?: Holdings | undefined;
-  record?(answered: Answered): void;
+  /** Default: none. */
+  readonly contents?: ContentHandles | undefined;
+  record?(answer: RecordedAnswer): void;
 }
 
-export function createService(options: ServiceOptions): Service {
-  const {
-    findTool,
-    getTool,
-    isDestructive,
-    describe = ({ tool }) => tool,
-    listGroup,
-    context,
-    order,
-    replay,
-    isLive = true,
-    holdings = createHoldings(),
-    record,
-  } = options;
-  const calls: CallReport[] = [];
-  const shown = createShown();
-  let begun = 0;
-  let isStopped = false;
+/** The hall's work for one evaluation: calls through the gateway, counted, reported and recorded. */
+export class HallService {
+  readonly calls: CallReport[] = [];
+  readonly contents: ContentHandles;
+  readonly #options: HallServiceOptions;
+  readonly #shown = new ShownContent();
+  #begun = 0;
+  #isStopped = false;
 
-  async function callTool(name: string, args: JsonObject, scope: Scope): Promise<Outcome> {
-    // What is not known yet cannot be said to change nothing: in explore mode it is not waited for.
-    const target = findTool(name) ?? (order.mode === "explore" ? getTool(name) : undefined);
-    if (target?.toolkit.source === "hall" && !mayBeCalled(target))
+  constructor(options: HallServiceOptions) {
+    this.#options = options;
+    this.contents = options.contents ?? new ContentHandles();
+  }
+
+  /** Content that the program wants in the answer. */
+  get shown(): readonly JsonObject[] {
+    return this.#shown.parts;
+  }
+
+  /** Whether a call was refused that a person can still approve. */
+  get isStopped(): boolean {
+    return this.#isStopped;
+  }
+
+  /** A HallRequest as JSON in, a HallAnswer as JSON out. */
+  readonly serve = async (text: string, scope: Scope): Promise<string> => {
+    const { order, replay, isLive = true, record } = this.#options;
+    const request = JSON.parse(text) as HallRequest;
+    // Each answer shows its content again, so `show` is never recorded.
+    if (request.kind === "show")
+      return isLive ? this.#answerText(request, scope) : writeValue(true);
+
+    const recorded = this.#exceedsCallLimit(request)
+      ? writeFailure(tooManyCalls(order.limits.calls))
+      : replay?.(text);
+    const answer =
+      recorded ??
+      (isLive ? await this.#answerText(request, scope) : writeFailure(notRecorded(request)));
+    record?.({ request: text, answer });
+    return answer;
+  };
+
+  /** Recorded answers count as well: a resumed program gets no new budget. */
+  #exceedsCallLimit({ kind }: HallRequest): boolean {
+    return (kind === "call" || kind === "find") && ++this.#begun > this.#options.order.limits.calls;
+  }
+
+  async #answerText(request: HallRequest, scope: Scope): Promise<string> {
+    try {
+      return writeValue(await this.#answer(request, scope));
+    } catch (error) {
+      if (!(error instanceof HallError)) throw error;
+      this.#isStopped ||= error.code === "APPROVAL_NEEDED";
+      return writeFailure(error);
+    }
+  }
+
+  async #answer(request: HallRequest, scope: Scope): Promise<unknown> {
+    const { access } = this.#options;
+    switch (request.kind) {
+      case "call":
+        return this.contents.replace(await this.#call(request.name, request.arguments, scope));
+      case "find": {
+        const args = { task: request.task, limit: request.limit };
+        return (await this.#callGateway("find_tools", args, scope)).structuredContent;
+      }
+      case "schema": {
+        const target = access.findTool(request.name);
+        if (!target) throw new HallError("NOT_FOUND", `unknown tool "${request.name}"`);
+        const { description, inputSchema, outputSchema } = access.describe?.(target) ?? target.tool;
+        return {
+          name: target.fullName,
+          description: description ?? "",
+          inputSchema,
+          outputSchema,
+        };
+      }
+      case "group": {
+        const members = access.listGroup(request.name);
+        if (!members) throw new HallError("NOT_FOUND", `unknown group "${request.name}"`);
+        return members;
+      }
+      case "show":
+        this.#shown.add(this.contents.get(request.handle));
+        return true;
+    }
+  }
+
+  async #call(name: string, args: JsonObject, scope: Scope): Promise<Outcome> {
+    const { access, order, context } = this.#options;
+    const isExplore = order.mode === "explore";
+    // Explore mode does not wait for servers that still start: an unknown tool may change something.
+    const target = access.findTool(name) ?? (isExplore ? access.getTool(name) : undefined);
+    if (target?.toolkit.source === "hall" && !isForPrograms(target))
       throw notForPrograms(target.fullName);
-    if (order.mode === "explore" && target && mayChange(target, isDestructive))
-      throw notInExplore(target.fullName);
-    if (!context.call)
-      throw new HallError("EXECUTION", "tools can be called inside the gateway only");
+    if (isExplore && target && mayChange(target, access)) throw notInExplore(target.fullName);
+
+    const fullName = target?.fullName ?? name;
     const startedAt = performance.now();
-    const report = (status: string): void =>
-      void calls.push({
-        name: target?.fullName ?? name,
-        ms: Math.round(performance.now() - startedAt),
-        status,
-      });
+    const report = (status: string): void => {
+      this.calls.push({ name: fullName, ms: Math.round(performance.now() - startedAt), status });
+    };
     context.progress({
-      progress: begun,
-      message: `${begun}/${order.limits.calls} ${target?.fullName ?? name}`,
+      progress: this.#begun,
+      message: `${this.#begun}/${order.limits.calls} ${fullName}`,
     });
     try {
-      const outcome = await context.call(name, args, scope);
+      const outcome = await this.#callGateway(name, args, scope);
       report(outcome.isError ? "error" : "ok");
       return outcome;
     } catch (error) {
@@ -89,114 +148,123 @@ export function createService(options: ServiceOptions): Service {
     }
   }
 
-  async function answer(request: HallRequest, scope: Scope): Promise<unknown> {
-    switch (request.kind) {
-      case "call":
-        return holdings.hold(await callTool(request.name, request.arguments, scope));
-      case "find":
-        if (!context.call)
-          throw new HallError("EXECUTION", "tools can be found inside the gateway only");
-        return (
-          await context.call("find_tools", { task: request.task, limit: request.limit }, scope)
-        ).structuredContent;
-      case "schema": {
-        const target = findTool(request.name);
-        if (!target) throw new HallError("NOT_FOUND", `there is no tool "${request.name}"`);
-        const { description, inputSchema, outputSchema } = describe(target);
-        return {
-          name: target.fullName,
-          description: description ?? "",
-          inputSchema,
-          ...(outputSchema ? { outputSchema } : {}),
-        };
-      }
-      case "group": {
-        const members = listGroup(request.name);
-        if (!members) throw new HallError("NOT_FOUND", `there is no group "${request.name}"`);
-        return members;
-      }
-      case "show":
-        shown.add(holdings.get(request.handle));
-        return true;
-    }
+  async #callGateway(name: string, args: JsonObject, scope: Scope): Promise<Outcome> {
+    const { context } = this.#options;
+    if (!context.call)
+      throw new HallError("EXECUTION", "tools can be called only inside the gateway");
+    return context.call(name, args, scope);
   }
-
-  /** What is answered from a record counts as well: a program that goes on has no new budget. */
-  function isOneTooMany({ kind }: HallRequest): boolean {
-    return (kind === "call" || kind === "find") && ++begun > order.limits.calls;
-  }
-
-  async function answerText(request: HallRequest, scope: Scope): Promise<string> {
-    try {
-      return writeValue(await answer(request, scope));
-    } catch (error) {
-      if (!(error instanceof HallError)) throw error;
-      isStopped ||= error.code === "APPROVAL_NEEDED";
-      return writeFailure(error);
-    }
-  }
-
-  async function serve(text: string, scope: Scope): Promise<string> {
-    const request = JSON.parse(text) as HallRequest;
-    // An answer shows what it shows anew, so that is in no record.
-    if (request.kind === "show") return isLive ? answerText(request, scope) : writeValue(true);
-    const recorded = isOneTooMany(request)
-      ? writeFailure(callsUsedUp(order.limits.calls))
-      : replay?.(text);
-    const given =
-      recorded ?? (isLive ? await answerText(request, scope) : writeFailure(notRecorded(request)));
-    record?.({ request: text, answer: given });
-    return given;
-  }
-
-  return {
-    serve,
-    calls,
-    shown: shown.parts,
-    holdings,
-    get isStopped() {
-      return isStopped;
-    },
-  };
 }
 
-/** Those of the hall that stand for other calls, or for this session, would go round what is counted and looked at here. */
-function mayBeCalled({ fullName }: Target): boolean {
+/** Other tools of the hall would bypass the call limit and the checks here. */
+function isForPrograms({ fullName }: Target): boolean {
   return fullName === "find_tools" || fullName.endsWith("_agent");
 }
 
-function notForPrograms(name: string): HallError {
-  return new HallError("DENIED", `${name} is not for programs`, {
-    hint: "Call the tool that is meant by its own name.",
-  });
-}
-
-/** An agent calls tools of its own choice, so it may change things, too. */
-function mayChange(target: Target, isDestructive: (target: Target) => boolean): boolean {
+/** An agent chooses its own tools, so it may change things, too. */
+function mayChange(target: Target, { isDestructive }: ToolAccess): boolean {
   return target.toolkit.source === "hall"
     ? target.fullName.endsWith("_agent")
     : isDestructive(target);
 }
 
+function notForPrograms(name: string): HallError {
+  return new HallError("DENIED", `${name} is not available to programs`, {
+    hint: "Call the tool itself by its name.",
+  });
+}
+
 function notInExplore(name: string): HallError {
   return new HallError(
     "DENIED",
-    `${name} may destroy or send, so it is not bound in explore mode`,
-    {
-      hint: 'Evaluate with mode "act" if that is meant; at the command line with --act.',
-    },
+    `${name} may destroy or send, so it cannot be called in explore mode`,
+    { hint: 'Evaluate with mode "act" (command line: --act) if the change is intended.' },
   );
 }
 
-function callsUsedUp(callsMax: number): HallError {
-  return new HallError("BUDGET", `an evaluation may call ${callsMax} tools`, {
-    hint: "Do less at once, or raise max-calls with configure-limits.",
+function tooManyCalls(callsMax: number): HallError {
+  return new HallError("BUDGET", `the evaluation reached its limit of ${callsMax} tool calls`, {
+    hint: "Call fewer tools, or raise max-calls with configure-limits.",
   });
 }
 
 function notRecorded(request: HallRequest): HallError {
   const name = request.kind === "call" ? request.name : request.kind;
-  return new HallError("EXECUTION", `${name} was not called like this when it was recorded`, {
-    hint: "The program, or what it depends on, has changed since.",
+  return new HallError("EXECUTION", `no recorded call of ${name} with these arguments`, {
+    hint: "The program, or data it depends on, has changed since.",
   });
+}
+
+/** Per evaluation; past it the oldest are dropped. */
+const heldCharactersMax = 32 * 1024 * 1024;
+
+/** Content that a program cannot read, such as images: it stays in the hall, and the program gets a handle. */
+export class ContentHandles {
+  readonly #held = new Map<string, JsonObject>();
+  #last = 0;
+  #characters = 0;
+
+  /** The outcome with handles in place of binary content. */
+  replace(outcome: Outcome): Outcome {
+    const { content, structuredContent, isError = false } = outcome;
+    const readable = content.map((part) =>
+      bytesOf(part) === undefined
+        ? part
+        : { type: part.type, mimeType: part.mimeType, handle: this.#hold(part) },
+    );
+    return { content: readable, structuredContent, isError };
+  }
+
+  /** Throws NOT_FOUND if the content was dropped. */
+  get(handle: string): JsonObject {
+    const found = this.#held.get(handle);
+    if (found) return found;
+    throw new HallError("NOT_FOUND", `the content behind "${handle}" is no longer available`, {
+      hint: "Call the tool again, and show its content at once.",
+    });
+  }
+
+  #hold(part: JsonObject): string {
+    const handle = `content-${++this.#last}`;
+    this.#held.set(handle, part);
+    this.#characters += sizeOf(part);
+    for (const [oldest, content] of this.#held) {
+      if (this.#characters <= heldCharactersMax || oldest === handle) break;
+      this.#held.delete(oldest);
+      this.#characters -= sizeOf(content);
+    }
+    return handle;
+  }
+}
+
+const shownPartsMax = 20;
+const shownCharactersMax = 4 * 1024 * 1024;
+
+/** Content for the answer, each part once, within what clients accept in one answer. */
+class ShownContent {
+  readonly parts: JsonObject[] = [];
+  #characters = 0;
+
+  add(part: JsonObject): void {
+    if (this.parts.includes(part)) return;
+    const size = sizeOf(part);
+    if (this.parts.length >= shownPartsMax || this.#characters + size > shownCharactersMax)
+      throw new HallError(
+        "BUDGET",
+        `shown content exceeds the limit of ${shownPartsMax} parts or ${shownCharactersMax / 1024 / 1024} MiB`,
+        { hint: "Show less in one evaluation." },
+      );
+    this.#characters += size;
+    this.parts.push(part);
+  }
+}
+
+/** Base64, as received. */
+function bytesOf(part: JsonObject): string | undefined {
+  const bytes = isObject(part.resource) ? part.resource.blob : part.data;
+  return typeof bytes === "string" ? bytes : undefined;
+}
+
+function sizeOf(part: JsonObject): number {
+  return bytesOf(part)?.length ?? 0;
 }

@@ -2,251 +2,175 @@ import { randomBytes, randomInt } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
 import type { Caller } from "../../tool.ts";
-import type { Holdings } from "./holdings.ts";
-import { createJournal, type Entry, type Journal } from "./journal.ts";
-import type { ClockReadings, ConditionReport, EvaluationLimits, ToolEntry } from "./protocol.ts";
-import { createLispThread, type LispThread } from "./thread.ts";
+import type { ClockReadings, ConditionSummary, EvaluationLimits, ToolEntry } from "./protocol.ts";
+import { type HistoryEntry, SessionHistory } from "./recording.ts";
+import type { ContentHandles } from "./service.ts";
+import { LispThread } from "./thread.ts";
 
-/** Evaluator state behind a handle: a thread, and what is remembered about it. */
-export interface Session {
+/** Evaluator state behind a handle: a thread, and what the hall remembers about it. */
+export interface LispSession {
   readonly handle: string;
   thread: LispThread;
-  journal: Journal;
+  history: SessionHistory;
   readonly seed: number;
   limits: EvaluationLimits;
-  /** What the thread was last told of the tools there are. */
+  /** The tools that the thread knows. */
   tools?: readonly ToolEntry[] | undefined;
-  lastError?: ConditionReport | undefined;
+  lastError?: ConditionSummary | undefined;
   lastRun?: string | undefined;
-  /** The tool through which its programs have read what strangers wrote. */
+  /** The tool through which its programs read untrusted text. */
   taintedBy?: string | undefined;
-  /** The last run, when a person may still allow it to go on. */
-  stopped?: Stopped | undefined;
+  /** The last run, if it can resume after an approval. */
+  stopped?: StoppedRun | undefined;
 }
 
-/** A run that waits for an approval, and the one before it. */
-export interface Stopped {
+export interface StoppedRun {
   readonly run: string;
-  readonly entry: Entry;
+  readonly entry: HistoryEntry;
   readonly before: string | undefined;
-  /** What is behind the handles it has. */
-  readonly holdings: Holdings;
-  /** What it had read of the clock when it was refused. */
+  readonly contents: ContentHandles;
+  /** Its clock readings up to the refused call. */
   readonly readings: ClockReadings | undefined;
 }
 
-/** All sessions of a hall: isolated from each other, each for the one who opened it, bounded in number and age, for each caller and in all. */
-export interface Sessions {
-  /**
-   * Does `work` in the session meant: the one with the handle, else the line's own, else a new one. What is asked of one session is
-   * done in turn. A new one takes the place of the caller's own that was unused the longest; where there is none, that of
-   * somebody who has more than the caller. Throws NOT_FOUND for a handle that is not the caller's, OVERLOADED when there is no place.
-   */
-  use<T>(which: Which, work: (session: Session) => Promise<T>): Promise<T>;
-  /** A new thread in place of the session's own, with the same beginning. */
-  renew(session: Session): Promise<void>;
-  close(): Promise<void>;
-}
-
-export interface Which {
+export interface SessionSelector {
   readonly caller: Caller | undefined;
-  /** Who is no longer waited for when his turn comes does nothing. */
+  /** If it is cancelled before the session is free, the work is not started. */
   readonly scope: Scope;
   readonly handle?: string | undefined;
 }
 
-export interface SessionsOptions {
+export interface LispSessionsOptions {
   /** The built worker. Default: beside this module, or beside the bundle it is in. */
   readonly worker?: URL | undefined;
   readonly limits: EvaluationLimits;
   /** Default 16. */
   readonly sessionsMax?: number | undefined;
-  /** Of one caller. Default 8. */
+  /** Per caller. Default 8. */
   readonly ownMax?: number | undefined;
   /** How long an unused session is kept. Default 1,800,000. */
   readonly idleMsMax?: number | undefined;
 }
 
-interface Kept extends Session {
+interface OpenSession extends LispSession {
   readonly owner: string;
-  readonly line: string | undefined;
+  readonly connection: string | undefined;
   usedAt: number;
   uses: number;
   waiting: number;
   last: Promise<unknown>;
 }
 
-const waitingMax = 20;
-const sweepMsMax = 60_000;
-
-/** A thread before its session. `last` is what it does before anything is asked of it. */
-interface Started {
+/** A thread without a session yet. `last` is its warm-up. */
+interface StartedThread {
   readonly thread: LispThread;
   readonly seed: number;
   readonly last: Promise<unknown>;
 }
 
-/** A thread that ends meanwhile is not alive when it is wanted. */
-async function rehearse(thread: LispThread): Promise<void> {
-  const scope = new Scope();
-  const serve = (): Promise<never> =>
-    Promise.reject(new HallError("EXECUTION", "nothing can be called here"));
-  await thread.run({ kind: "rehearsal" }, "rehearsal", { scope, serve }).catch(() => {});
-  scope.close();
-}
+const waitingMax = 20;
+const sweepMsMax = 60_000;
 
-/** Those nobody came back to go first: neither a line's own, nor one whose handle was used again. */
-function longestUnused(sessions: readonly Kept[]): Kept | undefined {
-  const isKept = ({ line, uses }: Kept): number => Number(line !== undefined || uses > 1);
-  const [first] = sessions
-    .filter(({ waiting }) => waiting === 0)
-    .sort((a, b) => isKept(a) - isKept(b) || a.usedAt - b.usedAt);
-  return first;
-}
+/** All sessions of a hall: isolated, private to their caller, bounded in number (per caller and in total) and age. */
+export class LispSessions {
+  readonly #options: LispSessionsOptions;
+  readonly #sessionsMax: number;
+  readonly #ownMax: number;
+  readonly #idleMsMax: number;
+  readonly #open = new Map<string, OpenSession>();
+  /** The default session of a connection. */
+  readonly #byConnection = new Map<string, OpenSession>();
+  /** Started ahead of need, from the second session on. */
+  #spare: StartedThread | undefined;
+  /** Threads to end. Ending one delays all others for a moment, so it happens after the current answer. */
+  readonly #ending: LispThread[] = [];
+  #isClosed = false;
+  /** Runs while there are sessions. */
+  #sweep: NodeJS.Timeout | undefined;
 
-export function createSessions({
-  worker,
-  limits,
-  sessionsMax = 16,
-  ownMax = 8,
-  idleMsMax = 1_800_000,
-}: SessionsOptions): Sessions {
-  const kept = new Map<string, Kept>();
-  const lines = new Map<string, Kept>();
-  /** Started before it is asked for, from the second session on. */
-  let spare: Started | undefined;
-  /** Of sessions that made room. Ending a thread holds up all others for a moment, so it waits for the answer of the one that needed the room. */
-  const left: LispThread[] = [];
-  let isClosed = false;
-  /** Looks for idle sessions, for as long as there are sessions. */
-  let sweep: NodeJS.Timeout | undefined;
-
-  const start = (seed: number): LispThread => createLispThread({ worker, seed });
-
-  function takeThread(): Started {
-    const taken = spare?.thread.isAlive ? spare : undefined;
-    spare = undefined;
-    const seed = taken?.seed ?? randomInt(2 ** 31);
-    return taken ?? { thread: start(seed), seed, last: Promise.resolve() };
+  constructor(options: LispSessionsOptions) {
+    this.#options = options;
+    this.#sessionsMax = options.sessionsMax ?? 16;
+    this.#ownMax = options.ownMax ?? 8;
+    this.#idleMsMax = options.idleMsMax ?? 1_800_000;
   }
 
-  /** What need not be done before an answer: ends who left, and starts a thread for who comes. */
-  function tidy(): void {
-    endLeft();
-    if (spare || isClosed || kept.size === 0 || kept.size >= sessionsMax) return;
-    const seed = randomInt(2 ** 31);
-    const thread = start(seed);
-    spare = { thread, seed, last: rehearse(thread) };
+  /**
+   * Runs `work` in the session with the handle, else in the connection's own, else in a new one. Work in
+   * one session is serialized. A new session replaces the caller's own that was unused the longest; if
+   * there is none, one of a caller who has more. Throws NOT_FOUND for a handle that is not the caller's,
+   * OVERLOADED if all sessions are busy.
+   */
+  async use<T>(selector: SessionSelector, work: (session: LispSession) => Promise<T>): Promise<T> {
+    try {
+      return await this.#useChosen(this.#choose(selector), selector.scope, work);
+    } finally {
+      setImmediate(() => this.#tidy());
+    }
   }
 
-  function end(session: Kept): void {
-    kept.delete(session.handle);
-    if (session.line !== undefined) lines.delete(session.line);
-    left.push(session.thread);
+  /** Gives the session a fresh thread with the same seed. */
+  async renew(session: LispSession): Promise<void> {
+    await session.thread.close();
+    session.thread = this.#start(session.seed);
+    session.tools = undefined;
   }
 
-  function endLeft(): void {
-    for (const thread of left.splice(0)) void thread.close();
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopSweep();
+    const threads = [...this.#open.values()].map(({ thread }) => thread);
+    threads.push(...this.#ending.splice(0));
+    this.#open.clear();
+    this.#byConnection.clear();
+    await Promise.all(threads.map((thread) => thread.close()));
   }
 
-  function endIdle(): void {
-    const now = performance.now();
-    for (const session of kept.values())
-      if (session.waiting === 0 && (now - session.usedAt > idleMsMax || !session.thread.isAlive))
-        end(session);
+  #choose({ caller, handle }: SessionSelector): OpenSession {
+    const owner = caller?.principal ?? "";
+    if (handle !== undefined) {
+      const session = this.#open.get(handle);
+      // Other callers must not learn that the session exists.
+      if (session?.owner === owner && session.thread.isAlive) return session;
+      if (session?.owner === owner) this.#end(session);
+      throw new HallError("NOT_FOUND", `no session "${handle.slice(0, 40)}"`, {
+        hint: "It has ended or never existed. Leave `session` out to start a new one, and define again what you need.",
+      });
+    }
+    const connection = caller?.isLasting ? caller.connection : undefined;
+    const own = connection === undefined ? undefined : this.#byConnection.get(connection);
+    if (own?.thread.isAlive) return own;
+    if (own) this.#end(own);
+    return this.#create(owner, connection);
   }
 
-  function watchIdle(): void {
-    sweep ??= setInterval(
-      () => {
-        endIdle();
-        if (kept.size === 0) stopWatching();
-        endLeft();
-      },
-      Math.min(sweepMsMax, idleMsMax),
-    ).unref();
-  }
-
-  /** Nobody is there for whom a thread should be ready. */
-  function stopWatching(): void {
-    clearInterval(sweep);
-    sweep = undefined;
-    if (spare) left.push(spare.thread);
-    spare = undefined;
-  }
-
-  function makeRoom(owner: string): void {
-    endIdle();
-    const own = ownedBy(owner);
-    if (own.length < ownMax && kept.size < sessionsMax) return;
-    const leaving =
-      longestUnused(own) ??
-      (own.length < ownMax ? longestUnused(largestShares(own.length)) : undefined);
-    if (!leaving)
-      throw new HallError(
-        "OVERLOADED",
-        own.length < ownMax
-          ? `all ${sessionsMax} Lisp sessions are in use`
-          : `all ${ownMax} of your Lisp sessions are busy`,
-      );
-    end(leaving);
-  }
-
-  const ownedBy = (owner: string): Kept[] =>
-    [...kept.values()].filter((session) => session.owner === owner);
-
-  /** The sessions of those who have most, where that is more than `count`. */
-  function largestShares(count: number): Kept[] {
-    const shares = [...new Set([...kept.values()].map(({ owner }) => owner))].map(ownedBy);
-    const most = Math.max(...shares.map(({ length }) => length));
-    return most > count ? shares.filter(({ length }) => length === most).flat() : [];
-  }
-
-  function open(owner: string, line: string | undefined): Kept {
-    makeRoom(owner);
+  #create(owner: string, connection: string | undefined): OpenSession {
+    this.#makeRoom(owner);
     const handle = `lisp-${randomBytes(9).toString("base64url")}`;
-    const session: Kept = {
+    const session: OpenSession = {
       handle,
-      ...takeThread(),
-      journal: createJournal(),
-      limits,
+      ...this.#takeThread(),
+      history: new SessionHistory(),
+      limits: this.#options.limits,
       owner,
-      line,
+      connection,
       usedAt: 0,
       uses: 0,
       waiting: 0,
     };
-    kept.set(handle, session);
-    watchIdle();
-    if (line !== undefined) lines.set(line, session);
+    this.#open.set(handle, session);
+    this.#startSweep();
+    if (connection !== undefined) this.#byConnection.set(connection, session);
     return session;
   }
 
-  function choose({ caller, handle }: Which): Kept {
-    const owner = caller?.principal ?? "";
-    if (handle !== undefined) {
-      const session = kept.get(handle);
-      // Whose it is not need not know that it is there.
-      if (session?.owner === owner && session.thread.isAlive) return session;
-      if (session?.owner === owner) end(session);
-      throw new HallError("NOT_FOUND", `there is no session "${handle.slice(0, 40)}"`, {
-        hint: "It has ended, or it was never there. Leave `session` out to start a new one, and define again what you need.",
-      });
-    }
-    const line = caller?.isLasting ? caller.connection : undefined;
-    const own = line === undefined ? undefined : lines.get(line);
-    if (own?.thread.isAlive) return own;
-    if (own) end(own);
-    return open(owner, line);
-  }
-
-  async function useChosen<T>(
-    session: Kept,
+  async #useChosen<T>(
+    session: OpenSession,
     scope: Scope,
-    work: (session: Session) => Promise<T>,
+    work: (session: LispSession) => Promise<T>,
   ): Promise<T> {
     if (session.waiting >= waitingMax)
-      throw new HallError("OVERLOADED", `${waitingMax} evaluations are waiting for this session`);
+      throw new HallError("OVERLOADED", `${waitingMax} evaluations already wait for this session`);
     session.waiting++;
     session.uses++;
     const done = session.last.then(() => {
@@ -262,26 +186,114 @@ export function createSessions({
     }
   }
 
-  return {
-    async use(which, work) {
-      try {
-        return await useChosen(choose(which), which.scope, work);
-      } finally {
-        setImmediate(tidy);
-      }
-    },
-    async renew(session) {
-      await session.thread.close();
-      session.thread = start(session.seed);
-      session.tools = undefined;
-    },
-    async close() {
-      isClosed = true;
-      stopWatching();
-      const threads = [...Array.from(kept.values(), ({ thread }) => thread), ...left.splice(0)];
-      kept.clear();
-      lines.clear();
-      await Promise.all(threads.map((thread) => thread.close()));
-    },
-  };
+  #start(seed: number): LispThread {
+    return new LispThread({ worker: this.#options.worker, seed });
+  }
+
+  #takeThread(): StartedThread {
+    const spare = this.#spare?.thread.isAlive ? this.#spare : undefined;
+    this.#spare = undefined;
+    if (spare) return spare;
+    const seed = randomInt(2 ** 31);
+    return { thread: this.#start(seed), seed, last: Promise.resolve() };
+  }
+
+  /** Work that no answer has to wait for: ends old threads and starts a spare one. */
+  #tidy(): void {
+    this.#endThreads();
+    const isFull = this.#open.size >= this.#sessionsMax;
+    if (this.#spare || this.#isClosed || this.#open.size === 0 || isFull) return;
+    const seed = randomInt(2 ** 31);
+    const thread = this.#start(seed);
+    this.#spare = { thread, seed, last: warmUp(thread) };
+  }
+
+  #end(session: OpenSession): void {
+    this.#open.delete(session.handle);
+    if (session.connection !== undefined) this.#byConnection.delete(session.connection);
+    this.#ending.push(session.thread);
+  }
+
+  #endThreads(): void {
+    for (const thread of this.#ending.splice(0)) void thread.close();
+  }
+
+  #endIdle(): void {
+    const now = performance.now();
+    for (const session of this.#open.values()) {
+      const isIdle = now - session.usedAt > this.#idleMsMax || !session.thread.isAlive;
+      if (session.waiting === 0 && isIdle) this.#end(session);
+    }
+  }
+
+  #startSweep(): void {
+    this.#sweep ??= setInterval(
+      () => {
+        this.#endIdle();
+        if (this.#open.size === 0) this.#stopSweep();
+        this.#endThreads();
+      },
+      Math.min(sweepMsMax, this.#idleMsMax),
+    ).unref();
+  }
+
+  /** Without sessions, no spare thread is needed either. */
+  #stopSweep(): void {
+    clearInterval(this.#sweep);
+    this.#sweep = undefined;
+    if (this.#spare) this.#ending.push(this.#spare.thread);
+    this.#spare = undefined;
+  }
+
+  #makeRoom(owner: string): void {
+    this.#endIdle();
+    const own = this.#ownedBy(owner);
+    const isBelowOwnMax = own.length < this.#ownMax;
+    if (isBelowOwnMax && this.#open.size < this.#sessionsMax) return;
+    const replaced =
+      longestUnused(own) ??
+      (isBelowOwnMax ? longestUnused(this.#largestShares(own.length)) : undefined);
+    if (!replaced)
+      throw new HallError(
+        "OVERLOADED",
+        isBelowOwnMax
+          ? `all ${this.#sessionsMax} Lisp sessions are busy`
+          : `all ${this.#ownMax} of your Lisp sessions are busy`,
+      );
+    this.#end(replaced);
+  }
+
+  #ownedBy(owner: string): OpenSession[] {
+    return [...this.#open.values()].filter((session) => session.owner === owner);
+  }
+
+  /** The sessions of the callers who have most, if that is more than `count`. */
+  #largestShares(count: number): OpenSession[] {
+    const owners = new Set([...this.#open.values()].map(({ owner }) => owner));
+    const shares = [...owners].map((owner) => this.#ownedBy(owner));
+    const most = Math.max(...shares.map(({ length }) => length));
+    return most > count ? shares.filter(({ length }) => length === most).flat() : [];
+  }
+}
+
+async function warmUp(thread: LispThread): Promise<void> {
+  const scope = new Scope();
+  // A thread that fails here is not alive when it is needed, and is replaced.
+  await thread.run({ kind: "warm-up" }, "warm-up", { scope, serve: refuseCalls }).catch(() => {});
+  scope.close();
+}
+
+/** For orders that run no program. */
+export function refuseCalls(): Promise<never> {
+  return Promise.reject(new HallError("EXECUTION", "no tool can be called here"));
+}
+
+/** Prefers sessions that were used once over those of a connection and those whose handle was used again. */
+function longestUnused(sessions: readonly OpenSession[]): OpenSession | undefined {
+  const wasReused = ({ connection, uses }: OpenSession): number =>
+    Number(connection !== undefined || uses > 1);
+  const [first] = sessions
+    .filter(({ waiting }) => waiting === 0)
+    .sort((a, b) => wasReused(a) - wasReused(b) || a.usedAt - b.usedAt);
+  return first;
 }

@@ -1,175 +1,176 @@
-import { MessageChannel, Worker } from "node:worker_threads";
+import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
 import { findWorker } from "../../base/worker.ts";
-import { writeFailure } from "./answer-text.ts";
-import { type Order, type Reply, type Report, sharedWords, type ThreadStart } from "./protocol.ts";
+import {
+  type HallReply,
+  sharedWords,
+  type ThreadOrder,
+  type ThreadReport,
+  type ThreadStart,
+  writeFailure,
+} from "./protocol.ts";
 
-/**
- * The hall's end of the thread that runs one session. A program blocks its own thread only, also while it waits for a tool:
- * replies go through a port it reads by itself, and a word of shared memory wakes it.
- */
-export interface LispThread {
-  /** One order at a time. Rejects when the scope is cancelled and the program does not stop, or when the thread ends. */
-  run<K extends Report["kind"]>(
-    order: Order,
-    kind: K,
-    work: Work,
-  ): Promise<Extract<Report, { kind: K }>>;
-  /** False once the thread has ended: what it held is lost. */
-  readonly isAlive: boolean;
-  close(): Promise<void>;
-}
-
-export interface Work {
+export interface ThreadWork {
   readonly scope: Scope;
-  /** Does what the program asks for: a HallRequest as JSON in, an Answer as JSON out. May throw HallError. */
+  /** Answers the program's requests: a HallRequest as JSON in, a HallAnswer as JSON out. May throw HallError. */
   serve(request: string, scope: Scope): Promise<string>;
 }
 
-export interface ThreadOptions {
+export interface LispThreadOptions {
   /** The built worker. Default: beside this module, or beside the bundle it is in. */
   readonly worker?: URL | undefined;
   readonly seed: number;
 }
 
-/** Of V8's heap: the program's own limits on cells are far below. */
+/** V8's heap; the program's own limit on cells is far below. */
 const resourceLimits = {
   maxOldGenerationSizeMb: 512,
   maxYoungGenerationSizeMb: 32,
   stackSizeMb: 64,
 };
-/** A program that was told to stop has so long to unwind. */
+/** How long a stopped program may unwind before its thread is terminated. */
 const stopMsMax = 1_000;
 
-export function createLispThread({
-  worker: file = findWorker("lisp-worker", new URL("./worker.ts", import.meta.url)),
-  seed,
-}: ThreadOptions): LispThread {
-  const { port1: replies, port2 } = new MessageChannel();
-  const shared = new Int32Array(
+/**
+ * The hall's side of a session's thread. A program blocks only its own thread, also while it waits for a
+ * tool: it reads replies from a port by itself, and a counter in shared memory wakes it.
+ */
+export class LispThread {
+  readonly #worker: Worker;
+  readonly #replies: MessagePort;
+  readonly #shared = new Int32Array(
     new SharedArrayBuffer(sharedWords.count * Int32Array.BYTES_PER_ELEMENT),
   );
-  const start: ThreadStart = { replies: port2, shared, seed };
-  const worker = new Worker(file, {
-    workerData: start,
-    transferList: [port2],
-    resourceLimits,
-    env: {},
-    execArgv: [],
-    stdout: true,
-    stderr: true,
-  });
-  worker.stdout.resume();
-  worker.stderr.resume();
-  // A session that nobody uses keeps no process alive.
-  worker.unref();
-  replies.unref();
-  let ended: HallError | undefined;
-  let failRunning: (error: HallError) => void = () => {};
-  const end = (reason: HallError): void => {
-    ended ??= reason;
-    failRunning(ended);
-  };
-  worker.on("error", (cause) => end(explainDeath(cause)));
-  worker.on("exit", () =>
-    end(
-      new HallError("EXECUTION", "the session's thread ended", {
-        hint: "Its definitions are lost: start a new session.",
-      }),
-    ),
-  );
+  /** The scopes of requests under way, by number. */
+  readonly #requests = new Map<number, Scope>();
+  #ended: HallError | undefined;
+  #failRunning: (error: HallError) => void = () => {};
 
-  function wake(): void {
-    Atomics.add(shared, sharedWords.replies, 1);
-    Atomics.notify(shared, sharedWords.replies);
-  }
-
-  /** What the program waits for, by number. */
-  const asked = new Map<number, Scope>();
-
-  function answer(number: number, request: string, work: Work): void {
-    const scope = new Scope(work.scope);
-    asked.set(number, scope);
-    const send = (reply: Reply): void => {
-      asked.delete(number);
-      replies.postMessage(reply);
-      wake();
-    };
-    const serving = scope.cancelled ? Promise.reject(scope.cancelled) : work.serve(request, scope);
-    scope.finish(serving).then(
-      (text) => send({ number, answer: text }),
-      (error: unknown) => send({ number, answer: writeFailure(error) }),
+  constructor({
+    worker = findWorker("lisp-worker", new URL("./worker.ts", import.meta.url)),
+    seed,
+  }: LispThreadOptions) {
+    const { port1, port2 } = new MessageChannel();
+    const start: ThreadStart = { replies: port2, shared: this.#shared, seed };
+    this.#replies = port1;
+    this.#worker = new Worker(worker, {
+      workerData: start,
+      transferList: [port2],
+      resourceLimits,
+      env: {},
+      execArgv: [],
+      stdout: true,
+      stderr: true,
+    });
+    this.#worker.stdout.resume();
+    this.#worker.stderr.resume();
+    // An idle session keeps no process alive.
+    this.#worker.unref();
+    port1.unref();
+    this.#worker.on("error", (cause) => this.#end(explainExit(cause)));
+    this.#worker.on("exit", () =>
+      this.#end(
+        new HallError("EXECUTION", "the session's thread ended", {
+          hint: "Its definitions are lost: start a new session.",
+        }),
+      ),
     );
   }
 
-  function withdraw(number: number): void {
-    asked.get(number)?.cancel(new HallError("CANCELLED", "the program no longer waits for it"));
+  /** False once the thread has ended and its state is lost. */
+  get isAlive(): boolean {
+    return this.#ended === undefined;
   }
 
-  async function run<K extends Report["kind"]>(
-    order: Order,
+  /** One order at a time. Rejects if the thread ends, or if it ignores the cancelled scope. */
+  async run<K extends ThreadReport["kind"]>(
+    order: ThreadOrder,
     kind: K,
-    work: Work,
-  ): Promise<Extract<Report, { kind: K }>> {
-    if (ended) throw ended;
-    Atomics.store(shared, sharedWords.stop, 0);
+    work: ThreadWork,
+  ): Promise<Extract<ThreadReport, { kind: K }>> {
+    if (this.#ended) throw this.#ended;
+    Atomics.store(this.#shared, sharedWords.stop, 0);
     let timer: NodeJS.Timeout | undefined;
-    let listen: (report: Report) => void = () => {};
+    let listen: (report: ThreadReport) => void = () => {};
     const leave = work.scope.onCancel((reason) => {
-      Atomics.store(shared, sharedWords.stop, 1);
-      wake();
-      timer = setTimeout(() => {
-        end(
-          new HallError(
-            reason.code,
-            `${reason.message}; the program did not stop, so its session was ended`,
-            { cause: reason },
-          ),
-        );
-        void worker.terminate();
-      }, stopMsMax);
+      timer = this.#stop(reason);
     });
-    worker.ref();
+    this.#worker.ref();
     try {
       return await new Promise((resolve, reject) => {
-        failRunning = reject;
+        this.#failRunning = reject;
         listen = (report) => {
-          if (report.kind === "request") answer(report.number, report.request, work);
-          else if (report.kind === "withdrawal") withdraw(report.number);
-          else if (report.kind === kind) resolve(report as Extract<Report, { kind: K }>);
+          if (report.kind === "request") this.#answer(report.number, report.request, work);
+          else if (report.kind === "withdrawal") this.#withdraw(report.number);
+          else if (report.kind === kind) resolve(report as Extract<ThreadReport, { kind: K }>);
         };
-        worker.on("message", listen);
-        worker.postMessage(order);
+        this.#worker.on("message", listen);
+        this.#worker.postMessage(order);
       });
     } finally {
-      worker.off("message", listen);
-      worker.unref();
+      this.#worker.off("message", listen);
+      this.#worker.unref();
       clearTimeout(timer);
       leave();
-      for (const number of asked.keys()) withdraw(number);
-      failRunning = () => {};
+      for (const number of this.#requests.keys()) this.#withdraw(number);
+      this.#failRunning = () => {};
     }
   }
 
-  return {
-    run,
-    get isAlive() {
-      return ended === undefined;
-    },
-    async close() {
-      replies.close();
-      await worker.terminate();
-    },
-  };
+  async close(): Promise<void> {
+    this.#replies.close();
+    await this.#worker.terminate();
+  }
+
+  /** Asks the program to stop, and terminates it if it does not. */
+  #stop(reason: HallError): NodeJS.Timeout {
+    Atomics.store(this.#shared, sharedWords.stop, 1);
+    this.#wake();
+    return setTimeout(() => {
+      this.#end(
+        new HallError(
+          reason.code,
+          `${reason.message}; the program did not stop, so its session was ended`,
+          { cause: reason },
+        ),
+      );
+      void this.#worker.terminate();
+    }, stopMsMax);
+  }
+
+  #end(reason: HallError): void {
+    this.#ended ??= reason;
+    this.#failRunning(this.#ended);
+  }
+
+  #wake(): void {
+    Atomics.add(this.#shared, sharedWords.replies, 1);
+    Atomics.notify(this.#shared, sharedWords.replies);
+  }
+
+  #answer(number: number, request: string, work: ThreadWork): void {
+    const scope = new Scope(work.scope);
+    this.#requests.set(number, scope);
+    const send = (answer: string): void => {
+      this.#requests.delete(number);
+      this.#replies.postMessage({ number, answer } satisfies HallReply);
+      this.#wake();
+    };
+    const serving = scope.cancelled ? Promise.reject(scope.cancelled) : work.serve(request, scope);
+    scope.finish(serving).then(send, (error: unknown) => send(writeFailure(error)));
+  }
+
+  #withdraw(number: number): void {
+    this.#requests
+      .get(number)
+      ?.cancel(new HallError("CANCELLED", "the program no longer waits for this call"));
+  }
 }
 
-function explainDeath(cause: Error): HallError {
+function explainExit(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";
   if (isOutOfMemory)
-    return new HallError(
-      "BUDGET",
-      "the program needed more memory than a session may have; its session was ended",
-    );
+    return new HallError("BUDGET", "the program ran out of memory; its session was ended");
   return new HallError("EXECUTION", `the session's thread ended: ${cause.message}`, { cause });
 }

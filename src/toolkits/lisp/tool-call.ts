@@ -1,16 +1,17 @@
-// One call of a tool by a program: it is sent at once, waited for when its value is wanted, and a failure offers ways on.
+// A tool call of a program: sent at once, awaited when its value is needed, with restarts if it fails.
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { named } from "../../lisp/define.ts";
+import { plainSlot, sharedClass } from "../../lisp/classes.ts";
+import { conditionSlot, makeCondition, slotName } from "../../lisp/conditions.ts";
+import { defineFunction, named } from "../../lisp/define.ts";
 import type { Pending } from "../../lisp/function.ts";
 import type { Machine } from "../../lisp/machine.ts";
-import { type RestartSpec, withRestarts } from "../../lisp/restarts.ts";
+import { type RestartSpec, transferOut, withRestarts } from "../../lisp/restarts.ts";
+import { Str } from "../../lisp/string.ts";
 import { keyword, NIL } from "../../lisp/symbol.ts";
-import { transferOut } from "../../lisp/transfer.ts";
-import { Cons, Opaque, Table, type Value, Vec } from "../../lisp/values.ts";
-import type { HallLine, Ticket } from "./hall-line.ts";
+import { Cons, type Instance, Opaque, Table, type Value, Vec } from "../../lisp/values.ts";
+import type { HallPending, HallPort } from "./hall-port.ts";
 import { pairsOf, toJson, toLisp } from "./json.ts";
-import type { Answer, Failure, HallRequest } from "./protocol.ts";
-import { toCondition } from "./tool-errors.ts";
+import type { HallAnswer, HallRequest, ToolFailure } from "./protocol.ts";
 
 export interface ToolCallOptions {
   readonly name: string;
@@ -19,49 +20,49 @@ export interface ToolCallOptions {
 }
 
 export interface ToolCall extends Pending {
-  /** Waits for the answer, then takes it. */
+  /** Waits for the answer and takes it. */
   finish(m: Machine): Value;
 }
 
-/** `schema` is the tool's, where the hall knows it: it says what the keywords mean. */
+/** `schema` is the tool's input schema, if known; it decides what the keywords mean. */
 export function startTool(
   m: Machine,
-  line: HallLine,
+  hall: HallPort,
   { name, args, schema }: ToolCallOptions,
 ): ToolCall {
   const request: HallRequest = { kind: "call", name, arguments: argumentsOf(m, args, schema) };
-  const ticket = line.start(request);
-  const settle = (inner: Machine, answer: Answer): Value =>
+  const pending = hall.send(request);
+  const settle = (inner: Machine, answer: HallAnswer): Value =>
     "failure" in answer
-      ? offerRestarts(inner, line, request, answer.failure)
-      : answerOf(inner, line, request, answer.value);
+      ? offerRestarts(inner, hall, request, answer.failure)
+      : answerOf(inner, hall, request, answer.value);
   return {
     get done() {
-      return ticket.done;
+      return pending.done;
     },
-    take: (inner) => settle(inner, ticket.take()),
-    finish: (inner) => settle(inner, receive(inner, line, ticket)),
-    cancel: () => ticket.withdraw(),
+    take: (inner) => settle(inner, pending.take()),
+    finish: (inner) => settle(inner, receive(inner, hall, pending)),
+    cancel: () => pending.withdraw(),
   };
 }
 
-/** Blocks until the answer is there; the program's time runs on. */
-export function receive(m: Machine, line: HallLine, ticket: Ticket): Answer {
+/** Blocks until the answer arrives, within the program's time. */
+export function receive(m: Machine, hall: HallPort, pending: HallPending): HallAnswer {
   try {
-    while (!ticket.done) {
-      line.wait([ticket], m.deadline - m.host.now());
-      // Stopped, or out of time: says so itself.
-      if (!ticket.done) m.refuel();
+    while (!pending.done) {
+      hall.wait([pending], m.deadline - m.host.now());
+      // Signals the condition if the program was stopped or is out of time.
+      if (!pending.done) m.refuel();
     }
-    return ticket.take();
+    return pending.take();
   } finally {
-    ticket.withdraw();
+    pending.withdraw();
   }
 }
 
-/** Something only the hall knows. A failure is a TOOL-ERROR, without restarts. */
-export function ask(m: Machine, line: HallLine, request: HallRequest): unknown {
-  const answer = receive(m, line, line.start(request));
+/** Asks the hall. A failure is a TOOL-ERROR without restarts. */
+export function askHall(m: Machine, hall: HallPort, request: HallRequest): unknown {
+  const answer = receive(m, hall, hall.send(request));
   return "failure" in answer ? m.raise(toCondition(m, request, answer.failure)) : answer.value;
 }
 
@@ -75,22 +76,22 @@ function argumentsOf(
   if (args.length === 1 && (only instanceof Table || only instanceof Cons))
     return toJson(m, only, schema ?? { type: "object" }) as JsonObject;
   if (args.length % 2 === 1)
-    m.programError("arguments are :name value; there is a name without a value");
+    m.programError("arguments must be :name value pairs; the last name has no value");
   const properties = isObject(schema?.properties) ? schema.properties : {};
   const given = pairsOf(m, args, schema).map(
     ([name, value]) => [name, toJson(m, value, properties[name])] as const,
   );
-  // NIL for what is neither a boolean nor a list means: not given.
+  // NIL for a property that is neither a boolean nor a list means: not given.
   return Object.fromEntries(
     given.filter(([, value]) => value !== null || args.includes(keyword("NULL"))),
   );
 }
 
-/** Structured results as data, a text as a string, several parts as a vector; what cannot be read as a handle. */
-function answerOf(m: Machine, line: HallLine, request: HallRequest, value: unknown): Value {
+/** Structured results become data, a text a string, several parts a vector, binary content a handle. */
+function answerOf(m: Machine, hall: HallPort, request: HallRequest, value: unknown): Value {
   if (!isObject(value) || !Array.isArray(value.content)) return toLisp(m, value);
   if (value.isError === true)
-    return offerRestarts(m, line, request, {
+    return offerRestarts(m, hall, request, {
       code: "EXECUTION",
       message: textOfContent(value.content) || "the tool failed",
       details: { result: value },
@@ -113,7 +114,12 @@ function textOfContent(content: readonly unknown[]): string {
 
 const again = new Opaque("AGAIN", null);
 
-function offerRestarts(m: Machine, line: HallLine, request: HallRequest, failure: Failure): Value {
+function offerRestarts(
+  m: Machine,
+  hall: HallPort,
+  request: HallRequest,
+  failure: ToolFailure,
+): Value {
   const name = request.kind === "call" ? request.name : request.kind;
   const chosen = transferOut(m, (leave) => {
     const restarts: RestartSpec[] = [
@@ -124,20 +130,75 @@ function offerRestarts(m: Machine, line: HallLine, request: HallRequest, failure
       },
       {
         name: named("USE-VALUE"),
-        report: () => `Use a value instead of what ${name} would have answered.`,
+        report: () => `Use a value instead of the result of ${name}.`,
         invoke: (_, args) => leave(args[0] ?? NIL),
       },
       {
         name: named("GUILDHALL:SKIP"),
-        report: () => `Go on without ${name}: its answer is NIL.`,
+        report: () => `Continue without ${name}: its result is NIL.`,
         invoke: () => leave(NIL),
       },
     ];
     return withRestarts(m, restarts, () => m.raise(toCondition(m, request, failure)));
   });
   if (chosen !== again) return chosen;
-  const answer = receive(m, line, line.start(request));
+  const answer = receive(m, hall, hall.send(request));
   return "failure" in answer
-    ? offerRestarts(m, line, request, answer.failure)
-    : answerOf(m, line, request, answer.value);
+    ? offerRestarts(m, hall, request, answer.failure)
+    : answerOf(m, hall, request, answer.value);
+}
+
+// A tool's failure as a condition: a subclass of TOOL-ERROR for each kind.
+
+const conditionNames: Partial<Record<ToolFailure["code"], string>> = {
+  NOT_FOUND: "TOOL-NOT-FOUND",
+  TOOLKIT_NOT_FOUND: "TOOL-NOT-FOUND",
+  VALIDATION: "TOOL-VALIDATION-ERROR",
+  INVALID_PARAMS: "TOOL-VALIDATION-ERROR",
+  DENIED: "TOOL-DENIED",
+  APPROVAL_NEEDED: "APPROVAL-NEEDED",
+  TIMEOUT: "TOOL-TIMEOUT",
+  UNAVAILABLE: "TOOL-UNAVAILABLE",
+  RATE_LIMITED: "TOOL-RATE-LIMITED",
+  OVERLOADED: "TOOL-RATE-LIMITED",
+  EXECUTION: "TOOL-EXECUTION-ERROR",
+  BUDGET: "CALL-BUDGET-EXCEEDED",
+};
+
+const errorSlots = ["NAME", "CODE", "TEXT", "DATA"] as const;
+
+export function defineToolErrors(): void {
+  const slots = errorSlots.map((slot) => plainSlot(slotName(slot)));
+  sharedClass("GUILDHALL:TOOL-ERROR", "condition", ["ERROR"], slots).report = (m, condition) => {
+    const text = conditionSlot(condition, "TEXT");
+    return text instanceof Str
+      ? text.toString()
+      : `${m.show(conditionSlot(condition, "NAME") ?? NIL)} failed`;
+  };
+  for (const name of new Set(Object.values(conditionNames)))
+    sharedClass(`GUILDHALL:${name}`, "condition", ["GUILDHALL:TOOL-ERROR"]);
+  for (const slot of errorSlots) {
+    defineFunction(
+      `GUILDHALL:TOOL-ERROR-${slot === "TEXT" ? "MESSAGE" : slot}`,
+      "condition",
+      (m: Machine, condition: Value) => {
+        const value = conditionSlot(condition as Instance, slot);
+        return value ?? m.typeError(condition, named("GUILDHALL:TOOL-ERROR"));
+      },
+    );
+  }
+}
+
+function toCondition(
+  m: Machine,
+  request: HallRequest,
+  { code, message, hint, details }: ToolFailure,
+): Instance {
+  const name = request.kind === "call" || request.kind === "schema" ? request.name : request.kind;
+  return makeCondition(`GUILDHALL:${conditionNames[code] ?? "TOOL-ERROR"}`, {
+    NAME: m.string(name),
+    CODE: m.string(code),
+    TEXT: m.string(hint === undefined || message.includes(hint) ? message : `${message} (${hint})`),
+    DATA: details === undefined ? NIL : toLisp(m, details),
+  });
 }

@@ -1,42 +1,51 @@
-/** The thread of one session: it does what it is told, one order at a time, and asks the hall for everything else. */
+/** The thread of one session: carries out one order at a time, and asks the hall for everything else. */
 import { parentPort, workerData } from "node:worker_threads";
-import { createLisp, type ConditionReport as LispCondition } from "../../lisp/lisp.ts";
-import { listDefined, newlyDefined, tellDefined } from "./definition-list.ts";
-import { createHallLine } from "./hall-line.ts";
-import { definePowers } from "./powers.ts";
-import type { ConditionReport, Evaluation, Order, Report, ThreadStart } from "./protocol.ts";
-import { createReadings } from "./readings.ts";
-import { readForms } from "./syntax.ts";
+import type { DefinitionKind } from "../../lisp/global.ts";
+import { type ConditionReport, checkSyntax, createLisp } from "../../lisp/lisp.ts";
+import type { Machine } from "../../lisp/machine.ts";
+import { Sym } from "../../lisp/symbol.ts";
+import type { Value } from "../../lisp/values.ts";
+import { ClockRecorder, HallPort } from "./hall-port.ts";
+import type {
+  ConditionSummary,
+  DefinitionSummary,
+  DefinitionType,
+  EvaluationResult,
+  ThreadOrder,
+  ThreadReport,
+  ThreadStart,
+} from "./protocol.ts";
+import { defineToolFunctions } from "./tool-functions.ts";
 
 const start = workerData as ThreadStart;
-const post = (report: Report): void => parentPort?.postMessage(report);
-const readings = createReadings();
-const line = createHallLine(start, post, readings.refuse);
-/** As many seeds as are asked for, and the same ones each time the session is run. */
+const post = (report: ThreadReport): void => parentPort?.postMessage(report);
+const clock = new ClockRecorder();
+const hall = new HallPort(start, post, () => clock.markRefusal());
+/** Each request for a seed gets the next number, so that replays draw the same ones. */
 let seeds = start.seed;
 const lisp = createLisp({
   brief: true,
   host: {
     seed: () => seeds++,
-    clock: () => readings.read("clock", () => Date.now() / 1_000),
-    timer: () => readings.read("timer", () => performance.now()),
-    isInterrupted: () => line.isStopped,
+    clock: () => clock.read("clock", () => Date.now() / 1_000),
+    timer: () => clock.read("timer", () => performance.now()),
+    isInterrupted: () => hall.isStopped,
     waitAny: (pendings) => {
       const { machine } = lisp;
-      line.wait(pendings, machine.deadline - machine.host.now());
-      // Stopped, or out of time: says so itself.
+      hall.wait(pendings, machine.deadline - machine.host.now());
+      // Signals the condition if the program was stopped or is out of time.
       if (!pendings.some(({ done }) => done)) machine.refuel();
     },
-    sleep: (ms) => line.wait([], ms),
+    sleep: (ms) => hall.wait([], ms),
   },
 });
-const powers = definePowers(line);
-/** All of them alive at once take less than the thread's heap. */
+const tools = defineToolFunctions(hall);
+/** Live cells of this number fit into the thread's heap. */
 const cells = 5_000_000;
-/** Of one evaluation: the answer is read by a model. */
-const definitionsTold = 200;
-/** What many programs are made of: the first time a form is used costs a hundred times the next. */
-const rehearsal = `(defun doubled (numbers &key (by 2)) "Each times two." (mapcar (lambda (n) (* n by)) numbers))
+/** Per evaluation, because a model reads the answer. */
+const definitionsMax = 200;
+/** Forms that most programs use: the first use of a form costs a hundred times the next. */
+const warmUp = `(defun doubled (numbers &key (by 2)) "Each times two." (mapcar (lambda (n) (* n by)) numbers))
 (let ((table (make-hash-table :test 'equal)) (rows '(("a" 1) ("b" nil))))
   (dolist (row rows) (setf (gethash (first row) table) (second row)))
   (list (loop for n below 2 for (name value) in rows when value collect (format nil "~a: ~d ~s" name (+ n value) value))
@@ -45,8 +54,8 @@ const rehearsal = `(defun doubled (numbers &key (by 2)) "Each times two." (mapca
         (cond ((and (stringp "a") (not (null rows))) (reduce #'+ '(1 2))) (t (search "b" "abc")))
         table))`;
 let lastPackage = "COMMON-LISP-USER";
-// JSON is what most programs look at: it shows what it holds, printed or returned. Said as a program would say it, so that the first
-// program finds everything loaded.
+
+// Most programs work on JSON, so tables print their contents. Set through an evaluation, which also loads the compiler.
 evaluate({
   kind: "evaluate",
   code: "(setf *print-tables* t)",
@@ -54,24 +63,24 @@ evaluate({
   limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 },
   tools: [],
 });
-parentPort?.on("message", (order: Order) => post(carryOut(order)));
+parentPort?.on("message", (order: ThreadOrder) => post(carryOut(order)));
 
-function carryOut(order: Order): Report {
+function carryOut(order: ThreadOrder): ThreadReport {
   switch (order.kind) {
     case "evaluate":
-      readings.begin(order.readings);
-      return { kind: "evaluated", evaluation: evaluate(order), clock: readings.end() };
+      clock.begin(order.readings);
+      return { kind: "evaluated", evaluation: evaluate(order), clock: clock.end() };
     case "definitions":
       return {
         kind: "definitions",
-        definitions: tellDefined(lisp.machine, listDefined(lisp.machine), order.type),
+        definitions: summarizeDefinitions(listDefined(), order.type),
         package: lastPackage,
       };
     case "syntax":
-      return { kind: "syntax", syntax: readForms(order.code) };
-    case "rehearsal":
-      createLisp({ brief: true }).evaluate(rehearsal);
-      return { kind: "rehearsal" };
+      return { kind: "syntax", syntax: checkSyntax(order.code) };
+    case "warm-up":
+      createLisp({ brief: true }).evaluate(warmUp);
+      return { kind: "warm-up" };
   }
 }
 
@@ -79,61 +88,90 @@ function evaluate({
   code,
   package: name,
   limits,
-  tools,
-}: Extract<Order, { kind: "evaluate" }>): Evaluation {
-  const { machine } = lisp;
-  if (tools) powers.bind(machine, tools);
-  const before = listDefined(machine);
-  const {
-    values,
-    output,
-    errorOutput,
-    warnings,
-    condition,
-    package: ended,
-    steps,
-    elapsedMs,
-  } = lisp.evaluate(code, {
-    // Callers set a time; a count of steps would end what they allowed.
-    budgets: {
-      timeMs: limits.timeoutMs,
-      output: limits.outputCharacters,
-      cells,
-      steps: Number.MAX_SAFE_INTEGER,
-    },
-    ...(name === undefined ? {} : { package: name.toUpperCase() }),
-  });
-  lastPackage = ended;
-  const defined = newlyDefined(before, listDefined(machine));
+  tools: changed,
+}: Extract<ThreadOrder, { kind: "evaluate" }>): EvaluationResult {
+  if (changed) tools.bind(lisp.machine, changed);
+  const known = new Set(listDefined());
+  const { values, output, errorOutput, warnings, condition, steps, elapsedMs, ...ended } =
+    lisp.evaluate(code, {
+      // Callers set a time; a step limit would end what they allowed.
+      budgets: {
+        timeMs: limits.timeoutMs,
+        output: limits.outputCharacters,
+        cells,
+        steps: Number.MAX_SAFE_INTEGER,
+      },
+      package: name?.toUpperCase(),
+    });
+  lastPackage = ended.package;
+  // A redefinition is a new object, too.
+  const defined = listDefined().filter((one) => !known.has(one));
+  const leftOut = defined.length - definitionsMax;
   return {
     values,
     stdout: output,
     stderr: errorOutput,
     warnings,
-    condition: condition ? tellCondition(condition) : undefined,
-    definitions: tellDefined(machine, defined.slice(0, definitionsTold)),
-    definitionsLeftOut:
-      defined.length > definitionsTold ? defined.length - definitionsTold : undefined,
-    package: ended,
+    condition: condition ? summarizeCondition(condition) : undefined,
+    definitions: summarizeDefinitions(defined.slice(0, definitionsMax)),
+    definitionsLeftOut: leftOut > 0 ? leftOut : undefined,
+    package: ended.package,
     steps,
     ms: Math.round(elapsedMs * 1_000) / 1_000,
   };
 }
 
-function tellCondition({
-  type,
-  types,
-  message,
-  restarts,
-  backtrace,
-  position,
-}: LispCondition): ConditionReport {
+function summarizeCondition(condition: ConditionReport): ConditionSummary {
+  const { type, types, message, restarts, backtrace, position } = condition;
   return {
-    // Some are of a class of the system's own: what a program can name is the one above it.
+    // Internal classes start with %; programs can name the class above.
     type: types.find((name) => !name.startsWith("%")) ?? type,
     message,
     restarts,
     backtrace: backtrace.map(({ call }) => call),
     position: position ?? undefined,
   };
+}
+
+type Defined = Machine["definitions"] extends Map<unknown, infer D> ? D : never;
+
+const kinds: Readonly<Record<Exclude<DefinitionType, "all">, readonly DefinitionKind[]>> = {
+  functions: ["function", "generic"],
+  variables: ["variable"],
+  macros: ["macro"],
+  classes: ["class", "structure", "condition"],
+};
+const documentationMax = 300;
+
+/** In the order of definition. */
+function listDefined(): readonly Defined[] {
+  return [...lisp.machine.definitions.values()];
+}
+
+function summarizeDefinitions(
+  defined: readonly Defined[],
+  type: DefinitionType = "all",
+): readonly DefinitionSummary[] {
+  const wanted =
+    type === "all" ? defined : defined.filter(({ kind }) => kinds[type].includes(kind));
+  return wanted.map(({ kind, name }) => {
+    const documentation = documentationOf(kind, name);
+    return {
+      type: kind,
+      name: lisp.machine.show(name),
+      ...(documentation ? { documentation: shorten(documentation) } : {}),
+    };
+  });
+}
+
+function shorten(text: string): string {
+  return text.length <= documentationMax ? text : `${text.slice(0, documentationMax - 1)}…`;
+}
+
+function documentationOf(kind: DefinitionKind, name: Value): string | null | undefined {
+  if (!(name instanceof Sym)) return undefined;
+  if (kind === "function" || kind === "generic") return name.fn?.code.documentation;
+  return kind === "macro"
+    ? name.macro?.documentation
+    : lisp.machine.classes.get(name)?.documentation;
 }

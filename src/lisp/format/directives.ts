@@ -1,0 +1,272 @@
+/** Directives that print one argument as it is: `~a ~s ~w ~c ~/name/`. */
+import { exceed } from "../budgets.ts";
+import { isInteger, isNumber, toDouble } from "../numbers.ts";
+import { findPackage, findSymbol } from "../packages.ts";
+import { currentStyle, printText, styledText } from "../printer.ts";
+import { Char, characterName, Str } from "../string.ts";
+import { bool, NIL } from "../symbol.ts";
+import { Float, type Value } from "../values.ts";
+import { exponentText, fixedText, generalText, moneyText } from "./floats.ts";
+import type { Action } from "./format.ts";
+import { cardinal, ordinal, roman } from "./numerals.ts";
+import type { Directive } from "./parse.ts";
+import type { Run } from "./run.ts";
+
+export const valueDirectives: readonly (readonly [string, Action])[] = [
+  ["A", (run, directive) => printed(run, directive, false)],
+  ["S", (run, directive) => printed(run, directive, true)],
+  ["W", (run) => void run.target.write(printText(run.m, run.next()))],
+  ["C", (run, directive) => void run.target.write(characterDirective(run, directive))],
+  ["/", callNamed],
+];
+
+function printed(run: Run, directive: Directive, escapes: boolean): undefined {
+  if (directive.parameters.length === 0) {
+    run.target.write(valueText(run, run.next(), directive, escapes));
+    return;
+  }
+  const parameters = run.parameters(directive);
+  const width = parameters.number() ?? 0;
+  const step = parameters.number() ?? 1;
+  const padding = parameters.number() ?? 0;
+  const pad = parameters.character() ?? " ";
+  writeField(run, valueText(run, run.next(), directive, escapes), {
+    width,
+    step,
+    padding,
+    pad,
+    isRight: directive.at,
+  });
+}
+
+function valueText(run: Run, value: Value, directive: Directive, escapes: boolean): string {
+  return directive.colon && value === NIL ? "()" : printText(run.m, value, escapes);
+}
+
+export interface Field {
+  readonly width: number;
+  readonly step: number;
+  readonly padding: number;
+  readonly pad: string;
+  /** Padding comes before the text. */
+  readonly isRight: boolean;
+}
+
+function writeField(run: Run, text: string, { width, step, padding, pad, isRight }: Field): void {
+  if (step <= 0) run.fail(`the third parameter must be positive, and is ${step}`);
+  const shown = Math.max(0, padding);
+  const missing = width - codePoints(text) - shown;
+  const count = shown + (missing > 0 ? Math.ceil(missing / step) * step : 0);
+  const fill = run.repeat(pad, count);
+  run.target.write(isRight ? fill + text : text + fill);
+}
+
+function codePoints(text: string): number {
+  let length = 0;
+  for (const _ of text) length += 1;
+  return length;
+}
+
+function characterDirective(run: Run, { colon, at }: Directive): string {
+  const value = run.next();
+  if (!(value instanceof Char)) return run.m.typeError(value, "CHARACTER");
+  if (colon) return characterName(value.code) ?? String.fromCodePoint(value.code);
+  return at ? printText(run.m, value, true) : String.fromCodePoint(value.code);
+}
+
+/** Calls the function with the stream, the argument, both modifiers and the parameters. */
+function callNamed(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const extra: Value[] = directive.parameters.map(() => {
+    const value = parameters.any();
+    return value === undefined
+      ? NIL
+      : typeof value === "string"
+        ? new Char(value.codePointAt(0) ?? 0)
+        : value;
+  });
+  const fn = run.m.fn(symbolNamed(run, directive.name));
+  run.m.apply(fn, [
+    run.target.stream,
+    run.next(),
+    bool(directive.colon),
+    bool(directive.at),
+    ...extra,
+  ]);
+}
+
+function symbolNamed(run: Run, text: string): Value {
+  const name = text.toUpperCase();
+  const mark = name.search(/::?/);
+  const packageName = mark < 0 ? "COMMON-LISP-USER" : name.slice(0, mark);
+  const pkg = findPackage(run.m, new Str(packageName));
+  const found = pkg && findSymbol(pkg, (mark < 0 ? name : name.slice(mark)).replace(/^::?/, ""));
+  return found?.sym ?? run.fail(`there is no function ${text}`);
+}
+
+// Directives for numbers: `~d ~b ~o ~x ~r ~f ~e ~g ~$ ~p`.
+
+export const numberDirectives: readonly (readonly [string, Action])[] = [
+  ["D", (run, directive) => integerDirective(run, directive, 10)],
+  ["B", (run, directive) => integerDirective(run, directive, 2)],
+  ["O", (run, directive) => integerDirective(run, directive, 8)],
+  ["X", (run, directive) => integerDirective(run, directive, 16)],
+  ["R", radixDirective],
+  ["F", fixedDirective],
+  ["E", (run, directive) => exponentDirective(run, directive, exponentText)],
+  ["G", (run, directive) => exponentDirective(run, directive, generalText)],
+  ["$", moneyDirective],
+  ["P", pluralDirective],
+];
+
+type Parameters = ReturnType<Run["parameters"]>;
+
+function integerDirective(run: Run, directive: Directive, base: number): undefined {
+  writeInteger(run, directive, run.parameters(directive), base);
+}
+
+function writeInteger(
+  run: Run,
+  directive: Directive,
+  parameters: Parameters,
+  base: number,
+): undefined {
+  const width = parameters.number() ?? 0;
+  const pad = parameters.character() ?? " ";
+  const comma = parameters.character() ?? ",";
+  const interval = parameters.number() ?? 3;
+  const value = run.next();
+  if (!isInteger(value)) {
+    run.target.write(styledText(run.m, value, { ...currentStyle(false), base, radix: false }));
+    return;
+  }
+  const digits = (value < 0 ? -value : value).toString(base).toUpperCase();
+  const grouped = directive.colon ? group(run, digits, comma, interval) : digits;
+  const sign = value < 0 ? "-" : directive.at ? "+" : "";
+  writeField(run, sign + grouped, { width, step: 1, padding: 0, pad, isRight: true });
+}
+
+function group(run: Run, digits: string, comma: string, interval: number): string {
+  if (interval <= 0) return run.fail(`digits cannot be grouped by ${interval}`);
+  const first = digits.length % interval || interval;
+  const groups = [digits.slice(0, first)];
+  for (let at = first; at < digits.length; at += interval)
+    groups.push(digits.slice(at, at + interval));
+  return groups.join(comma);
+}
+
+function radixDirective(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const base = parameters.number();
+  if (base !== undefined) {
+    if (base < 2 || base > 36) run.m.typeError(base, "(INTEGER 2 36)");
+    return writeInteger(run, directive, parameters, base);
+  }
+  const value = run.next();
+  if (!isInteger(value)) return run.fail(`~r takes an integer, not ${run.m.show(value)}`);
+  run.target.write(
+    directive.at
+      ? romanText(run, value, directive.colon)
+      : englishText(run, value, directive.colon),
+  );
+}
+
+function romanText(run: Run, value: number | bigint, isOld: boolean): string {
+  const limit = isOld ? 5000 : 4000;
+  if (value <= 0 || value >= limit)
+    return run.m.fail(
+      `${value} cannot be written in Roman numerals; they go from 1 to ${limit - 1}`,
+    );
+  return roman(Number(value), isOld);
+}
+
+function englishText(run: Run, value: number | bigint, isOrdinal: boolean): string {
+  const text = isOrdinal ? ordinal(BigInt(value)) : cardinal(BigInt(value));
+  return text ?? run.m.fail(`${value} is too large to be written in English`);
+}
+
+function fixedDirective(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const width = parameters.number();
+  const digits = parameters.number();
+  const scale = parameters.number();
+  const overflow = parameters.character();
+  const pad = parameters.character() ?? " ";
+  const value = run.next();
+  if (!isNumber(value)) return writePlain(run, value, width, pad);
+  checkRoom(run, width, digits, scale);
+  run.target.write(
+    fixedText(toDouble(run.m, value), { width, digits, scale, overflow, pad, plus: directive.at }),
+  );
+}
+
+function exponentDirective(run: Run, directive: Directive, text: typeof exponentText): undefined {
+  const parameters = run.parameters(directive);
+  const width = parameters.number();
+  const digits = parameters.number();
+  const exponentDigits = parameters.number();
+  const scale = parameters.number();
+  const overflow = parameters.character();
+  const pad = parameters.character() ?? " ";
+  const mark = parameters.character();
+  const value = run.next();
+  if (!isNumber(value)) return writePlain(run, value, width, pad);
+  checkRoom(run, width, digits, exponentDigits, scale);
+  run.target.write(
+    text(toDouble(run.m, value), {
+      width,
+      digits,
+      exponentDigits,
+      scale,
+      overflow,
+      pad,
+      mark,
+      plus: directive.at,
+    }),
+  );
+}
+
+function moneyDirective(run: Run, directive: Directive): undefined {
+  const parameters = run.parameters(directive);
+  const digits = parameters.number() ?? 2;
+  const whole = parameters.number() ?? 1;
+  const width = parameters.number() ?? 0;
+  const pad = parameters.character() ?? " ";
+  const value = run.next();
+  if (!isNumber(value)) return writePlain(run, value, width, " ");
+  checkRoom(run, width, digits, whole);
+  run.target.write(
+    moneyText(toDouble(run.m, value), {
+      digits,
+      whole,
+      width,
+      pad,
+      signFirst: directive.colon,
+      plus: directive.at,
+    }),
+  );
+}
+
+function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
+  for (const count of counts)
+    if (count !== undefined && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
+}
+
+/** What is no number is shown as `~a` would, in base ten. */
+function writePlain(run: Run, value: Value, width: number | undefined, pad: string): undefined {
+  const text =
+    value instanceof Float
+      ? printText(run.m, value)
+      : styledText(run.m, value, { ...currentStyle(false), base: 10 });
+  writeField(run, text, { width: width ?? 0, step: 1, padding: 0, pad, isRight: false });
+}
+
+function pluralDirective(run: Run, directive: Directive): undefined {
+  if (directive.colon) {
+    if (run.at === 0) run.fail("~:p goes back to an argument, and there is none before it");
+    run.at -= 1;
+  }
+  const isOne = run.next() === 1;
+  if (directive.at) run.target.write(isOne ? "y" : "ies");
+  else if (!isOne) run.target.write("s");
+}

@@ -1,0 +1,333 @@
+// What `#` and the character after it mean.
+import { form, named } from "./define.ts";
+import type { Machine } from "./machine.ts";
+import { keywordOf } from "./packages.ts";
+import { readNumber } from "./rationals.ts";
+import type { Reader } from "./reader.ts";
+import { char } from "./string.ts";
+import { keyword, NIL, Sym } from "./symbol.ts";
+import { Cons, itemsOf, list, type Value, Vec } from "./values.ts";
+
+type DispatchMacro = (reader: Reader, argument: number | null, from: number) => Value | undefined;
+
+const characterNames = new Map([
+  ["SPACE", 32],
+  ["NEWLINE", 10],
+  ["LINEFEED", 10],
+  ["TAB", 9],
+  ["RETURN", 13],
+  ["PAGE", 12],
+  ["BACKSPACE", 8],
+  ["RUBOUT", 127],
+  ["DELETE", 127],
+  ["NULL", 0],
+  ["NUL", 0],
+  ["ESCAPE", 27],
+  ["ESC", 27],
+]);
+
+const features = new Set(["GUILDHALL", "COMMON-LISP", "ANSI-CL-SUBSET"]);
+
+export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string, DispatchMacro>([
+  ["'", (reader, _, from) => form(["FUNCTION", reader.need("#'", from)])],
+  ["\\", readCharacter],
+  ["(", readVector],
+  [":", (reader) => new Sym(reader.token().text, null)],
+  ["B", (reader, _, from) => readInRadix(reader, 2, from)],
+  ["O", (reader, _, from) => readInRadix(reader, 8, from)],
+  ["X", (reader, _, from) => readInRadix(reader, 16, from)],
+  [
+    "R",
+    (reader, radix, from) =>
+      radix !== null && radix >= 2 && radix <= 36
+        ? readInRadix(reader, radix, from)
+        : reader.fault(`#R at ${reader.where(from)} needs a radix from 2 to 36`),
+  ],
+  ["*", readBits],
+  ["A", readArray],
+  ["+", (reader, _, from) => readIf(reader, true, from)],
+  ["-", (reader, _, from) => readIf(reader, false, from)],
+  ["=", readLabelled],
+  ["#", readLabel],
+  ["S", readStructure],
+  [
+    ".",
+    (reader, _, from) =>
+      reader.fault(
+        `#. at ${reader.where(from)} is not available: nothing is evaluated while reading; write the form itself`,
+      ),
+  ],
+  [
+    "P",
+    (reader, _, from) =>
+      reader.fault(`#P at ${reader.where(from)} is not available: there are no files here`),
+  ],
+  [
+    "C",
+    (reader, _, from) =>
+      reader.fault(`#C at ${reader.where(from)} is not available: there are no complex numbers`),
+  ],
+  [
+    "T",
+    (reader, _, from) =>
+      reader.fault(`#t at ${reader.where(from)}: this is Common Lisp, true is T`),
+  ],
+  [
+    "F",
+    (reader, _, from) =>
+      reader.fault(`#f at ${reader.where(from)}: this is Common Lisp, false is NIL`),
+  ],
+]);
+
+function readCharacter(reader: Reader, _: number | null, from: number): Value {
+  const first = reader.text.codePointAt(reader.at);
+  if (first === undefined) reader.endOfText(`the text ends after #\\ at ${reader.where(from)}`);
+  const width = first > 0xffff ? 2 : 1;
+  let end = reader.at + width;
+  while (end < reader.text.length && /[^\s()'";`,]/.test(reader.text[end] as string)) end++;
+  const name = reader.text.slice(reader.at, end);
+  // The first character is taken whatever it is: #\( is a character.
+  reader.at = end;
+  if (name.length === width) return char(first);
+  const known = characterNames.get(name.toUpperCase()) ?? unicodeName(name);
+  if (known !== undefined) return char(known);
+  if (reader.suppress) return NIL;
+  return reader.fault(`no character is called ${name} (at ${reader.where(from)})`);
+}
+
+function unicodeName(name: string): number | undefined {
+  const digits = /^[uU]\+?([0-9a-fA-F]{1,6})$/.exec(name)?.[1];
+  const code = digits === undefined ? Number.NaN : Number.parseInt(digits, 16);
+  return code <= 0x10ffff ? code : undefined;
+}
+
+function readVector(reader: Reader, length: number | null, from: number): Value {
+  const items = itemsOf(reader.list(")", from));
+  if (length !== null) {
+    if (items.length > length)
+      reader.fault(`more than ${length} elements in the vector at ${reader.where(from)}`);
+    reader.m.alloc(length);
+    while (items.length < length) items.push(items.at(-1) ?? NIL);
+  }
+  reader.m.alloc(items.length);
+  return new Vec(items);
+}
+
+function readInRadix(reader: Reader, radix: number, from: number): Value {
+  const { text } = reader.token();
+  if (reader.suppress) return NIL;
+  return (
+    readNumber(reader.m, text, radix) ??
+    reader.fault(`${text} at ${reader.where(from)} is no number in radix ${radix}`)
+  );
+}
+
+function readBits(reader: Reader, length: number | null, from: number): Value {
+  const { text } = reader.token();
+  if (/[^01]/.test(text)) reader.fault(`a bit vector at ${reader.where(from)} holds 0 and 1 only`);
+  const items: Value[] = [...text].map(Number);
+  if (length !== null) reader.m.alloc(length);
+  while (length !== null && items.length < length) items.push(items.at(-1) ?? 0);
+  const made = new Vec(items);
+  made.elementType = named("BIT");
+  return made;
+}
+
+function readArray(reader: Reader, rank: number | null, from: number): Value {
+  if (rank === null || rank > 8)
+    reader.fault(`#A at ${reader.where(from)} needs its rank, as in #2A((1 2) (3 4))`);
+  const contents = reader.need("#A", from);
+  const dims: number[] = [];
+  const items: Value[] = [];
+  let level: Value = contents;
+  for (let at = 0; at < rank; at++) {
+    const row = level instanceof Vec ? level.items : itemsOf(level);
+    dims.push(row.length);
+    level = row[0] ?? NIL;
+  }
+  const gather = (value: Value, depth: number): void => {
+    if (depth === rank) {
+      items.push(value);
+      return;
+    }
+    const row = value instanceof Vec ? value.items : itemsOf(value);
+    if (row.length !== dims[depth])
+      reader.fault(`the rows of the array at ${reader.where(from)} differ in length`);
+    for (const item of row) gather(item, depth + 1);
+  };
+  gather(contents, 0);
+  reader.m.alloc(items.length);
+  const made = new Vec(items);
+  if (rank !== 1) made.dims = dims;
+  return made;
+}
+
+function readIf(reader: Reader, wanted: boolean, from: number): Value | undefined {
+  const feature = reader.need("#+", from);
+  if (hasFeature(feature) === wanted) return undefined;
+  const outside = reader.suppress;
+  reader.suppress = true;
+  try {
+    reader.need("#+", from);
+  } finally {
+    reader.suppress = outside;
+  }
+  return undefined;
+}
+
+function hasFeature(feature: Value): boolean {
+  if (feature instanceof Sym) return features.has(feature.name);
+  if (!(feature instanceof Cons) || !(feature.car instanceof Sym)) return false;
+  const parts = itemsOf(feature.cdr);
+  switch (feature.car.name) {
+    case "AND":
+      return parts.every(hasFeature);
+    case "OR":
+      return parts.some(hasFeature);
+    case "NOT":
+      return !hasFeature(parts[0] ?? NIL);
+    default:
+      return false;
+  }
+}
+
+function readLabelled(reader: Reader, label: number | null, from: number): Value {
+  if (label === null || reader.labels.has(label))
+    reader.fault(`#= at ${reader.where(from)} needs a number that is not in use`);
+  const entry = { value: null as Value | null, placeholder: new Sym(`#${label}#`, null) };
+  reader.labels.set(label, entry);
+  const value = reader.need("#=", from);
+  if (value === entry.placeholder)
+    reader.fault(`#${label}# at ${reader.where(from)} stands for itself`);
+  entry.value = value;
+  patch(reader.m, value, { placeholder: entry.placeholder, actual: value, seen: new Set() });
+  return value;
+}
+
+function readLabel(reader: Reader, label: number | null, from: number): Value {
+  const entry = label === null ? undefined : reader.labels.get(label);
+  if (entry === undefined)
+    return reader.fault(`#${label ?? ""}# at ${reader.where(from)} names no form before it`);
+  return entry.value ?? entry.placeholder;
+}
+
+interface Patching {
+  readonly placeholder: Sym;
+  readonly actual: Value;
+  readonly seen: Set<Value>;
+}
+
+/** Puts what a label stands for where it is referred to. Walks all of it once for each label, so it counts. */
+function patch(m: Machine, value: Value, patching: Patching): void {
+  const { placeholder, actual, seen } = patching;
+  for (let at = value; ; at = at.cdr) {
+    m.tick(1);
+    if (at instanceof Vec && !seen.has(at)) {
+      seen.add(at);
+      at.items = at.items.map((item) => (item === placeholder ? actual : item));
+      for (const item of at.items) patch(m, item, patching);
+    }
+    if (!(at instanceof Cons) || seen.has(at)) return;
+    seen.add(at);
+    if (at.car === placeholder) at.car = actual;
+    else patch(m, at.car, patching);
+    if (at.cdr === placeholder) at.cdr = actual;
+  }
+}
+
+function readStructure(reader: Reader, _: number | null, from: number): Value {
+  const read = reader.need("#S", from);
+  if (reader.suppress) return NIL;
+  const [name, ...slots] = itemsOf(read);
+  if (!(name instanceof Sym))
+    return reader.fault(`#S at ${reader.where(from)} needs the name of a structure`);
+  const maker = name.pkg?.symbols.get(`MAKE-${name.name}`)?.fn;
+  if (!maker) return reader.fault(`no structure is called ${name.name} (at ${reader.where(from)})`);
+  return reader.m.apply(
+    maker,
+    slots.map((slot, index) =>
+      index % 2 === 0 && slot instanceof Sym ? keywordOf(reader.m, slot.name) : slot,
+    ),
+  );
+}
+
+/** `*features*`. */
+export const featureList = (): Value => form([...features].map((name) => keyword(name)));
+
+// Backquote becomes calls of list, append and vector as it is read. Inner backquotes are expanded first, so that nested ones need
+// no counting: a comma that belongs further out is still a marker inside the inner expansion.
+
+export const unquote = named("%UNQUOTE");
+export const splice = named("%SPLICE");
+
+export function expandBackquote(template: Value): Value {
+  if (template instanceof Vec)
+    return form(["APPLY", ["FUNCTION", "VECTOR"], expandBackquote(list(...template.items))]);
+  if (!(template instanceof Cons))
+    return isSelfEvaluating(template) ? template : form(["QUOTE", template]);
+  if (template.car === unquote) return (template.cdr as Cons).car;
+  return joined(partsOf(template));
+}
+
+/** More than anybody writes: what is longer goes round. */
+const partsMax = 1_000_000;
+
+type Part = { readonly kind: "constant" | "item" | "splice" | "tail"; readonly form: Value };
+
+function partsOf(template: Cons): Part[] {
+  const parts: Part[] = [];
+  let at: Value = template;
+  while (at instanceof Cons) {
+    if (at.car === unquote) {
+      parts.push({ kind: "tail", form: (at.cdr as Cons).car });
+      return parts;
+    }
+    if (parts.length === partsMax) throw new RangeError("a template has no end");
+    parts.push(partOf(at.car));
+    at = at.cdr;
+  }
+  if (at !== NIL) parts.push({ kind: "tail", form: expandBackquote(at) });
+  return parts;
+}
+
+function partOf(item: Value): Part {
+  if (item instanceof Cons && item.car === splice)
+    return { kind: "splice", form: (item.cdr as Cons).car };
+  const expanded = expandBackquote(item);
+  return { kind: isConstant(expanded) ? "constant" : "item", form: expanded };
+}
+
+function joined(parts: readonly Part[]): Value {
+  if (parts.every((part) => part.kind === "constant"))
+    return form(["QUOTE", list(...parts.map((part) => constantOf(part.form)))]);
+  const groups: Value[] = [];
+  let run: Value[] = [];
+  for (const part of parts) {
+    if (part.kind === "constant" || part.kind === "item") run.push(part.form);
+    else {
+      if (run.length > 0) groups.push(form(["LIST", ...run]));
+      run = [];
+      groups.push(part.form);
+    }
+  }
+  const last = parts.at(-1);
+  if (run.length > 0) groups.push(form(["LIST", ...run]));
+  if (groups.length === 1)
+    return last?.kind === "splice" ? form(["APPEND", ...groups]) : (groups[0] as Value);
+  // (list* a b tail) is what a template with a dotted end means; append does the same for any mixture.
+  return form(["APPEND", ...groups]);
+}
+
+function isConstant(expanded: Value): boolean {
+  return (
+    isSelfEvaluating(expanded) || (expanded instanceof Cons && expanded.car === named("QUOTE"))
+  );
+}
+
+function constantOf(expanded: Value): Value {
+  return expanded instanceof Cons ? ((expanded.cdr as Cons).car as Value) : expanded;
+}
+
+function isSelfEvaluating(value: Value): boolean {
+  return (!(value instanceof Cons) && !(value instanceof Sym)) || value === NIL;
+}

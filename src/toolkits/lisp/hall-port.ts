@@ -1,0 +1,140 @@
+import { receiveMessageOnPort } from "node:worker_threads";
+import {
+  type ClockReadings,
+  type ClockRecord,
+  type HallAnswer,
+  type HallReply,
+  type HallRequest,
+  sharedWords,
+  type ThreadReport,
+  type ThreadStart,
+} from "./protocol.ts";
+
+/** The session thread's connection to the hall. It can block on a reply without unwinding its stack. */
+export class HallPort {
+  readonly #start: ThreadStart;
+  readonly #post: (report: ThreadReport) => void;
+  readonly #onRefusal: () => void;
+  readonly #answers = new Map<number, string>();
+  /** Requests whose answers are still wanted; a late answer to an ended program is dropped. */
+  readonly #pending = new Set<number>();
+  #last = 0;
+
+  /** `onRefusal` is called when a program learns that a call needs an approval. */
+  constructor(start: ThreadStart, post: (report: ThreadReport) => void, onRefusal: () => void) {
+    this.#start = start;
+    this.#post = post;
+    this.#onRefusal = onRefusal;
+  }
+
+  get isStopped(): boolean {
+    return Atomics.load(this.#start.shared, sharedWords.stop) === 1;
+  }
+
+  /** Sends a request at once; the answer is awaited later. */
+  send(request: HallRequest): HallPending {
+    const number = ++this.#last;
+    this.#pending.add(number);
+    this.#post({ kind: "request", number, request: JSON.stringify(request) });
+    const answers = this.#answers;
+    return {
+      get done() {
+        return answers.has(number);
+      },
+      take: () => this.#take(number),
+      withdraw: () => this.#withdraw(number),
+    };
+  }
+
+  /** Blocks until one of them is answered, the hall stops the program, or the time is up. */
+  wait(pendings: readonly { readonly done: boolean }[], msMax: number): void {
+    const { shared } = this.#start;
+    const until = performance.now() + msMax;
+    for (;;) {
+      // Read the counter before draining: a reply that arrives in between makes the wait return at once.
+      const seen = Atomics.load(shared, sharedWords.replies);
+      this.#drain();
+      const left = until - performance.now();
+      if (left <= 0 || this.isStopped || pendings.some(({ done }) => done)) return;
+      Atomics.wait(shared, sharedWords.replies, seen, left);
+    }
+  }
+
+  #drain(): void {
+    const { replies } = this.#start;
+    for (let next = receiveMessageOnPort(replies); next; next = receiveMessageOnPort(replies)) {
+      const { number, answer } = next.message as HallReply;
+      if (this.#pending.has(number)) this.#answers.set(number, answer);
+    }
+  }
+
+  #take(number: number): HallAnswer {
+    const text = this.#answers.get(number);
+    if (text === undefined) throw new Error(`request ${number} has no answer yet`);
+    this.#forget(number);
+    const answer = JSON.parse(text) as HallAnswer;
+    if ("failure" in answer && answer.failure.code === "APPROVAL_NEEDED") this.#onRefusal();
+    return answer;
+  }
+
+  #withdraw(number: number): void {
+    if (!this.#pending.has(number)) return;
+    this.#forget(number);
+    this.#post({ kind: "withdrawal", number });
+  }
+
+  #forget(number: number): void {
+    this.#pending.delete(number);
+    this.#answers.delete(number);
+  }
+}
+
+export interface HallPending {
+  readonly done: boolean;
+  /** Once, after `done`. */
+  take(): HallAnswer;
+  /** Drops the answer; the hall cancels the call. */
+  withdraw(): void;
+}
+
+/**
+ * Records what a program reads from the clock. A replayed program must take the same branches, so it gets
+ * the recorded readings first and the real clock after them.
+ */
+export class ClockRecorder {
+  #recorded: ClockReadings = { clock: [], timer: [] };
+  #readings = { clock: [] as number[], timer: [] as number[] };
+  #isComplete = true;
+  #beforeRefusal: ClockReadings | undefined;
+
+  begin(recorded: ClockReadings = { clock: [], timer: [] }): void {
+    this.#recorded = recorded;
+    this.#readings = { clock: [], timer: [] };
+    this.#isComplete = true;
+    this.#beforeRefusal = undefined;
+  }
+
+  read(kind: keyof ClockReadings, live: () => number): number {
+    const value = this.#recorded[kind][this.#readings[kind].length] ?? live();
+    this.#isComplete &&= this.#readings.clock.length + this.#readings.timer.length < readingsMax;
+    if (this.#isComplete) this.#readings[kind].push(value);
+    return value;
+  }
+
+  /** Marks the first call that needs an approval: a resumed program reads the real clock from here on. */
+  markRefusal(): void {
+    if (!this.#isComplete) return;
+    const { clock, timer } = this.#readings;
+    this.#beforeRefusal ??= { clock: [...clock], timer: [...timer] };
+  }
+
+  end(): ClockRecord {
+    return {
+      readings: this.#isComplete ? this.#readings : undefined,
+      beforeRefusal: this.#beforeRefusal,
+    };
+  }
+}
+
+/** A program that polls the clock reads it without end; past this limit it cannot be replayed. */
+const readingsMax = 10_000;
