@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
-import type { Client } from "../hall/import/client.ts";
+import type { Client } from "../hall/import/clients.ts";
 import { clients } from "../hall/import/clients.ts";
 
 /** The client a person named. Throws HallError with the names there are. */

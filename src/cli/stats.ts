@@ -1,29 +1,27 @@
+import { formatBytes, formatTime } from "../base/text.ts";
 import { connectAdmin } from "../hall/admin-client.ts";
 import { openProjectStore } from "../hall/project-store.ts";
 import { socketPath } from "../hall/socket.ts";
 import type { Figures, Statistics } from "../store/store.ts";
 import { paint, print, table } from "./print.ts";
-import { parseSince } from "./since.ts";
 
 export interface StatsOptions {
-  readonly since?: string;
+  readonly since?: number;
   readonly json?: boolean;
 }
 
-/** Calls of each toolkit and tool: how many, how well, how long. */
 export async function runStats(options: StatsOptions): Promise<void> {
-  const since = options.since === undefined ? undefined : parseSince(options.since);
-  const statistics = await readStatistics(since);
+  const statistics = await readStatistics(options.since);
   print(statistics ?? null, {
     json: options.json,
     text: () =>
       statistics && statistics.total.calls > 0
         ? describe(statistics)
-        : "no calls were recorded here",
+        : "no calls recorded in this folder",
   });
 }
 
-/** From the project's file, or from a running hall that keeps its calls in memory. */
+/** From the project's store, or from a running hall that keeps its calls in memory. */
 async function readStatistics(since: number | undefined): Promise<Statistics | undefined> {
   const store = await openProjectStore();
   if (store) {
@@ -42,23 +40,11 @@ async function readStatistics(since: number | undefined): Promise<Statistics | u
   }
 }
 
+const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" ");
+
 function describe({ from, to, total, toolkits, tools }: Statistics): string {
-  const head = [
-    "calls",
-    "errors",
-    "p50",
-    "p95",
-    "p99",
-    "in",
-    "out",
-    "timeouts",
-    "cancelled",
-    "trend",
-  ];
-  const time = (at: number | null): string =>
-    new Date(at ?? 0).toISOString().slice(0, 16).replace("T", " ");
   return [
-    paint("dim", `${time(from)} to ${time(to)} UTC`),
+    paint("dim", `${formatTime(from ?? 0)} to ${formatTime(to ?? 0)}`),
     "",
     table(
       ["tool", ...head],
@@ -90,8 +76,8 @@ function cells({
     duration(p50Ms),
     duration(p95Ms),
     duration(p99Ms),
-    size(bytesIn),
-    size(bytesOut),
+    formatBytes(bytesIn),
+    formatBytes(bytesOut),
     String(timeouts),
     String(cancelled),
     sparkline(trend),
@@ -105,16 +91,9 @@ function duration(ms: number): string {
     : `${Number((ms / 1_000).toPrecision(3))} s`;
 }
 
-function size(bytes: number): string {
-  if (bytes < 1_000) return `${bytes} B`;
-  return bytes < 1_000_000
-    ? `${Number((bytes / 1_000).toPrecision(3))} kB`
-    : `${Number((bytes / 1_000_000).toPrecision(3))} MB`;
-}
-
 const bars = "▁▂▃▄▅▆▇█";
 
-/** The busiest part is the highest bar; a part without calls is blank. */
+/** A part without calls is blank. */
 function sparkline(values: readonly number[]): string {
   const most = Math.max(...values, 1);
   return values

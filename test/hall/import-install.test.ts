@@ -14,17 +14,17 @@ import fc from "fast-check";
 import { type ParseError, parse } from "jsonc-parser";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { Client } from "../../src/hall/import/client.ts";
+import type { Client } from "../../src/hall/import/clients.ts";
 import { clients } from "../../src/hall/import/clients.ts";
+import { type Machine, resolvePath } from "../../src/hall/import/document.ts";
 import { findServers } from "../../src/hall/import/import.ts";
-import { locatePlace, type Machine } from "../../src/hall/import/machine.ts";
+import { removeFromJson, setInJson } from "../../src/hall/install/edit.ts";
 import {
   applyInstall,
   applyUninstall,
   planInstall,
   planUninstall,
 } from "../../src/hall/install/install.ts";
-import { removeFromJson, setInJson } from "../../src/hall/install/json-edit.ts";
 import { openRecords, type Records } from "../../src/hall/install/records.ts";
 import { type Home, makeHome } from "../servers/home.ts";
 
@@ -74,8 +74,8 @@ describe("the places of every client", () => {
       const [home, folder] =
         platform === "win32" ? ["C:\\Users\\me", "D:\\work\\it"] : ["/home/me", "/projects/it"];
       const machine: Machine = { platform, home, folder, env: {} };
-      const places = clients.flatMap(({ id, places }) =>
-        places.flatMap(({ path }) => locatePlace(path, machine)?.replace(/^/, `${id} `) ?? []),
+      const places = clients.flatMap(({ id, files }) =>
+        files.flatMap(({ path }) => resolvePath(path, machine)?.replace(/^/, `${id} `) ?? []),
       );
       expect(places).toMatchSnapshot();
     },
@@ -83,10 +83,10 @@ describe("the places of every client", () => {
 
   test("follow the variables that move them, unless they are relative", () => {
     const at = (id: string, env: NodeJS.ProcessEnv): string | undefined => {
-      const place = client(id).places.find(({ scope }) => scope === "user");
+      const place = client(id).files.find(({ scope }) => scope === "user");
       return (
         place &&
-        locatePlace(place.path, {
+        resolvePath(place.path, {
           platform: "linux",
           home: "/home/me",
           folder: "/projects/it",
@@ -162,7 +162,7 @@ describe("install", () => {
       "./.vscode/mcp.json": "[]",
     });
     const desk = deskIn(home);
-    await expect(desk.install("cursor")).rejects.toThrow(/mcp\.json:4:1: not valid JSON/);
+    await expect(desk.install("cursor")).rejects.toThrow(/mcp\.json:4:1: invalid JSON/);
     await expect(desk.install("codex")).rejects.toThrow(/config\.toml:2:\d+: not valid TOML/);
     await expect(desk.install("vscode")).rejects.toThrow(/is not an object/);
     expect(home.read("./.cursor/mcp.json")).toBe(broken);
@@ -174,8 +174,8 @@ describe("install", () => {
       "./.codex/config.toml": inline,
       "./.zed/settings.json": '{ "context_servers": [] }',
     });
-    await expect(deskIn(home).install("codex")).rejects.toThrow(/cannot be changed/);
-    await expect(deskIn(home).install("zed")).rejects.toThrow(/cannot be changed/);
+    await expect(deskIn(home).install("codex")).rejects.toThrow(/cannot edit this file/);
+    await expect(deskIn(home).install("zed")).rejects.toThrow(/cannot edit this file/);
     expect(home.read("./.codex/config.toml")).toBe(inline);
   });
 
@@ -310,7 +310,7 @@ describe("uninstall", () => {
     expect(home.read("./.cursor/mcp.json")).toBe("{ }");
     await desk.install("cursor");
     rmSync((await desk.records.all())[0]?.backup ?? "");
-    await expect(desk.uninstall("cursor")).rejects.toThrow(/is gone; expected the backup/);
+    await expect(desk.uninstall("cursor")).rejects.toThrow(/the backup is missing/);
   });
 });
 

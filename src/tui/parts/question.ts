@@ -1,18 +1,22 @@
-import { type FormInHand, formBindings } from "./form-keys.ts";
-import type { Page } from "./page.ts";
-import { formLines } from "./parts/form.ts";
-import type { Line } from "./parts/line.ts";
-import { wrap } from "./parts/width.ts";
-import { type Reading, readFrom, tellRest } from "./reading.ts";
-import { type BodyProps, bodyRows } from "./screens/screen.ts";
-import type { QuestionView, TuiState } from "./state.ts";
-import { type Binding, type Moment, on } from "./view.ts";
+import type { Page } from "../questions.ts";
+import type { QuestionView, TuiState } from "../state.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  bodyRows,
+  on,
+  type Snapshot,
+} from "../view.ts";
+import { type ActiveForm, formBindings, formLines } from "./form.ts";
+import { type Line, textLine, wrapLines } from "./line.ts";
+import { describeRest, type TextWindow, windowOf } from "./text.ts";
 
 /** The part of the view that says which question the user has called up with Ctrl-G. */
 export const questionFocus = "question";
 
 /** The question at the front of the queue, in place of the screen. */
-export function questionLines({ state, view, columns, rows }: BodyProps): readonly Line[] {
+export function questionLines({ state, view, columns, rows }: BodyOptions): readonly Line[] {
   const [question] = state.questions;
   if (!question) return [];
   const head = headLines(question, state);
@@ -21,8 +25,9 @@ export function questionLines({ state, view, columns, rows }: BodyProps): readon
     const from = state.scrolls[addressScroll(question)] ?? 0;
     return [...head, ...pageLines(question.page, { ...room, from })];
   }
-  const hand = formOf(question);
-  return hand.form.fields.length === 0 ? head : [...head, ...formLines(hand, { view, ...room })];
+  const active = formOf(question);
+  if (active.form.fields.length === 0) return head;
+  return [...head, ...formLines(active, { view, ...room })];
 }
 
 /** The bar marks the server's own words, which could otherwise pass for ours. */
@@ -30,17 +35,15 @@ const bar = "│ ";
 
 function headLines(question: QuestionView, state: TuiState): readonly Line[] {
   const run = state.runs.find(({ id }) => id === question.run);
-  const reading = readMessage(question, state);
+  const message = readMessage(question, state);
   const others = state.questions.length - 1;
   return [
     [
       { text: `${run?.tool ?? "The server"} asks`, role: "title" },
-      { text: others > 0 ? `  (${others} more wait; ^X ends the call)` : "", role: "quiet" },
+      { text: others > 0 ? `  (${others} more waiting; ^X ends the call)` : "", role: "quiet" },
     ],
-    ...reading.lines.map((text): Line => [{ text: bar, role: "quiet" }, { text }]),
-    ...(reading.isWhole
-      ? []
-      : [[{ text: `${bar}${tellRest(reading)}`, role: "warning" } as const]]),
+    ...message.lines.map((text): Line => [{ text: bar, role: "quiet" }, { text }]),
+    ...(message.isWhole ? [] : [textLine(bar + describeRest(message), "warning")]),
     [],
   ];
 }
@@ -55,33 +58,27 @@ interface Room {
 /** Shows the whole address, on as many lines as it takes; a long one is scrolled. */
 function pageLines({ url, host, warnings }: Page, { columns, rows, from }: Room): readonly Line[] {
   const head: readonly Line[] = [
-    ...wrap(`It wants you to open a page of ${host} in your browser:`, columns).map(
-      (text): Line => [{ text, role: "strong" }],
-    ),
-    ...warnings
-      .flatMap((warning) => wrap(`! ${warning}`, columns))
-      .map((text): Line => [{ text, role: "warning" }]),
+    ...wrapLines(`It asks you to open a page on ${host} in your browser:`, columns, "strong"),
+    ...warnings.flatMap((warning) => wrapLines(`! ${warning}`, columns, "warning")),
     [],
   ];
-  const address = wrap(url, columns).map((text): Line => [{ text, role: "accent" }]);
+  const address = wrapLines(url, columns, "accent");
   const left = Math.max(1, rows - head.length);
   if (address.length <= left) return [...head, ...address];
 
   const first = Math.min(from, address.length - left + 1);
   const shown = address.slice(first, first + left - 1);
   const below = address.length - first - shown.length;
-  const text =
-    below > 0
-      ? `↓ ${below} more lines of the address: Down`
-      : "the end of the address; Up goes back";
-  return [...head, ...shown, [{ text, role: "quiet" }]];
+  const rest =
+    below > 0 ? `↓ ${below} more lines of the address: Down` : "end of the address; Up goes back";
+  return [...head, ...shown, textLine(rest, "quiet")];
 }
 
 /** The message, as far as it fits beside the page's address or the form's fields. */
-function readMessage(question: QuestionView, state: TuiState): Reading {
+function readMessage(question: QuestionView, state: TuiState): TextWindow {
   const formShare = question.form.fields.length > 0 ? 2 : 1;
   const rows = Math.floor((bodyRows(state) - 3) / (question.page ? 4 : formShare));
-  return readFrom(question.message, {
+  return windowOf(question.message, {
     columns: state.size.columns - 2,
     rows,
     from: state.scrolls[messageScroll(question)] ?? 0,
@@ -96,7 +93,7 @@ function addressScroll({ id }: QuestionView): string {
   return `question ${id}`;
 }
 
-export function formOf({ id, form }: QuestionView): FormInHand {
+export function formOf({ id, form }: QuestionView): ActiveForm {
   return {
     id: `question ${id}`,
     form,
@@ -105,32 +102,29 @@ export function formOf({ id, form }: QuestionView): FormInHand {
   };
 }
 
-export function questionBindings({ state, view }: Moment): readonly Binding[] {
+export function questionBindings({ state, view }: Snapshot): readonly Binding[] {
   const [question] = state.questions;
   if (!question) return [];
   const { id, run } = question;
-  const reading = readMessage(question, state);
-  const sends = question.kind === "sampling" ? "let the model answer" : "answer";
+  const message = readMessage(question, state);
+  const sendLabel = question.kind === "sampling" ? "let the model answer" : "answer";
   // Accepting is only offered once the message has been read to its end.
-  const isUnread = reading.below > 0;
-  return [
-    ...(question.page ? pageBindings(question, state) : []),
-    ...(question.page || isUnread ? [] : formBindings(formOf(question), view, sends)),
-    ...messageBindings(question, reading),
-    ...(view.focus[questionFocus] === id
-      ? []
-      : [on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionFocus, part: id }))]),
-    ...(run === undefined
-      ? []
-      : [on("ctrl+x", "end the call", () => ({ kind: "cancel run", run }))]),
+  const isUnread = message.below > 0;
+  return bindingsFrom(
+    question.page && pageBindings(question, state),
+    !question.page && !isUnread && formBindings(formOf(question), view, sendLabel),
+    messageBindings(question, message),
+    view.focus[questionFocus] !== id &&
+      on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionFocus, part: id })),
+    run !== undefined && on("ctrl+x", "end the call", () => ({ kind: "cancel run", run })),
     on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
     on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
-  ];
+  );
 }
 
 function messageBindings(
   question: QuestionView,
-  { isWhole, from, lines }: Reading,
+  { isWhole, from, lines }: TextWindow,
 ): readonly Binding[] {
   if (isWhole) return [];
   const page = Math.max(1, lines.length - 1);
@@ -145,8 +139,8 @@ function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly B
   const view = addressScroll(question);
   const from = scrolls[view] ?? 0;
   return [
-    on("o", "open it in the browser", () => ({ kind: "open page", question: id })),
-    on("a", "opened it myself", () => ({
+    on("o", "open in the browser", () => ({ kind: "open page", question: id })),
+    on("a", "I opened it myself", () => ({
       kind: "answer question",
       question: id,
       action: "accept",
