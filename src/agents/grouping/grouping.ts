@@ -1,12 +1,12 @@
 // Groups tools: a toolkit stays whole if it fits, groups have similar sizes, and earlier groups keep their tools.
 
-import { cluster } from "./clusters.ts";
-import { type CorpusSnapshot, createCorpus } from "./corpus.ts";
-import type { ToolkitText } from "./document.ts";
+import { cluster } from "../../ranking/clusters.ts";
+import { type CorpusSnapshot, createCorpus } from "../../ranking/corpus.ts";
+import type { ToolkitText } from "../../ranking/document.ts";
+import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
+import { splitDocuments } from "../../ranking/split.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
-import { likenessOf, type Profile, profileOf } from "./likeness.ts";
-import { splitDocuments } from "./split.ts";
-import type { Vectors } from "./vectors.ts";
 
 export interface GroupingOptions {
   readonly vectors?: Vectors | undefined;

@@ -1,11 +1,11 @@
 // What a group can do, in a few words: of all that its tools do, the phrases that together come nearest to every one of them.
 
+import type { CorpusSnapshot } from "../../ranking/corpus.ts";
+import { likenessOf, type Profile, profileOfText } from "../../ranking/likeness.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
+import { wordsOf } from "../../ranking/words.ts";
 import { type Action, actionsOf, type Doer } from "./actions.ts";
-import type { CorpusSnapshot } from "./corpus.ts";
-import { likenessOf, type Profile, profileOfText } from "./likeness.ts";
 import type { Usage } from "./usage.ts";
-import type { Vectors } from "./vectors.ts";
-import { wordsOf } from "./words.ts";
 
 /** A tool of a group. */
 export interface Member extends Doer {

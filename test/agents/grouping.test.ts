@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import {
+  chooseCount,
+  type Group,
+  groupTools,
+  sizeCap,
+} from "../../src/agents/grouping/grouping.ts";
 import type { ToolkitText } from "../../src/ranking/document.ts";
-import { chooseCount, type Group, groupTools, sizeCap } from "../../src/ranking/grouping.ts";
 import { loadVectors } from "../../src/ranking/vectors.ts";
-import { toolkits } from "./toolkits.ts";
+import { toolkits } from "../ranking/toolkits.ts";
 
 const vectors = loadVectors();
 

@@ -1,13 +1,13 @@
 // Names and descriptions of groups, as a person would write them: what it is for, what it can do, and whose tools it has. A person may rewrite them,
 // and a model may; they must only be good enough to choose by.
 
-import type { CorpusSnapshot } from "./corpus.ts";
-import type { ToolkitText } from "./document.ts";
+import type { CorpusSnapshot } from "../../ranking/corpus.ts";
+import type { ToolkitText } from "../../ranking/document.ts";
+import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
 import { chooseActions, joinWords, type Member, sayActions, thin } from "./group-actions.ts";
 import { type Domain, domains } from "./group-domains.ts";
-import { likenessOf, type Profile, profileOf, profileOfText } from "./likeness.ts";
 import { readUsage, type Usage } from "./usage.ts";
-import type { Vectors } from "./vectors.ts";
 
 /** Some documents that make a group; it has a name already if it is an old one. */
 export interface Part {

@@ -2,8 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import { groupTools } from "../../src/agents/grouping/grouping.ts";
 import type { ToolkitText } from "../../src/ranking/document.ts";
-import { groupTools } from "../../src/ranking/grouping.ts";
 import { loadVectors } from "../../src/ranking/vectors.ts";
 
 /**
