@@ -6,21 +6,21 @@ import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
 import { type FeaturePlace, findPlace } from "../workflow/place.ts";
 import type { FeatureView } from "./state.ts";
 
-/** The features of a folder as its files tell them: they are here, whoever works on them. */
+/** The features of a folder, read from its files. */
 export interface FeatureSource {
-  /** A checkout of the project: its own folder, or a worktree. */
+  /** The project or one of its worktrees. */
   readonly folder: string;
-  /** Branches there are, where it is a repository. */
+  /** The branches of the repository, if it is one. */
   readonly branches: readonly string[];
 }
 
-export interface ReadFeatures {
+export interface FeatureList {
   readonly items: readonly FeatureView[];
-  /** Why others are not among them: one that is too large, or lies behind a link, hides no other. */
+  /** Why other features are missing: too large, or behind a link. */
   readonly unreadable: readonly string[];
 }
 
-export async function readFeatures({ folder, branches }: FeatureSource): Promise<ReadFeatures> {
+export async function readFeatures({ folder, branches }: FeatureSource): Promise<FeatureList> {
   const place = await findPlace(folder, [folder]);
   const active = await findActive(place).catch(() => undefined);
   const names = await listFeatureNames(place.project);
@@ -38,7 +38,7 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
   };
   const read = await Promise.all(
     names.map((name) =>
-      describe(name).catch((error: unknown) => `${name} is not shown: ${explain(error)}`),
+      describe(name).catch((error: unknown) => `cannot read ${name}: ${reasonOf(error)}`),
     ),
   );
   return {
@@ -47,11 +47,11 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
   };
 }
 
-function explain(error: unknown): string {
+function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** As the spec says it, while there is such a branch. */
+/** The branch named in the spec, if it exists. */
 async function readBranch(
   place: FeaturePlace,
   branches: readonly string[],
@@ -61,7 +61,7 @@ async function readBranch(
   return named !== undefined && branches.includes(named) ? named : undefined;
 }
 
-/** The folder a new feature gets, for servers that do not choose it themselves. */
+/** The folder of a new feature, for servers that do not choose it themselves. */
 export async function placeNewFeature(
   folder: string,
   description: string,

@@ -1,5 +1,4 @@
-import { hasKey } from "../agents/model/api-key.ts";
-import { parseModelName } from "../agents/model/model-name.ts";
+import { hasKey, parseModelName } from "../agents/model/provider.ts";
 import { openingFor, type PlannerConfig, plannerMeta } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";

@@ -79,8 +79,8 @@ test("a call that says something for ever is ended all the same, with what to do
   expect(state).toMatchObject({
     kind: "timed out",
     failure: {
-      message: expect.stringContaining("still at work after 1.2 s, the most a call gets"),
-      hint: expect.stringContaining("goes on where it stopped"),
+      message: expect.stringContaining("still running after 1.2 s, the limit for a call"),
+      hint: expect.stringContaining("resumes where it stopped"),
     },
   });
 });
