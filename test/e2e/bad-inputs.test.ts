@@ -1063,7 +1063,7 @@ test.each(eras)(
     expect(await client.next()).toEqual(
       written(
         {
-          ...invalidRequest('a request with id "bad" is still running', "bad"),
+          ...invalidRequest('a request with the id "bad" is still running', "bad"),
           data: { toolName: "echo.echo" },
         },
         era,
