@@ -18,7 +18,7 @@ if (!folder)
 
 const { createRanker, groupTools, parseVectors, wordsOf } = await load(
   "ranking/ranker.ts",
-  "ranking/grouping.ts",
+  "agents/grouping/grouping.ts",
   "ranking/vectors.ts",
   "ranking/words.ts",
 );

@@ -17,6 +17,8 @@ export function gather(inputs, { starts, others, main, hall }, root) {
   const outside = outsideHall(inputs, main, hall);
   const parts = new Map();
   for (const file of reach(inputs, Object.values(starts).flat())) {
+    // It awaits the whole command: a part that contained it could not load before the command ends.
+    if (file === main) continue;
     const needing = named.flatMap(([name, files]) => (files.has(file) ? [name] : []));
     const count = outside.filter((files) => files.has(file)).length;
     const name = `part:${[...needing, ...(count === 0 ? [] : count === 1 ? ["one outside"] : ["some outside"])].join(", ")}`;

@@ -7,8 +7,9 @@ import type { Finder } from "../toolkits/find/finder.ts";
 import { answerRun } from "./answer.ts";
 import type { Group, Groups } from "./groups.ts";
 import { limitsOf, limitsSchema } from "./limits.ts";
+import type { RunRequest } from "./planner.ts";
 import type { Planners } from "./planners.ts";
-import { Run, type RunRequest } from "./run.ts";
+import { Run } from "./run.ts";
 import { type Runs, recordRun } from "./runs.ts";
 import { openWorkbench } from "./workbench.ts";
 
@@ -20,7 +21,7 @@ export interface AgentsOptions {
   readonly runs: Runs;
 }
 
-/** One tool for each group, to be asked with a task: a planner does it with the group's tools, and the answer says how. */
+/** One tool per group: it takes a task, a planner carries it out with the group's tools, and the answer lists the steps. */
 export function createAgentToolkit({
   groups,
   finder,
@@ -28,11 +29,11 @@ export function createAgentToolkit({
   planners,
   runs,
 }: AgentsOptions): OwnToolkit {
-  let seen: readonly Group[] | undefined;
+  let listed: readonly Group[] | undefined;
   let tools: readonly Tool[] = [];
   const runIds = createIds("run");
 
-  async function ask(group: Group, args: JsonObject, context: CallContext): Promise<Outcome> {
+  async function runTask(group: Group, args: JsonObject, context: CallContext): Promise<Outcome> {
     const at = Date.now();
     const startedAt = performance.now();
     const request = readRequest(group, args);
@@ -42,24 +43,18 @@ export function createAgentToolkit({
     const run = new Run(request, { bench, scope: context.scope, progress: context.progress });
     const ended = await run.work(chosen);
     const id = runIds();
-    const { planner, said, finds } = run;
-    const outline = {
-      id,
-      at,
-      caller: context.caller?.client ?? "unnamed client",
-      planner,
-      ms: Math.round(performance.now() - startedAt),
-    };
-    runs.keep(recordRun(ended, { outline, request, said, offered: bench, finds }));
-    return answerRun(ended, { agent: request.agent, id, planner });
+    const ms = Math.round(performance.now() - startedAt);
+    const caller = context.caller?.client ?? "unnamed client";
+    runs.keep(recordRun(ended, { id, at, ms, caller, request, offer: bench }));
+    return answerRun(ended, { agent: request.agent, id });
   }
 
   return createOwnToolkit("agents", {
     tools() {
       const all = groups.all();
-      if (all !== seen) {
+      if (all !== listed) {
         tools = all.map(describeAgent);
-        seen = all;
+        listed = all;
       }
       return tools;
     },
@@ -69,14 +64,14 @@ export function createAgentToolkit({
         file: { name, description: "", tools: [], instructions: "" },
         tools: new Set(),
       };
-      return ask(group, args, context);
+      return runTask(group, args, context);
     },
   });
 }
 
-/** Characters of a task that say what is wanted. */
+/** Characters of a task that tools are ranked by. */
 const wordsMax = 8_000;
-/** What is left to say what was obtained, when a run's own time is up. */
+/** Time for the answer when a run's own time is up. */
 const graceMs = 2_000;
 
 function describeAgent({ file: { name, description, limits } }: Group): Tool {
@@ -89,12 +84,12 @@ function describeAgent({ file: { name, description, limits } }: Group): Tool {
   };
 }
 
-/** Said once for each agent, so it says no more than a model needs. */
+/** Repeated for every agent, so it is short. */
 const inputSchema: JsonObject = {
   type: "object",
   properties: {
     task: { type: "string", minLength: 1, description: "What to do, in plain words" },
-    data: { description: "What the task is about" },
+    data: { description: "Input of the task" },
     context: { type: "string" },
     limits: limitsSchema,
   },

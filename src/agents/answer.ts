@@ -1,22 +1,18 @@
 import { adviceForModel, contentForModel } from "../base/advice.ts";
 import type { Outcome } from "../tool.ts";
-import type { PlannerKind, Step, StopReason } from "./planner.ts";
+import type { Step, StopReason } from "./planner.ts";
 import type { EndedRun } from "./run.ts";
 
-/** What a caller reads of a run: text for a model, and the same as data, evidence included. */
+/** The answer of a run: text for people and models, and the same as data with its evidence. */
 export function answerRun(
   run: EndedRun,
-  {
-    agent,
-    id,
-    planner,
-  }: { readonly agent: string; readonly id: string; readonly planner: PlannerKind },
+  { agent, id }: { readonly agent: string; readonly id: string },
 ): Outcome {
   const { steps, stopped, usage, approvals, conclusion } = run;
   const isPartial = stopped !== "done" && stopped !== "not sure";
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
-  const calls = conclusion?.next ?? [];
+  const calls = [...(conclusion?.next ?? []), ...run.next];
   // The gateway words the approvals for the model.
   const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
   return {
@@ -29,7 +25,7 @@ export function answerRun(
       answer,
       steps,
       tools_used: [...new Set(steps.map(({ tool }) => tool))],
-      planner,
+      planner: run.planner,
       stopped_because: stopped,
       usage,
       approvals_needed: approvals,
@@ -42,39 +38,39 @@ export function answerRun(
       ...conclusion?.details,
       ...(next.length > 0 ? { next } : {}),
     },
-    // Stopped with nothing in hand is a failure, not an empty success.
+    // A run that stopped without any result failed.
     ...(isPartial && !isObtained ? { isError: true } : {}),
   };
 }
 
 const reasons: Readonly<Record<Exclude<StopReason, "done" | "not sure">, string>> = {
   turns: "the planner had no turns left",
-  steps: "no more calls were allowed",
-  tokens: "no tokens were left",
-  bytes: "the results were too large in all",
-  time: "the time was up",
-  length: "the model's answer was cut at its greatest length",
-  filter: "the model's answer was withheld by its provider's filter",
-  failed: "the planner could not go on",
-  cancelled: "the caller no longer waited",
+  steps: "the limit of tool calls was reached",
+  tokens: "the token limit was reached",
+  bytes: "the size limit for results was reached",
+  time: "the time limit was reached",
+  length: "the model's answer exceeded its maximum length",
+  filter: "the provider's filter withheld the model's answer",
+  failed: "the planner failed",
+  cancelled: "the caller cancelled the run",
 };
 
-interface Told {
+interface AnswerFacts {
   readonly answer: string;
   readonly isPartial: boolean;
   readonly isObtained: boolean;
 }
 
-/** The answer first; then what a reader must know to trust it no more than it deserves. */
+/** The answer, then its limits. */
 function writeText(
   { steps, stopped, problem, hint, limitations }: EndedRun,
-  { answer, isPartial, isObtained }: Told,
+  { answer, isPartial, isObtained }: AnswerFacts,
 ): string {
   const why = stopped === "done" || stopped === "not sure" ? "" : reasons[stopped];
   const missing = limitations.filter((text) => !answer.includes(text));
   const end = [
     `Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}.`,
-    isObtained ? "What was obtained is above." : "",
+    isObtained ? "The results so far are above." : "",
     hint ?? "",
   ];
   return [
@@ -89,7 +85,7 @@ function writeText(
     .join("\n\n");
 }
 
-/** For a planner that was stopped before it could say anything. */
+/** For a planner that was stopped before its answer. */
 function describeSteps(steps: readonly Step[]): string {
   return steps.map(({ tool, outcome, excerpt }) => `- ${tool} (${outcome}): ${excerpt}`).join("\n");
 }

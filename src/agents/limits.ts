@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { AgentLimits } from "./agent-file.ts";
 import type { RunLimits } from "./planner.ts";
 
-const usual: RunLimits = {
+const defaults: RunLimits = {
   turns: 8,
   steps: 16,
   tokens: 200_000,
@@ -10,11 +10,11 @@ const usual: RunLimits = {
   seconds: 120,
 };
 
-/** What a run may use: as the agent's file says, else as usual; a caller may ask for less. */
+/** The limits of the agent's file, else the defaults; a caller can only lower them. */
 export function limitsOf(file: AgentLimits = {}, asked: unknown = {}): RunLimits {
   const { bytes: resultBytes, ...rest } = file;
   const allowed: RunLimits = {
-    ...usual,
+    ...defaults,
     ...rest,
     ...(resultBytes === undefined ? {} : { resultBytes }),
   };
@@ -30,7 +30,7 @@ export function limitsOf(file: AgentLimits = {}, asked: unknown = {}): RunLimits
   };
 }
 
-/** The same words as in an agent's file. Said with every agent, so it is short. */
+/** The same keys as in an agent's file. Repeated for every agent, so it is short. */
 export const limitsSchema: JsonObject = {
   type: "object",
   description: "turns, steps, tokens, bytes, seconds",

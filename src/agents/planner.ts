@@ -2,12 +2,12 @@ import type { Advice } from "../base/advice.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Outcome, Target } from "../tool.ts";
 
-/** What turns a task into calls: with a model of ours, with the client's, or without one. Types only. */
+/** Turns a task into tool calls: with a configured model, with the client's model, or without one. */
 export interface Planner {
   readonly kind: PlannerKind;
   /**
-   * Works on the task until there is an answer, or until it cannot go on. What its calls gave is kept by the run, so a planner
-   * that throws loses nothing: HallError when it cannot work at all, and whatever `job` throws when the run is over.
+   * Works on the task until there is an answer. The run keeps the results of all calls, so nothing is lost if the
+   * planner throws: a HallError if it cannot work at all, or an error of `job` when the run is over.
    */
   plan(job: Job): Promise<Conclusion>;
 }
@@ -15,93 +15,103 @@ export interface Planner {
 export const plannerKinds = ["model", "sampling", "local"] as const;
 export type PlannerKind = (typeof plannerKinds)[number];
 
-/** `auto`: a model of ours where there is a key for it, else the client's where it offers one, else none. */
+/** `auto`: a configured model if its key is set, else the client's model if it supports sampling, else none. */
 export const plannerChoices = ["auto", ...plannerKinds] as const;
 export type PlannerChoice = (typeof plannerChoices)[number];
 
-/** One task of one agent, and all a planner may do about it. */
-export interface Job {
+/** A task for one agent, with the settings of its file. */
+export interface RunRequest {
   readonly agent: string;
   readonly task: string;
-  /** What the task is about, as the caller gave it. */
+  /** Input of the task, as the caller sent it. */
   readonly data?: unknown;
   readonly context?: string | undefined;
   /** The body of the agent's file. */
   readonly instructions: string;
   readonly limits: RunLimits;
-  /** The group's tools for this task, best first, at most `offeredMax`; `find` knows the others. */
+}
+
+/** The group's tools for a task. */
+export interface Offer {
+  /** Best first, at most `offeredMax`; `find` knows the others. */
   readonly tools: readonly OfferedTool[];
-  /** False when no tool of the group seems made for the task. */
+  /** False if no tool of the group clearly fits the task. */
   readonly fits: boolean;
   /** How many tools the group has. */
   readonly toolCount: number;
-  /** Another agent whose tools fit where those of this one do not. */
+  /** Another agent whose tools fit better. */
   readonly better?: string | undefined;
-  /** Aborted when the caller withdraws or the time is up. */
+}
+
+/** One task of one agent, and all that a planner may do about it. */
+export interface Job {
+  readonly request: RunRequest;
+  readonly offer: Offer;
+  /** Aborted when the caller cancels or the time is up. */
   readonly signal: AbortSignal;
   /** Milliseconds left of the run's time. */
   remainingMs(): number;
   /** Other tools of the group, best first. */
   find(query: string, limit?: number): Promise<readonly OfferedTool[]>;
   /**
-   * Calls a tool of the group through the gateway, as one step of the run. Whatever goes wrong with the tool is a result, not an
-   * error: a planner reads it and goes on. Throws BUDGET when the run may take no more steps, and TIMEOUT or CANCELLED when it is over.
+   * Calls a tool of the group through the gateway, as one step of the run. A tool's failure is a result, not an error.
+   * Throws BUDGET when the run has no steps left, and TIMEOUT or CANCELLED when it is over.
    */
   call(tool: string, args: JsonObject): Promise<StepResult>;
-  /** Says what the planner thinks: for the trace, and for whoever watches. The run itself notes the other phases. */
-  note(phase: Phase, text: string): void;
-  /** What would be the answer, should the run be ended now. */
+  /** Adds to the trace. `isTransient` marks events that a replay does not repeat, such as retries. */
+  note(phase: Phase, text: string, options?: { readonly isTransient?: boolean }): void;
+  /** The answer to give if the run ends now. */
   draft(text: string): void;
-  /** Before a model is asked once more. Throws BUDGET when the run may have no more turns, or has no tokens left. */
+  /** Before each turn of a model. Throws BUDGET when the run has no turns or tokens left. */
   beginTurn(): void;
-  /** Counts what a turn cost, and keeps what was said in it for a replay. */
-  spend(usage: Usage, said?: JsonObject): void;
+  /** Counts the cost of a turn, and keeps the turn for a replay. */
+  spend(usage: Usage, turn?: JsonObject): void;
 }
 
 /** A tool as a planner sees it. */
 export interface OfferedTool {
-  /** The full name: what `call` wants. */
+  /** The full name, which `call` takes. */
   readonly name: string;
   readonly description: string;
   readonly inputSchema: JsonObject;
-  /** How well it fits the task, from 0 to about 1: to compare within one list. */
+  /** How well it fits the task, from 0 to about 1; comparable within one list. */
   readonly score: number;
   /** Whether it changes and sends nothing, by its reviewed annotations or its name. */
   readonly isReadOnly: boolean;
-  /** Why a person would be asked first; nobody can be asked inside a run, so such a call is refused and named in the answer. */
+  /** Why it requires approval. A run cannot ask, so such a call is refused and listed in the answer. */
   readonly asks?: string | undefined;
-  /** Why it cannot be called right now. */
+  /** Why it cannot be called now. */
   readonly unavailable?: string | undefined;
   readonly target: Target;
 }
 
 export const offeredMax = 20;
 
-/** One call of a run, as its answer tells of it. */
+/** One call of a run, as the answer reports it. */
 export interface Step {
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly outcome: StepOutcome;
   readonly ms: number;
-  /** The beginning of what it gave, or what went wrong. */
+  /** The beginning of the result, or the error. */
   readonly excerpt: string;
 }
 
-/** `ok`; `empty` for a result without content; `error` for what the tool itself says; else the code of the failure in lower case. */
+/** `ok`; `empty` for a result without content; `error` for a tool's own error; else the error code in lower case. */
 export type StepOutcome = "ok" | "empty" | "error" | (string & {});
 
 export interface StepResult {
   readonly step: Step;
-  /** What the tool gave; a failure reads like a tool's own error. */
+  /** The tool's result; a failure looks like a tool's own error. */
   readonly outcome: Outcome;
 }
 
-/** What one run may use. What it obtained before it came to a limit is its answer, marked partial. */
+/** The limits of one run. At a limit the results so far become the answer, marked partial. */
 export interface RunLimits {
   readonly turns: number;
-  /** Calls of tools. */
+  /** Tool calls. */
   readonly steps: number;
-  /** Of a model, in and out. */
+  /** Input and output tokens of a model. */
   readonly tokens: number;
   /** Of all results together. */
   readonly resultBytes: number;
@@ -111,7 +121,7 @@ export interface RunLimits {
 export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** True where nobody counted and the length of the texts had to do. */
+  /** True if the tokens were estimated from the length of the texts. */
   readonly estimated?: boolean;
 }
 
@@ -120,14 +130,13 @@ export type Phase = (typeof phases)[number];
 
 /** How a planner ended. */
 export interface Conclusion {
-  /** The answer as text: Markdown, for a model and for a person. */
+  /** Markdown, for a model and for a person. */
   readonly answer: string;
   readonly stopped: StopReason;
-  /** What went wrong, where something did. */
   readonly problem?: string | undefined;
-  /** Parts of the tools' results that belong into the answer: images, resource links. */
+  /** Images and resource links of the results that belong to the answer. */
   readonly carried?: readonly JsonObject[] | undefined;
-  /** The result of a tool that is the answer as data. */
+  /** The structured result that is the answer as data. */
   readonly result?: unknown;
   /** Further fields of the answer, such as the tools that would be called next. */
   readonly details?: JsonObject | undefined;
@@ -136,8 +145,8 @@ export interface Conclusion {
 }
 
 /**
- * Why a run ended. `done`: with an answer. `not sure`: the caller has to go on. `turns`, `steps`, `tokens`, `bytes`, `time`: a limit.
- * `length`, `filter`: the model was cut off. `failed`: the planner could not go on. `cancelled`: the caller withdrew.
+ * Why a run ended. `done`: with an answer. `not sure`: handed back to the caller. `turns`, `steps`, `tokens`, `bytes`, `time`: at a
+ * limit. `length`, `filter`: the model was cut off. `failed`: the planner failed. `cancelled`: the caller cancelled.
  */
 export type StopReason =
   | "done"

@@ -5,12 +5,11 @@ import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
-import { hasKey, type KeySource } from "./model/api-key.ts";
-import { parseModelName } from "./model/model-name.ts";
 import type { OpenModelOptions } from "./model/open-model.ts";
+import { hasKey, type KeySource, parseModelName } from "./model/provider.ts";
 import { type Job, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
 
-/** Who plans for an agent, as the config says it. */
+/** The `planner` section of the config. */
 export interface PlannerConfig {
   /** Default `auto`. */
   readonly kind?: PlannerChoice | undefined;
@@ -22,7 +21,7 @@ export interface PlannerConfig {
 }
 
 export interface Planners {
-  /** The planner for one task, and those that stand in where it cannot even begin. Nothing of them is loaded yet. */
+  /** The planner for one task, and those that replace it if it cannot begin. They are loaded on use. */
   choose(wish: PlannerWish): readonly Planner[];
 }
 
@@ -35,14 +34,14 @@ export interface PlannersOptions {
   readonly config?: PlannerConfig | undefined;
   /** Keys are added to it. */
   readonly secrets: Secrets;
-  /** Where keys are looked for. Default: the process's. */
+  /** Default: the environment of the process. */
   readonly env?: NodeJS.ProcessEnv | undefined;
 }
 
-/** Under this name a caller asks for another planner than the agent's own. */
+/** The `_meta` key of a call that selects a planner. */
 export const plannerMeta = "guildhall/planner";
 
-/** The caller's word, else the agent's file, else the config. */
+/** The caller's choice, else the agent's file, else the config. */
 export function createPlanners({
   config = {},
   secrets,
@@ -81,13 +80,13 @@ function readChoice(value: unknown): PlannerChoice | undefined {
   if (choice) return choice;
   throw new HallError(
     "INVALID_PARAMS",
-    `there is no planner "${String(value).slice(0, 50)}"; there is: ${plannerChoices.join(", ")}`,
+    `unknown planner "${String(value).slice(0, 50)}" (expected: ${plannerChoices.join(", ")})`,
   );
 }
 
 type Opening = Omit<OpenModelOptions, "secrets">;
 
-/** An address and a key in the config are those of its own model's provider: no other provider is shown them. */
+/** The address and key in the config belong to the provider of its model; other providers never see them. */
 export function openingFor(
   model: string | undefined,
   config: PlannerConfig,
@@ -113,7 +112,7 @@ function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner 
     async plan(job) {
       if (!opening)
         throw new HallError("UNAVAILABLE", "no model is configured for planning", {
-          hint: 'Set planner.model, such as "anthropic/NAME", in the config or in the agent\'s file.',
+          next: [{ do: "edit-config", field: "planner.model" }],
         });
       const [{ createModelPlanner }, { openModel }] = await Promise.all([
         import("./model/model-planner.ts"),
@@ -136,7 +135,7 @@ function planWithSampling(context: CallContext, secrets: Secrets): Planner {
       if (!isObject(sampling)) {
         throw new HallError(
           "MISSING_CAPABILITY",
-          "the sampling planner needs a client that lends its model",
+          "the sampling planner requires a client that supports sampling",
           {
             details: { requiredCapabilities: { sampling: {} } },
           },
@@ -155,13 +154,13 @@ function planWithSampling(context: CallContext, secrets: Secrets): Planner {
   };
 }
 
-/** Asks the client's model one thing; a run that ends does not leave it thinking. */
+/** One sampling request; it is cancelled when the run ends. */
 async function sample(
   params: JsonObject,
   context: CallContext,
   { signal }: Job,
 ): Promise<JsonObject> {
-  // Nobody can guess the key: a client's request can bring answers to questions that were not asked yet.
+  // The key must be unguessable: a client's request can carry answers to questions that were not asked yet.
   const key = `sampling-${randomUUID()}`;
   const asked = new Scope(context.scope);
   const leave = (): void => asked.cancel(new HallError("CANCELLED", "the run has ended"));

@@ -1,8 +1,8 @@
-import type { Group } from "../ranking/grouping.ts";
 import type { Vectors } from "../ranking/vectors.ts";
 import type { Target } from "../tool.ts";
 import { keyOf } from "../trust/trust.ts";
 import { type AgentFile, agentName } from "./agent-file.ts";
+import type { Group } from "./grouping/grouping.ts";
 import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {
@@ -31,7 +31,7 @@ export async function proposeAgents({
   notes,
 }: ProposeOptions): Promise<Proposal> {
   const [{ chooseCount, groupTools }, vectors] = await Promise.all([
-    import("../ranking/grouping.ts"),
+    import("./grouping/grouping.ts"),
     readVectors(),
   ]);
   const byKey = new Map(targets.map((target) => [keyOf(target), target]));

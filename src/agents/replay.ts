@@ -8,20 +8,20 @@ import { type EndedRun, Run, type TraceEvent } from "./run.ts";
 import type { RecordedTool, RunRecord } from "./runs.ts";
 import type { Workbench } from "./workbench.ts";
 
-/** A run gone through again: what models said and what tools gave comes from its record, everything else is done anew. */
+/** A run repeated with the recorded answers of models and tools; everything else runs again. */
 export interface Replay {
   readonly ended: EndedRun;
-  /** Where it went another way, in words; empty when it is the same. */
+  /** Where it differs from the record; empty if it is the same. */
   readonly differences: readonly string[];
 }
 
-/** Calls nobody and asks nobody. Throws NOT_FOUND where the record is not whole. */
+/** Calls no tool and no model. Throws NOT_FOUND if the record is incomplete. */
 export async function replayRun(record: RunRecord): Promise<Replay> {
   if (record.offered.tools.length === 0 && record.offered.toolCount > 0) {
     throw new HallError(
       "NOT_FOUND",
-      `the run ${record.outline.id} was too large to be kept whole`,
-      { hint: "It can be shown, not replayed." },
+      `run ${record.outline.id} was too large to be recorded completely`,
+      { hint: "It can be shown but not replayed." },
     );
   }
   const run = new Run(record.request, {
@@ -33,18 +33,18 @@ export async function replayRun(record: RunRecord): Promise<Replay> {
   return { ended, differences: compare(record, ended) };
 }
 
-async function plannerOf({ outline: { planner, at }, said }: RunRecord): Promise<Planner> {
-  // "Tomorrow" was the day after that one.
+async function plannerOf({ outline: { planner, at }, turns }: RunRecord): Promise<Planner> {
+  // "Tomorrow" is relative to the day of the run.
   if (planner === "local")
     return (await import("./local/local-planner.ts")).localPlanner({ now: () => new Date(at) });
   const [{ createModelPlanner }, { createRecordedModel }, { Secrets }] = await Promise.all([
     import("./model/model-planner.ts"),
-    import("./model/recorded-model.ts"),
+    import("./model/turn.ts"),
     import("../base/log.ts"),
   ]);
   return createModelPlanner({
     kind: planner,
-    open: async () => createRecordedModel(said),
+    open: async () => createRecordedModel(turns),
     secrets: new Secrets(),
   });
 }
@@ -74,7 +74,7 @@ function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
           `the record has no call of ${name} with these arguments`,
         );
       const code = next.step.outcome.toUpperCase();
-      // Secrets are not in the record, so neither is the whole error: its words are.
+      // Error details may contain secrets, so the record has only the message.
       if (Object.hasOwn(errorTable, code))
         throw new HallError(code as ErrorCode, next.step.excerpt);
       return next.outcome;
@@ -86,14 +86,14 @@ function keyOf(tool: string, args: JsonObject): string {
   return `${tool} ${hashOf(args)}`;
 }
 
-/** Nothing is called, so nobody stands behind it. */
+/** A toolkit that is never called. */
 function withTarget(tool: RecordedTool): OfferedTool {
   const { name, description, inputSchema } = tool;
   const [id = "", ...rest] = name.split(".");
   const toolkit: Target["toolkit"] = {
     id,
     list: async () => [],
-    call: () => Promise.reject(new HallError("EXECUTION", "a replay calls nobody")),
+    call: () => Promise.reject(new HallError("EXECUTION", "a replay calls no tool")),
     health: async () => ({ state: "available" }),
     close: async () => {},
   };
@@ -110,11 +110,11 @@ function compare(record: RunRecord, { steps, stopped, answer, trace }: EndedRun)
     ...compareLists("step", record.steps.map(describeStep), steps.map(describeStep)),
     ...(wasStopped ? [] : compareLists("event", describeTrace(record.trace), describeTrace(trace))),
   ];
-  // Neither the clock nor a caller who went away comes again.
+  // A timeout or a cancellation does not repeat.
   if (wasStopped) return differences;
   if (stopped !== outline.stopped)
-    differences.push(`it ended with ${stopped}, then with ${outline.stopped}`);
-  if (answer !== record.answer) differences.push("its answer is another");
+    differences.push(`it ended with "${stopped}" instead of "${outline.stopped}"`);
+  if (answer !== record.answer) differences.push("the answer differs");
   return differences;
 }
 
@@ -123,7 +123,7 @@ function compareLists(what: string, before: readonly string[], now: readonly str
   if (at === -1 && before.length === now.length) return [];
   const place = at === -1 ? before.length : at;
   return [
-    `${what} ${place + 1} is "${now[place] ?? "missing"}", and was "${before[place] ?? "missing"}"`,
+    `${what} ${place + 1} is "${now[place] ?? "missing"}" instead of "${before[place] ?? "missing"}"`,
   ];
 }
 
@@ -131,13 +131,10 @@ function describeStep({ tool, arguments: args, outcome }: Step): string {
   return `${tool} ${JSON.stringify(args)} ${outcome}`;
 }
 
-/** Without times; calls that ran together may have come back in another order. */
+/** Without times and transient events. Concurrent calls may have ended in another order. */
 function describeTrace(trace: readonly TraceEvent[]): string[] {
-  const untimed = ({ phase, text }: TraceEvent): string =>
-    `${phase}: ${text.replace(/ in \d+ ms$/, "")}`;
-  // What a provider's trouble cost is not gone through again.
-  const kept = trace.filter(
-    ({ text }) => !/; again in \d+ ms$/.test(text) && !text.includes("planner cannot work"),
-  );
-  return [...kept].sort((a, b) => (a.step ?? 0) - (b.step ?? 0)).map(untimed);
+  return trace
+    .filter(({ isTransient }) => !isTransient)
+    .sort((a, b) => (a.step ?? 0) - (b.step ?? 0))
+    .map(({ phase, text }) => `${phase}: ${text}`);
 }

@@ -4,6 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { startPulse } from "../base/pulse.ts";
 import { Scope } from "../base/scope.ts";
+import { formatBytes } from "../base/text.ts";
 import { jsonSize } from "../gateway/json-size.ts";
 import { redact } from "../gateway/redact.ts";
 import type { Outcome, Progress } from "../tool.ts";
@@ -13,8 +14,10 @@ import type {
   OfferedTool,
   Phase,
   Planner,
-  RunLimits,
+  PlannerKind,
+  RunRequest,
   Step,
+  StepOutcome,
   StepResult,
   StopReason,
   Usage,
@@ -22,23 +25,12 @@ import type {
 import { describeFailure, excerptMax, excerptOf, isEmpty, shorten } from "./step.ts";
 import type { Workbench } from "./workbench.ts";
 
-/** What an agent is asked, with what its file says. */
-export interface RunRequest {
-  readonly agent: string;
-  readonly task: string;
-  readonly data?: unknown;
-  readonly context?: string | undefined;
-  readonly instructions: string;
-  readonly limits: RunLimits;
-}
-
 export interface RunOptions {
   readonly bench: Workbench;
-  /** The call the run is for: its end is the run's. */
+  /** The call the run belongs to: the run ends with it. */
   readonly scope: Scope;
-  /** Tells whoever waits how far it is. */
   progress(progress: Progress): void;
-  /** How often a run that is silent gives a sign of life. Default 2,000. */
+  /** How often a silent run reports its elapsed time. Default 2,000. */
   readonly pulseMs?: number | undefined;
 }
 
@@ -48,11 +40,13 @@ export interface TraceEvent {
   readonly ms: number;
   readonly phase: Phase;
   readonly text: string;
-  /** Which step it is about, counted from 1. */
-  readonly step?: number;
+  /** The step it belongs to, counted from 1. */
+  readonly step?: number | undefined;
+  /** True for events that a replay does not repeat, such as retries. */
+  readonly isTransient?: boolean | undefined;
 }
 
-/** A call that a person may still allow. */
+/** A call that the user can still approve. */
 export interface NeededApproval {
   readonly tool: string;
   readonly why: string;
@@ -66,77 +60,71 @@ export interface RunUsage extends Usage {
 
 /** How a run ended, with everything it obtained. */
 export interface EndedRun {
+  readonly planner: PlannerKind;
   readonly answer: string;
   readonly stopped: StopReason;
   readonly problem?: string | undefined;
-  /** What to do about it. */
+  /** How to fix the problem, if `next` does not say it. */
   readonly hint?: string | undefined;
+  readonly next: readonly Advice[];
   readonly steps: readonly Step[];
-  /** What each step gave, in the order of steps. */
+  /** The result of each step, in the order of steps. */
   readonly results: readonly Outcome[];
   readonly trace: readonly TraceEvent[];
+  /** The turns of models. */
+  readonly turns: readonly JsonObject[];
+  readonly finds: readonly FoundTools[];
   readonly usage: RunUsage;
   readonly approvals: readonly NeededApproval[];
-  /** What could not be used, and why. */
+  /** Tools and planners that could not be used, and why. */
   readonly limitations: readonly string[];
   readonly conclusion: Conclusion | undefined;
 }
 
+export interface FoundTools {
+  readonly query: string;
+  readonly tools: readonly OfferedTool[];
+}
+
+const noUsage: RunUsage = { turns: 0, inputTokens: 0, outputTokens: 0 };
+
 /**
- * One run: a task, the steps taken for it, what they cost and gave. It is the job its planner works on. Whatever ends it – an answer, a
- * limit, a failure, a caller who no longer waits – what was obtained by then is what it gives.
+ * One run: a task, its steps, their cost and results. It is the job that a planner works on. However it ends (an answer, a limit,
+ * a failure, a cancellation), it returns everything obtained by then.
  */
 export class Run implements Job {
-  readonly agent: string;
-  readonly task: string;
-  readonly data: unknown;
-  readonly context: string | undefined;
-  readonly instructions: string;
-  readonly limits: RunLimits;
-  readonly tools: readonly OfferedTool[];
-  readonly fits: boolean;
-  readonly toolCount: number;
-  readonly better: string | undefined;
-  /** What models said, turn by turn. */
-  readonly said: JsonObject[] = [];
-  /** What was looked for, and what was found. */
-  readonly finds: { readonly query: string; readonly tools: readonly OfferedTool[] }[] = [];
-  readonly #bench: Workbench;
+  readonly request: RunRequest;
+  readonly offer: Workbench;
   readonly #scope: Scope;
-  readonly #progress: RunOptions["progress"];
-  readonly #pulseMs: number | undefined;
-  #reported = { progress: 0, message: "thinking" };
+  readonly #options: RunOptions;
   readonly #startedAt = performance.now();
-  readonly #steps: (StepResult | Begun)[] = [];
-  readonly #trace: TraceEvent[] = [];
-  readonly #approvals: NeededApproval[] = [];
-  readonly #limitations = new Set<string>();
-  #planner: Planner["kind"] = "local";
-  #usage: RunUsage = { turns: 0, inputTokens: 0, outputTokens: 0 };
+  readonly #steps: (StepResult | PendingStep)[] = [];
+  readonly #log = {
+    trace: [] as TraceEvent[],
+    turns: [] as JsonObject[],
+    finds: [] as FoundTools[],
+    approvals: [] as NeededApproval[],
+    limitations: new Set<string>(),
+  };
+  #reported = { progress: 0, message: "thinking" };
+  #planner: PlannerKind = "local";
+  #usage = noUsage;
   #resultBytes = 0;
   #draft = "";
-  /** The limit that the run came to. */
+  /** The limit that was reached. */
   #limit: StopReason | undefined;
 
-  constructor(
-    { agent, task, data, context, instructions, limits }: RunRequest,
-    { bench, scope, progress, pulseMs }: RunOptions,
-  ) {
-    this.agent = agent;
-    this.task = task;
-    this.data = data;
-    this.context = context;
-    this.instructions = instructions;
-    this.limits = limits;
-    this.tools = bench.tools;
-    this.fits = bench.fits;
-    this.toolCount = bench.toolCount;
-    this.better = bench.better;
-    this.#bench = bench;
-    this.#progress = progress;
-    this.#pulseMs = pulseMs;
-    this.#scope = new Scope(scope, Math.min(limits.seconds * 1_000, timeFor(scope)), agent);
-    this.note("observe", describeTools(this));
+  constructor(request: RunRequest, options: RunOptions) {
+    const { bench, scope } = options;
+    this.request = request;
+    this.offer = bench;
+    this.#options = options;
+    const timeMs = Math.min(request.limits.seconds * 1_000, timeWithin(scope));
+    this.#scope = new Scope(scope, timeMs, request.agent);
+
+    const names = bench.tools.slice(0, 5).map(({ name }) => name);
+    const fit = bench.fits ? "best" : "none clearly fits; nearest";
+    this.note("observe", `${bench.toolCount} tools; ${fit}: ${names.join(", ")}`);
   }
 
   get signal(): AbortSignal {
@@ -147,11 +135,11 @@ export class Run implements Job {
     return this.#scope.remainingMs;
   }
 
-  /** Lets planners work on it, the next one where one cannot even begin. Never throws. */
+  /** Runs the first planner, and the next one if it fails before its first step. Never throws. */
   async work(planners: readonly Planner[]): Promise<EndedRun> {
     const stop = startPulse(
       (seconds) => this.#report(0, this.#reported.message, Math.round(seconds)),
-      this.#pulseMs,
+      this.#options.pulseMs,
     );
     try {
       return await this.#workWith(planners);
@@ -170,58 +158,49 @@ export class Run implements Job {
       const hasBegun = this.#usage.turns > 1 || this.#steps.length > 0 || this.#limit !== undefined;
       if (others.length === 0 || hasBegun || this.#scope.cancelled)
         return this.#end(undefined, error);
-      this.note("observe", `the ${planner.kind} planner cannot work: ${sayable(error)}`);
-      this.#limitations.add(`the ${planner.kind} planner (${sayable(error)})`);
-      this.#usage = { turns: 0, inputTokens: 0, outputTokens: 0 };
+      const reason = describeError(error);
+      this.note("observe", `the ${planner.kind} planner failed: ${reason}`, { isTransient: true });
+      this.#log.limitations.add(`the ${planner.kind} planner (${reason})`);
+      this.#usage = noUsage;
       return this.#workWith(others);
     }
   }
 
-  /** Who has worked on it last. */
-  get planner(): Planner["kind"] {
-    return this.#planner;
-  }
-
   async find(query: string, limit = 10): Promise<readonly OfferedTool[]> {
     this.#requireTime();
-    const tools = await this.#scope.race(this.#bench.find(query, limit));
-    this.finds.push({ query, tools });
-    this.note(
-      "observe",
-      `${tools.length} tools for "${shorten(query, 80)}": ${tools.map(({ name }) => name).join(", ")}`,
-    );
+    const tools = await this.#scope.race(this.offer.find(query, limit));
+    this.#log.finds.push({ query, tools });
+    const names = tools.map(({ name }) => name).join(", ");
+    this.note("observe", `${tools.length} tools for "${shorten(query, 80)}": ${names}`);
     return tools;
   }
 
   async call(name: string, args: JsonObject): Promise<StepResult> {
     this.#requireTime();
-    if (this.#steps.length >= this.limits.steps)
-      throw this.#stopAt("steps", `${this.limits.steps} calls of tools`);
-    if (this.#resultBytes >= this.limits.resultBytes)
-      throw this.#stopAt("bytes", `${this.limits.resultBytes} bytes of results`);
-    const tool = this.#bench.get(name);
+    const { steps, resultBytes } = this.request.limits;
+    if (this.#steps.length >= steps) throw this.#stopAt("steps", `${steps} tool calls`);
+    if (this.#resultBytes >= resultBytes)
+      throw this.#stopAt("bytes", `${formatBytes(resultBytes)} of results`);
+
+    const tool = this.offer.get(name);
     const full = tool?.name ?? shorten(name, 100);
     const startedAt = performance.now();
     const step = this.#steps.push({ tool: full, args, startedAt });
     if (tool?.unavailable !== undefined)
-      this.#noteStep(step, "observe", `${full} is not available: ${tool.unavailable}`);
-    this.#tell(step, `${full} …`);
-    this.#noteStep(step, "execute", `${full} ${shorten(redact(args), 200)}`);
+      this.#note("observe", `${full} is not available: ${tool.unavailable}`, { step });
+    this.#reportStep(step, `${full} …`);
+    this.#note("execute", `${full} ${shorten(redact(args), 200)}`, { step });
+
     const { outcome, error } = await this.#attempt(step, tool, full, args);
-    const result = this.#verify(step, {
-      tool: full,
-      args,
-      outcome,
-      error,
-      ms: performance.now() - startedAt,
-    });
+    const ms = performance.now() - startedAt;
+    const result = this.#verify(step, { tool: full, args, outcome, error, ms });
     this.#steps[step - 1] = result;
     this.#requireTime();
     return result;
   }
 
-  note(phase: Phase, text: string): void {
-    this.#trace.push({ ms: this.#elapsedMs(), phase, text: shorten(text, 1_000) });
+  note(phase: Phase, text: string, options: { readonly isTransient?: boolean } = {}): void {
+    this.#note(phase, text, options);
   }
 
   draft(text: string): void {
@@ -230,14 +209,15 @@ export class Run implements Job {
 
   beginTurn(): void {
     this.#requireTime();
+    const { limits } = this.request;
     const { turns, inputTokens, outputTokens } = this.#usage;
-    if (turns >= this.limits.turns) throw this.#stopAt("turns", `${this.limits.turns} turns`);
-    if (inputTokens + outputTokens >= this.limits.tokens)
-      throw this.#stopAt("tokens", `${this.limits.tokens} tokens`);
+    if (turns >= limits.turns) throw this.#stopAt("turns", `${limits.turns} turns`);
+    if (inputTokens + outputTokens >= limits.tokens)
+      throw this.#stopAt("tokens", `${limits.tokens} tokens`);
     this.#usage = { ...this.#usage, turns: turns + 1 };
   }
 
-  spend({ inputTokens, outputTokens, estimated }: Usage, said?: JsonObject): void {
+  spend({ inputTokens, outputTokens, estimated }: Usage, turn?: JsonObject): void {
     const sum = this.#usage;
     this.#usage = {
       turns: sum.turns,
@@ -245,7 +225,7 @@ export class Run implements Job {
       outputTokens: sum.outputTokens + outputTokens,
       ...(estimated || sum.estimated ? { estimated: true } : {}),
     };
-    if (said) this.said.push(said);
+    if (turn) this.#log.turns.push(turn);
   }
 
   async #attempt(
@@ -256,139 +236,127 @@ export class Run implements Job {
   ): Promise<Pick<Attempt, "outcome" | "error">> {
     try {
       if (!tool) throw this.#unknownTool(name);
-      const progress = ({ progress: done, total, message = "" }: Progress): void =>
-        this.#tell(step, `${name}: ${message}`, total ? done / total : 0);
-      const how = { scope: this.#scope, planner: this.#planner, progress };
-      return {
-        outcome: await this.#scope.race(this.#bench.call(tool, args, how)),
-        error: undefined,
-      };
+      const outcome = await this.#scope.race(
+        this.offer.call(tool, args, {
+          scope: this.#scope,
+          planner: this.#planner,
+          progress: ({ progress: done, total, message = "" }) =>
+            this.#reportStep(step, `${name}: ${message}`, total ? done / total : 0),
+        }),
+      );
+      return { outcome, error: undefined };
     } catch (failure) {
       const error =
         failure instanceof HallError
           ? failure
-          : new HallError("INTERNAL", `${name} failed in a way nobody expected`);
+          : new HallError("INTERNAL", `${name} failed unexpectedly`);
       return { outcome: describeFailure(error), error };
     }
   }
 
   #unknownTool(name: string): HallError {
-    const near = findNear(
-      name,
-      this.tools.map((tool) => tool.name),
-    );
-    return new HallError(
-      "NOT_FOUND",
-      `${name} is not one of the tools of ${this.agent}${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
-    );
+    const known = this.offer.tools.map((tool) => tool.name);
+    const near = findNear(name, known);
+    const question = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
+    return new HallError("NOT_FOUND", `${this.request.agent} has no tool "${name}"${question}`);
   }
 
-  /** Looks at what came back, and writes down what was learnt of the tool. */
+  /** Judges the result, and records what it says about the tool. */
   #verify(step: number, { tool, args, outcome, error, ms }: Attempt): StepResult {
     const bytes = jsonSize(outcome);
     this.#resultBytes += bytes;
-    const word = error
-      ? errorType(error.code)
-      : outcome.isError
-        ? "error"
-        : isEmpty(outcome)
-          ? "empty"
-          : "ok";
+    const word = outcomeOf(outcome, error);
     const excerpt = error ? shorten(error.message, excerptMax) : excerptOf(outcome);
-    this.#noteStep(
-      step,
-      "verify",
-      word === "ok"
-        ? `ok, ${bytes} bytes`
-        : word === "empty"
-          ? "nothing came back"
-          : `${word}: ${excerpt}`,
-    );
-    this.#noteStep(step, "learn", `${tool}: ${word} in ${Math.round(ms)} ms`);
+    const findings: Readonly<Record<string, string>> = {
+      ok: `ok, ${formatBytes(bytes)}`,
+      empty: "empty result",
+    };
+    this.#note("verify", findings[word] ?? `${word}: ${excerpt}`, { step });
+    this.#note("learn", `${tool}: ${word}`, { step });
+
     if (error?.code === "APPROVAL_NEEDED")
-      this.#approvals.push({ tool, why: error.message, next: error.next, ...error.details });
-    else if (error && limiting.has(error.code))
-      this.#limitations.add(`${tool} (${shorten(error.message, 200)})`);
+      this.#log.approvals.push({ tool, why: error.message, ...error.details, next: error.next });
+    else if (error && limitingCodes.has(error.code))
+      this.#log.limitations.add(`${tool} (${shorten(error.message, 200)})`);
     return {
       step: { tool, arguments: args, outcome: word, ms: Math.round(ms * 10) / 10, excerpt },
       outcome,
     };
   }
 
-  /** How far the run is: the step, and `share` of it. */
-  #tell(step: number, text: string, share = 0): void {
-    this.#report(
-      step + Math.max(0, Math.min(share, 0.99)),
-      `${step}/${this.limits.steps} ${shorten(text, 200)}`,
-    );
+  #reportStep(step: number, text: string, share = 0): void {
+    const progress = step + Math.max(0, Math.min(share, 0.99));
+    this.#report(progress, `${step}/${this.request.limits.steps} ${shorten(text, 200)}`);
   }
 
   /** Progress must grow with every notification, even when only time has passed. */
   #report(progress: number, message: string, elapsedSeconds?: number): void {
     this.#reported = { progress: Math.max(this.#reported.progress + 0.0001, progress), message };
     const elapsed = elapsedSeconds === undefined ? {} : { elapsedSeconds };
-    this.#progress({ ...this.#reported, total: this.limits.steps, ...elapsed });
+    this.#options.progress({
+      ...this.#reported,
+      total: this.request.limits.steps,
+      ...elapsed,
+    });
   }
 
-  #noteStep(step: number, phase: Phase, text: string): void {
-    this.#trace.push({ ms: this.#elapsedMs(), phase, text: shorten(text, 1_000), step });
-  }
-
-  #elapsedMs(): number {
-    return Math.round(performance.now() - this.#startedAt);
+  #note(phase: Phase, text: string, more: Pick<TraceEvent, "step" | "isTransient">): void {
+    const ms = Math.round(performance.now() - this.#startedAt);
+    this.#log.trace.push({ ms, phase, text: shorten(text, 1_000), ...more });
   }
 
   #requireTime(): void {
     if (this.#scope.cancelled) throw this.#scope.cancelled;
   }
 
-  #stopAt(limit: StopReason, what: string): HallError {
+  #stopAt(limit: StopReason, amount: string): HallError {
     this.#limit ??= limit;
-    return new HallError("BUDGET", `the run may use ${what}, and has`, { details: { limit } });
+    return new HallError("BUDGET", `the run reached its limit of ${amount}`, {
+      details: { limit },
+    });
   }
 
   #end(conclusion: Conclusion | undefined, error?: unknown): EndedRun {
     const stopped =
-      conclusion?.stopped === "done" ? "done" : (this.#forced() ?? conclusion?.stopped ?? "failed");
+      conclusion?.stopped === "done"
+        ? "done"
+        : (this.#stoppedFromOutside() ?? conclusion?.stopped ?? "failed");
     const taken = this.#steps.map((result, at) =>
       "step" in result ? result : this.#abandon(at + 1, result),
     );
+    const isFailure = stopped === "failed";
+    const failure = isFailure && error instanceof HallError ? error : undefined;
     return {
+      ...this.#log,
+      limitations: [...this.#log.limitations],
+      planner: this.#planner,
       answer: conclusion?.answer ?? this.#draft,
       stopped,
-      problem: conclusion?.problem ?? (stopped === "failed" ? sayable(error) : undefined),
-      hint: stopped === "failed" && error instanceof HallError ? error.hint : undefined,
+      problem: conclusion?.problem ?? (isFailure ? describeError(error) : undefined),
+      hint: failure?.next.length === 0 ? failure.hint : undefined,
+      next: failure?.next ?? [],
       steps: taken.map(({ step }) => step),
       results: taken.map(({ outcome }) => outcome),
-      trace: this.#trace,
       usage: this.#usage,
-      approvals: this.#approvals,
-      limitations: [...this.#limitations],
       conclusion,
     };
   }
 
-  /** A call that still ran when the run was over: it has been called off. */
-  #abandon(step: number, { tool, args, startedAt }: Begun): StepResult {
-    const error = this.#scope.cancelled ?? new HallError("CANCELLED", "the run was over");
-    return this.#verify(step, {
-      tool,
-      args,
-      error,
-      outcome: describeFailure(error),
-      ms: performance.now() - startedAt,
-    });
+  /** A call that was still running when the run ended; it was cancelled. */
+  #abandon(step: number, { tool, args, startedAt }: PendingStep): StepResult {
+    const error = this.#scope.cancelled ?? new HallError("CANCELLED", "the run has ended");
+    const ms = performance.now() - startedAt;
+    return this.#verify(step, { tool, args, error, outcome: describeFailure(error), ms });
   }
 
-  /** What ended it from outside. */
-  #forced(): StopReason | undefined {
+  #stoppedFromOutside(): StopReason | undefined {
     const { cancelled } = this.#scope;
-    return cancelled ? (cancelled.code === "TIMEOUT" ? "time" : "cancelled") : this.#limit;
+    if (!cancelled) return this.#limit;
+    return cancelled.code === "TIMEOUT" ? "time" : "cancelled";
   }
 }
 
-/** A step that has not come back yet. */
-interface Begun {
+interface PendingStep {
   readonly tool: string;
   readonly args: JsonObject;
   readonly startedAt: number;
@@ -402,14 +370,20 @@ interface Attempt {
   readonly ms: number;
 }
 
-/** A run ends a little before its call, so that what it obtained can still be said. */
-function timeFor(scope: Scope): number {
+function outcomeOf(outcome: Outcome, error: HallError | undefined): StepOutcome {
+  if (error) return errorType(error.code);
+  if (outcome.isError) return "error";
+  return isEmpty(outcome) ? "empty" : "ok";
+}
+
+/** A run ends a little before its call, to leave time for the answer. */
+function timeWithin(scope: Scope): number {
   const left = scope.remainingMs;
   return left - Math.min(1_000, left / 10);
 }
 
-/** Failures that say that something is missing, not that it was asked for in a wrong way. */
-const limiting: ReadonlySet<string> = new Set([
+/** Codes that mean that a tool is missing, not that the call was wrong. */
+const limitingCodes: ReadonlySet<string> = new Set([
   "UNAVAILABLE",
   "NOT_FOUND",
   "TIMEOUT",
@@ -420,15 +394,7 @@ const limiting: ReadonlySet<string> = new Set([
   "INTERNAL",
 ]);
 
-function describeTools({ tools, toolCount, fits }: Run): string {
-  const names = tools
-    .slice(0, 5)
-    .map(({ name }) => name)
-    .join(", ");
-  return `${toolCount} tools, ${fits ? "the best" : "none of which fits well; the nearest"}: ${names}`;
-}
-
-/** What others threw may hold anything, and this is read by whoever asked. */
-function sayable(error: unknown): string {
-  return error instanceof HallError ? error.message : "something went wrong that nobody expected";
+/** Errors of other kinds may contain anything, and callers read this. */
+function describeError(error: unknown): string {
+  return error instanceof HallError ? error.message : "unexpected error";
 }

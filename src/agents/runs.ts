@@ -4,27 +4,27 @@ import { redact } from "../gateway/redact.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
 import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
-import type { OfferedTool, PlannerKind, Step, StopReason } from "./planner.ts";
-import type { EndedRun, RunRequest, RunUsage, TraceEvent } from "./run.ts";
+import type { Offer, OfferedTool, PlannerKind, RunRequest, Step, StopReason } from "./planner.ts";
+import type { EndedRun, RunUsage, TraceEvent } from "./run.ts";
 
-/** The runs of a hall, as they are kept: an outline of each for lists, and the whole of it, to be shown and replayed. */
+/** The records of runs: an outline for lists, and the whole run to show and replay. */
 export interface Runs {
-  /** Returns at once; nobody waits for it to be written. */
+  /** Writes in the background. */
   keep(record: KeptRun): void;
 }
 
 export type KeptRun = RunRecord | EvaluationRecord;
 
-/** What a list says of a run. */
+/** A run in a list. */
 export interface RunOutline {
   readonly id: string;
   /** Milliseconds since 1970. */
   readonly at: number;
   readonly agent: string;
-  /** Its beginning; empty where texts are not kept. */
+  /** The beginning of the task; empty if texts are not kept. */
   readonly task: string;
   readonly caller: string;
-  /** `lisp` for a program, which is its own plan. */
+  /** `lisp` for a program. */
   readonly planner: PlannerKind | "lisp";
   readonly stopped: StopReason;
   readonly ms: number;
@@ -32,7 +32,7 @@ export interface RunOutline {
   readonly usage: RunUsage;
 }
 
-/** A program that was evaluated. */
+/** An evaluated program. */
 export interface EvaluationRecord {
   readonly outline: RunOutline;
   readonly evaluation: EvaluationRun;
@@ -46,27 +46,22 @@ export interface RunRecord {
   readonly steps: readonly Step[];
   readonly results: readonly Outcome[];
   readonly trace: readonly TraceEvent[];
-  /** What models said, turn by turn. */
-  readonly said: readonly JsonObject[];
-  /** The tools that were offered, and those that were found later. */
+  /** The turns of models. */
+  readonly turns: readonly JsonObject[];
+  /** The tools offered at the start; `finds` has those found later. */
   readonly offered: RecordedOffer;
   readonly finds: readonly { readonly query: string; readonly tools: readonly RecordedTool[] }[];
 }
 
 export type RecordedTool = Omit<OfferedTool, "target">;
 
-export interface RecordedOffer {
-  readonly tools: readonly RecordedTool[];
-  readonly fits: boolean;
-  readonly toolCount: number;
-  readonly better?: string | undefined;
-}
+export type RecordedOffer = Omit<Offer, "tools"> & { readonly tools: readonly RecordedTool[] };
 
 export interface RunsOptions {
   readonly shelf: DocumentStore;
-  /** `outline` keeps no texts: who was asked, which tools, how it ended, what it cost. Default `full`. */
+  /** `outline` keeps no texts, only agent, tools, outcome and cost. Default `full`. */
   readonly keep?: "full" | "outline" | undefined;
-  /** Days an outline is kept; the rest of a run is kept for seven at most. Default 30. */
+  /** Days an outline is kept; whole runs are kept for seven at most. Default 30. */
   readonly keepDays?: number | undefined;
   readonly secrets: Secrets;
   readonly log: Pick<Log, "warn">;
@@ -74,7 +69,7 @@ export interface RunsOptions {
 
 const dayMs = 86_400_000;
 const wholeDaysMax = 7;
-/** Of one hall; a store in memory would otherwise only grow. */
+/** Per hall: a store in memory must not grow forever. */
 const keptMax = 500;
 
 export function createRuns({
@@ -89,7 +84,7 @@ export function createRuns({
   function clean(value: unknown): string {
     const text = redact(value);
     const scrubbed = secrets.scrub(text);
-    // What was taken out may have been more than a text: better no record than one that nobody can read.
+    // Scrubbing may have broken the JSON: no record is better than an unreadable one.
     if (scrubbed !== text) JSON.parse(scrubbed);
     return scrubbed;
   }
@@ -97,7 +92,7 @@ export function createRuns({
   async function write(record: KeptRun): Promise<void> {
     const { outline } = record;
     const shown = keep === "full" ? outline : { ...outline, task: "" };
-    // Handed over at once: a hall that closes writes what waits, and nothing that comes later.
+    // Both writes are queued at once: a closing hall still writes what is queued.
     const writes = [
       shelf.putText(outlineKey(outline.id), clean(shown), { ttlMs: keepDays * dayMs }),
     ];
@@ -118,12 +113,12 @@ export function createRuns({
   return {
     keep: (record) =>
       void write(record).catch((err: unknown) =>
-        log.warn({ err }, `the run ${record.outline.id} was not kept`),
+        log.warn({ err }, `run ${record.outline.id} was not recorded`),
       ),
   };
 }
 
-/** A run too large to keep whole is kept without what its tools gave: it can be shown, and not replayed. */
+/** A run that is too large is kept without its results: it can be shown but not replayed. */
 function makeFit(record: KeptRun, clean: (value: unknown) => string): string {
   const whole = clean(record);
   const isCut = whole.startsWith('{"cut":');
@@ -131,7 +126,7 @@ function makeFit(record: KeptRun, clean: (value: unknown) => string): string {
     const { evaluation } = record;
     if (isCut)
       return clean({ ...record, evaluation: { ...evaluation, entry: undefined, tools: [] } });
-    // Where known secrets were taken out as well, a replay has to know.
+    // A replay has to know that secrets were removed.
     return whole === JSON.stringify(record)
       ? whole
       : clean({ ...record, evaluation: { ...evaluation, isScrubbed: true } });
@@ -140,7 +135,7 @@ function makeFit(record: KeptRun, clean: (value: unknown) => string): string {
     ? clean({
         ...record,
         results: [],
-        said: [],
+        turns: [],
         finds: [],
         offered: { ...record.offered, tools: [] },
       })
@@ -157,12 +152,12 @@ export async function listRuns(shelf: DocumentStore): Promise<readonly RunOutlin
   return rows.map(({ value }) => value as unknown as RunOutline).sort((a, b) => b.at - a.at);
 }
 
-/** Undefined where there is none, or only its outline is left. */
+/** Undefined if there is none, or only its outline is left. */
 export async function findRun(shelf: DocumentStore, id: string): Promise<KeptRun | undefined> {
   return (await shelf.find(wholeKey(id))) as unknown as KeptRun | undefined;
 }
 
-/** What an evaluation leaves behind. */
+/** The record of an evaluation. */
 export function recordEvaluation(evaluation: EvaluationRun): EvaluationRecord {
   const { id, startedAt, caller, calls, entry, evaluation: ended } = evaluation;
   const outline: RunOutline = {
@@ -180,30 +175,26 @@ export function recordEvaluation(evaluation: EvaluationRun): EvaluationRecord {
   return { outline, evaluation };
 }
 
-/** What a run leaves behind. */
+/** The record of a run. */
 export function recordRun(
   ended: EndedRun,
-  {
-    outline,
-    request,
-    said,
-    offered,
-    finds,
-  }: Pick<RunRecord, "request" | "said"> & {
-    readonly outline: Omit<RunRecord["outline"], "stopped" | "tools" | "usage" | "task" | "agent">;
-    readonly offered: Omit<RecordedOffer, "tools"> & { readonly tools: readonly OfferedTool[] };
-    readonly finds: readonly { readonly query: string; readonly tools: readonly OfferedTool[] }[];
-  },
+  { id, at, ms, caller, request, offer }: RunFacts,
 ): RunRecord {
-  const { answer, problem, steps, results, trace, stopped, usage } = ended;
-  const { fits, toolCount, better } = offered;
+  const { planner, answer, problem, steps, results, trace, stopped, usage, turns, finds } = ended;
+  const { agent, task } = request;
+  const { fits, toolCount, better } = offer;
+  const tools = [...new Set(steps.map(({ tool }) => tool))];
   return {
     outline: {
-      ...outline,
-      agent: request.agent,
-      task: request.task.slice(0, 200),
+      id,
+      at,
+      ms,
+      caller,
+      planner,
+      agent,
+      task: task.slice(0, 200),
       stopped,
-      tools: [...new Set(steps.map(({ tool }) => tool))],
+      tools,
       usage,
     },
     request,
@@ -212,10 +203,15 @@ export function recordRun(
     steps,
     results,
     trace,
-    said,
-    offered: { tools: offered.tools.map(withoutTarget), fits, toolCount, better },
-    finds: finds.map(({ query, tools }) => ({ query, tools: tools.map(withoutTarget) })),
+    turns,
+    offered: { tools: offer.tools.map(withoutTarget), fits, toolCount, better },
+    finds: finds.map(({ query, tools: found }) => ({ query, tools: found.map(withoutTarget) })),
   };
+}
+
+interface RunFacts extends Pick<RunOutline, "id" | "at" | "ms" | "caller"> {
+  readonly request: RunRequest;
+  readonly offer: Offer;
 }
 
 function withoutTarget({ target: _target, ...tool }: OfferedTool): RecordedTool {

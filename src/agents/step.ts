@@ -1,3 +1,4 @@
+import { adviceForModel } from "../base/advice.ts";
 import { errorType, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
@@ -5,26 +6,27 @@ import type { StepResult } from "./planner.ts";
 
 // How a step describes its call: a failure, an empty result, or the beginning of the result.
 
-/** A failure as a tool would say it, with what to do about it. */
-export function describeFailure({ code, message, hint, details }: HallError): Outcome {
+/** A failure as a tool's own error, with the way to fix it. */
+export function describeFailure({ code, message, hint, next, details }: HallError): Outcome {
   const errors = Array.isArray(details?.errors)
     ? `\n${JSON.stringify(details.errors).slice(0, 1_000)}`
     : "";
+  const advice = next.length > 0 ? adviceForModel(next) : hint;
   return {
-    content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${hint}` }],
+    content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${advice}` }],
     isError: true,
   };
 }
 
-/** Whether a result says nothing at all. */
+/** Whether a result has no content. */
 export function isEmpty({ content, structuredContent }: Outcome): boolean {
-  const says = (item: JsonObject): boolean =>
+  const hasText = (item: JsonObject): boolean =>
     item.type !== "text" || String(item.text ?? "").trim() !== "";
-  const holds = (value: unknown): boolean =>
+  const hasValue = (value: unknown): boolean =>
     isObject(value) || Array.isArray(value)
       ? Object.keys(value).length > 0
       : value !== undefined && value !== null;
-  return !content.some(says) && !holds(structuredContent);
+  return !content.some(hasText) && !hasValue(structuredContent);
 }
 
 export const excerptMax = 300;

@@ -6,18 +6,13 @@ import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
 import { type Marks, markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
-import { type OfferedTool, offeredMax } from "./planner.ts";
+import { type Offer, type OfferedTool, offeredMax } from "./planner.ts";
 
-/** The tools a run works with: a group of the hall's, or what the record of an earlier run says of them. */
-export interface Workbench {
-  /** For the task, best first, at most `offeredMax`. */
-  readonly tools: readonly OfferedTool[];
-  readonly fits: boolean;
-  readonly toolCount: number;
-  readonly better?: string | undefined;
-  /** Others of the group. */
+/** The tools a run works with: those of a group, or of the record of an earlier run. */
+export interface Workbench extends Offer {
+  /** Other tools of the group. */
   find(query: string, limit: number): Promise<readonly OfferedTool[]>;
-  /** By its full name, `toolkit__tool`, or a bare name that only one has. */
+  /** By full name, `toolkit__tool`, or an unambiguous bare name. */
   get(name: string): OfferedTool | undefined;
   /** Throws HallError. */
   call(tool: OfferedTool, args: JsonObject, how: CallHow): Promise<Outcome>;
@@ -35,7 +30,7 @@ export interface WorkbenchOptions {
   readonly finder: Finder;
   readonly parts: AnswerParts;
   readonly context: CallContext;
-  /** What the task says, and what it is about. */
+  /** The task and its context. */
   readonly words: string;
 }
 
@@ -51,7 +46,7 @@ export async function openWorkbench({
   const offer = (target: Target, score: number): OfferedTool => describeTool(target, score, parts);
   const { found, fits } = await finder.find(words, { limit: offeredMax, among });
   const chosen = found.map(({ target, score }) => offer(target, score));
-  // A small group is shown whole: the one that was not found may be the one that is needed.
+  // A small group is offered completely: a tool that was not found may still be the right one.
   const rest =
     group.tools.size > offeredMax
       ? []
@@ -77,13 +72,13 @@ export async function openWorkbench({
       return target && mayBeSeen(target, parts) ? offer(target, 0) : undefined;
     },
     async call({ name }, args, { scope, planner, progress }) {
-      if (!context.call) throw new HallError("EXECUTION", "agents work inside the gateway only");
+      if (!context.call) throw new HallError("EXECUTION", "agents only work inside the gateway");
       return context.call(name, args, scope, { planner, progress });
     },
   };
 }
 
-/** What is held back shows no words of its own. */
+/** Text of held tools must not reach a model. */
 function mayBeSeen(target: Target, { trust }: AnswerParts): boolean {
   return trust?.heldBecause(target) === undefined;
 }
@@ -110,7 +105,7 @@ const readingWords = new Set(
   ),
 );
 
-/** A tool that neither says nor shows by its name what it does is not taken for one that only reads. */
+/** A tool without `readOnlyHint` and without a reading word in its name counts as changing something. */
 function isReadOnly({ name, annotations }: Tool, { destructive, sendsOut }: Marks): boolean {
   if (destructive) return false;
   if (isObject(annotations) && annotations.readOnlyHint === true) return true;
@@ -121,7 +116,7 @@ function isReadOnly({ name, annotations }: Tool, { destructive, sendsOut }: Mark
   return !sendsOut && words.some((word) => readingWords.has(word));
 }
 
-/** The agent whose tools fit where those of the one that was asked do not. */
+/** Another agent whose tools fit the task. */
 async function findBetter(
   words: string,
   { group, groups, finder }: Pick<WorkbenchOptions, "group" | "groups" | "finder">,

@@ -14,11 +14,6 @@ export function startPulse(
 /** Twice in the shortest silence that a client can be expected to bear. */
 const pulseMsUsual = 2_000;
 
-/** "npm test (8 s)"; the age that stands there already is another's. */
-export function tellAge(message: string, seconds: number): string {
-  return `${withoutAge(message)} (${Math.round(seconds)} s)`;
-}
-
 export function withoutAge(message: string): string {
   return message.replace(/ \(\d+ s\)$/, "");
 }

@@ -1,6 +1,6 @@
 import { type Advice, adviceCommand, readAdvice } from "../base/advice.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { callLine } from "./call-line.ts";
+import { callLine, quoteWord } from "./call-line.ts";
 
 /** Advice in the words of a shell: commands to type. */
 export function adviceForShell(next: readonly Advice[]): string {
@@ -20,7 +20,7 @@ function shellSentence(advice: Advice): string {
     case "call-tool":
       return `Run: ${callLine({ name: advice.tool, call: { arguments: advice.arguments } })}`;
     case "run-step":
-      return `Run: guildhall spec run ${advice.step}`;
+      return `Run: guildhall ${stepCommand(advice)}`;
     case "set-variable":
       return `Set the environment variable ${advice.name}.`;
     case "edit-config":
@@ -57,4 +57,28 @@ export function formatBlockedCalls(result: JsonObject, isEphemeral: boolean): re
     return [`- ${String(tool)}`, ...steps.map((step) => `    ${step}`)];
   });
   return ["Not done, because these calls need approval:", ...lines];
+}
+
+type StepAdvice = Extract<Advice, { readonly do: "run-step" }>;
+
+/** The guildhall command of a workflow step, without the program's name. */
+export function stepCommand({ step, arguments: args = {} }: StepAdvice, feature?: string): string {
+  if (step === "specify") return 'spec new "…"';
+  const { completed, answers, force } = args;
+  return [
+    "spec run",
+    step,
+    ...(feature === undefined ? [] : ["--feature", quoteWord(feature)]),
+    ...(Array.isArray(completed) ? ["--completed", ...completed.map(String)] : []),
+    ...(Array.isArray(answers) ? ['--answer "…" "…"'] : []),
+    ...(force === true ? ["--force"] : []),
+  ].join(" ");
+}
+
+/** The last line of a result: the command that comes next. */
+export function nextLine(next: readonly Advice[], feature: string | undefined): string {
+  return next
+    .filter((advice) => advice.do === "run-step")
+    .map((advice) => `Next: guildhall ${stepCommand(advice, feature)}`)
+    .join("\n");
 }

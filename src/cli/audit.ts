@@ -1,31 +1,27 @@
 import { HallError } from "../base/errors.ts";
+import { formatTime, plural } from "../base/text.ts";
 import { withProjectStore } from "../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../store/store.ts";
 import { paint, print, table } from "./print.ts";
-import { parseSince } from "./since.ts";
+import { formatMs } from "./stats.ts";
 
 export interface AuditOptions {
-  readonly since?: string;
+  readonly since?: number;
   readonly tool?: string;
   readonly outcome?: string;
   readonly export?: string;
-  readonly limit?: string;
+  readonly limit?: number;
   readonly json?: boolean;
 }
 
-/** What was called and what was decided, in the order it happened. */
+/** Calls and decisions in the order they happened. */
 export async function runAudit(options: AuditOptions): Promise<void> {
   const filter: CallFilter = {
-    since: options.since === undefined ? undefined : parseSince(options.since),
+    since: options.since,
     tool: options.tool,
     outcome: options.outcome,
-    limit: parseLimit(options.limit ?? "50"),
+    limit: options.limit ?? 50,
   };
-  if (options.export !== undefined && options.export !== "jsonl")
-    throw new HallError(
-      "INVALID_PARAMS",
-      `there is no export "${options.export}"; there is: jsonl`,
-    );
   await withProjectStore(async (store) => {
     if (options.export !== undefined) return exportAll(store, filter);
     const events = await readNewest(store, filter);
@@ -33,19 +29,18 @@ export async function runAudit(options: AuditOptions): Promise<void> {
       { events },
       {
         json: options.json,
-        text: () => (events.length > 0 ? describe(events) : "nothing that matches was recorded"),
+        text: () => (events.length > 0 ? describe(events) : "no matching rows"),
       },
     );
   });
 }
 
-/** Walks the whole chain. Fails naming the first row that is not what was written. */
 export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promise<void> {
   const found = await withProjectStore((store) => store.audit.verify());
   const { rows, head, broken } = found;
   if (broken) {
     throw new HallError("EXECUTION", `the audit is broken at row ${broken.seq}: ${broken.reason}`, {
-      hint: `The ${rows} rows before it are as they were written. Keep the store as it is (.guildhall/state.db, or the database of store.url), and find out who could write to it.`,
+      hint: `The ${plural(rows, "row")} before it are intact. Keep the store as evidence (.guildhall/state.db, or the database in store.url) and find out who can write to it.`,
       details: { ok: false, ...found },
     });
   }
@@ -53,24 +48,12 @@ export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promi
     { ok: true, ...found },
     {
       json: options.json,
-      text: () =>
-        `${rows} rows, all as they were written; the last one's hash is ${head ?? "none yet"}`,
+      text: () => `${plural(rows, "row")} verified${head === null ? "" : `; last hash ${head}`}`,
     },
   );
 }
 
-/** Either kind of row, with the words of both. */
 type Event = (KeptCall & { readonly event: "call" }) | (AuditRow & { readonly event: "audit" });
-
-function parseLimit(text: string): number {
-  const limit = Number(text);
-  if (!Number.isInteger(limit) || limit < 1 || limit > 100_000)
-    throw new HallError(
-      "INVALID_PARAMS",
-      `--limit must be a number from 1 to 100000, not "${text}"`,
-    );
-  return limit;
-}
 
 async function readNewest(store: Store, filter: CallFilter): Promise<readonly Event[]> {
   const [calls, rows] = await Promise.all([store.calls.list(filter), store.audit.list(filter)]);
@@ -83,7 +66,7 @@ const asCall = (call: KeptCall): Event => ({ event: "call", ...call });
 const asRow = (row: AuditRow): Event => ({ event: "audit", ...row });
 const pageRows = 1_000;
 
-/** Everything that matches, one line of JSON each: first what was decided, then what was called. Never more than a page in memory. */
+/** One line of JSON per row: decisions first, then calls. Reads page by page to bound memory. */
 async function exportAll(store: Store, filter: CallFilter): Promise<void> {
   await exportPages((after) => store.audit.list({ ...filter, after, limit: pageRows }), asRow);
   await exportPages((after) => store.calls.list({ ...filter, after, limit: pageRows }), asCall);
@@ -110,11 +93,8 @@ function writeOut(text: string): Promise<void> {
 
 function describe(events: readonly Event[]): string {
   return table(
-    ["time", "what", "tool", "caller", "face", "outcome", "took", "why"],
-    events.map((event) => [
-      new Date(event.at).toISOString().slice(0, 23).replace("T", " "),
-      ...cells(event),
-    ]),
+    ["time", "event", "tool", "caller", "face", "outcome", "duration", "reason"],
+    events.map((event) => [formatTime(event.at), ...cells(event)]),
   );
 }
 
@@ -128,7 +108,7 @@ function cells(event: Event): readonly string[] {
     event.caller,
     event.face ?? "",
     event.outcome === "ok" ? outcome : paint("red", outcome),
-    `${event.ms.toFixed(1)} ms`,
+    formatMs(event.ms),
     "",
   ];
 }

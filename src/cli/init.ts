@@ -1,16 +1,15 @@
 import { realpath } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { visible } from "../base/text.ts";
+import { type Machine, shorten, thisMachine } from "../hall/import/document.ts";
 import { type Findings, findServers, findUnset } from "../hall/import/import.ts";
-import { type Machine, shorten, thisMachine } from "../hall/import/machine.ts";
 import type { ImportedServer } from "../hall/import/merge.ts";
 import {
   addToProjectFile,
   type ProjectFile,
   readProjectFile,
 } from "../hall/install/project-file.ts";
-import { openRecords } from "../hall/install/records.ts";
-import { writeThrough } from "../hall/install/write-through.ts";
+import { openRecords, writeThrough } from "../hall/install/records.ts";
 import { getClient } from "./clients.ts";
 import { paint, print, table } from "./print.ts";
 import { isAttended } from "./terminal.ts";

@@ -2,24 +2,23 @@ import { realpath } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import { HallError } from "../base/errors.ts";
 import { visibleLines } from "../base/text.ts";
+import { type Machine, shorten, thisMachine } from "../hall/import/document.ts";
 import { type Findings, findServers, findUnset } from "../hall/import/import.ts";
-import { type Machine, shorten, thisMachine } from "../hall/import/machine.ts";
 import type { ImportedServer } from "../hall/import/merge.ts";
 import {
   applyInstall,
   applyUninstall,
-  type Plan,
+  type InstallPlan,
+  type InstallTarget,
   planInstall,
   planUninstall,
-  type Target,
 } from "../hall/install/install.ts";
 import {
   addToProjectFile,
   type ProjectFile,
   readProjectFile,
 } from "../hall/install/project-file.ts";
-import { openRecords } from "../hall/install/records.ts";
-import { writeThrough } from "../hall/install/write-through.ts";
+import { openRecords, writeThrough } from "../hall/install/records.ts";
 import { getClient } from "./clients.ts";
 import { ownCommand } from "./connect.ts";
 import { paint, print } from "./print.ts";
@@ -99,7 +98,7 @@ export async function runUninstall(id: string, options: InstallOptions): Promise
   });
 }
 
-function targetOf(id: string, machine: Machine, { user, project }: InstallOptions): Target {
+function targetOf(id: string, machine: Machine, { user, project }: InstallOptions): InstallTarget {
   if (user && project)
     throw new HallError("INVALID_PARAMS", "--user and --project exclude each other", {
       hint: "Choose one.",
@@ -118,13 +117,13 @@ function ownScript(): { readonly ownScript?: string } {
 
 /** A client that starts the hall for all projects starts it anywhere: it has to be told whose config to use. */
 function commandFor(
-  { client, scope, machine }: Target,
+  { client, scope, machine }: InstallTarget,
   project: ProjectFile,
 ): readonly [string, ...string[]] {
   const isForProject =
     scope === "project" ||
     (scope === undefined &&
-      client.places.some((place) => place.scope === "project" && !place.isOld));
+      client.files.some((place) => place.scope === "project" && !place.isReadOnly));
   return isForProject || project.text === undefined
     ? ownCommand()
     : [...ownCommand(), "--folder", machine.folder];
@@ -147,7 +146,7 @@ function serversToMove({ servers, known }: Findings): Moving {
 }
 
 /** Only one file is changed: those of the client's other files are there for other projects, or in YAML, which is not edited. */
-async function findStaying({ client, machine }: Target, file: string): Promise<string[]> {
+async function findStaying({ client, machine }: InstallTarget, file: string): Promise<string[]> {
   const { servers } = await findServers({ machine, from: [client], ...ownScript() });
   const places = servers.flatMap(({ sightings }) =>
     sightings.map(({ name, place }) => ({ name, place })),
@@ -181,8 +180,8 @@ function diffOf(
 
 /** What comes back may hold secrets that are not in the file now. */
 async function secretsOf(
-  { after, file }: Plan,
-  { client, machine }: Target,
+  { after, file }: InstallPlan,
+  { client, machine }: InstallTarget,
   found: Findings,
 ): Promise<Pick<Findings, "secrets">> {
   if (after === undefined) return found;
@@ -211,7 +210,7 @@ async function confirmed(
 }
 
 interface Told {
-  readonly plan: Plan;
+  readonly plan: InstallPlan;
   readonly backup: string | null;
   readonly diffs: readonly string[];
   readonly variables: readonly string[];
@@ -274,7 +273,7 @@ function tell(
   print(value, { json: options.json, text: () => lines.join("\n") });
 }
 
-function isNoop({ before, after }: Plan): boolean {
+function isNoop({ before, after }: InstallPlan): boolean {
   return before === undefined ? after === undefined : after?.equals(before) === true;
 }
 

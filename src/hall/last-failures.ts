@@ -2,7 +2,7 @@ import { isObject } from "../base/json.ts";
 import { openStore } from "../store/open-store.ts";
 import type { KeptCall, Store } from "../store/store.ts";
 import type { Discovery } from "./discover.ts";
-import { hasBegun, openProjectStore, projectStoreSettings } from "./project-store.ts";
+import { mayHaveRows, openProjectStore, projectStoreSettings } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** What is known of a server while no hall runs: its calls, and what went wrong last. */
@@ -43,7 +43,7 @@ export async function readEarlier(
 export async function keepFailures(settings: Settings, looks: readonly Discovery[]): Promise<void> {
   const place = projectStoreSettings(settings);
   const failed = looks.some((look) => !("found" in look));
-  if (!place || !(failed || hasBegun(place))) return;
+  if (!place || !(failed || mayHaveRows(place))) return;
   const { log, secrets } = settings;
   const store = openStore(place, settings);
   try {

@@ -8,8 +8,9 @@ import { createDialler, lookupWhere } from "./dial.ts";
 import { kindOfHost } from "./host.ts";
 
 /**
- * Fetches what a model names, so it goes only where anybody could go: public addresses, looked at before each connection,
- * redirects included, and dialled as they were looked at. What comes back is bounded as it arrives and as it inflates.
+ * Fetches URLs that a model names, from public addresses only. Each address is checked before the
+ * connection, redirects included, and the checked address is the one dialled. The body is bounded as it
+ * arrives and as it inflates.
  */
 export type Fetcher = (url: URL, options: FetchOptions) => Promise<Fetched>;
 
@@ -19,24 +20,24 @@ export interface FetchOptions {
 }
 
 export interface Fetched {
-  /** Where it was found, after redirects. */
+  /** After redirects. */
   readonly url: URL;
-  /** As the server says it: "text/html; charset=utf-8", or "". */
+  /** Such as "text/html; charset=utf-8", or "". */
   readonly contentType: string;
   readonly bytes: Buffer;
 }
 
 export interface FetcherOptions {
-  /** Addresses inside this network that may be dialled all the same, as "address:port". */
+  /** Private addresses that may be dialled, as "address:port". */
   readonly allow?: readonly string[];
-  /** Who answers for names. Default: the machine's resolver. */
+  /** Default: the system's resolver. */
   readonly resolve?: LookupFunction;
 }
 
 const redirectsMax = 5;
-/** What honest servers reach is about 20; a bomb has a thousand and more. */
+/** Ordinary bodies inflate up to 20 times; a bomb a thousand times and more. */
 const ratioMax = 100;
-/** Small answers may compress as well as they like. */
+/** The ratio does not matter for smaller bodies. */
 const ratioFromBytes = 1024 * 1024;
 
 export function createFetcher({ allow = [], resolve }: FetcherOptions = {}): Fetcher {
@@ -47,7 +48,7 @@ export function createFetcher({ allow = [], resolve }: FetcherOptions = {}): Fet
       const isAllowed = (address: string): boolean =>
         kindOfHost(address) === "public" || allow.includes(`${address}:${port}`);
       if (!isAllowed(url.hostname))
-        throw new HallError("DENIED", `${url.host} is inside this network`, { hint });
+        throw new HallError("DENIED", `${url.host} is a private address`, { hint });
       const dialler = createDialler(lookupWhere(isAllowed, hint, resolve));
       try {
         const response = await dialler
@@ -67,21 +68,20 @@ export function createFetcher({ allow = [], resolve }: FetcherOptions = {}): Fet
   };
 }
 
-const hint = "Nothing was sent there: only public addresses are fetched.";
+const hint = "Only public addresses are fetched; nothing was sent.";
 const headers = { accept: "*/*", "accept-encoding": "gzip, br", "user-agent": "guildhall" };
 
-/** The port that will be dialled. */
+/** Returns the port to dial. */
 function checkTarget(url: URL): number {
   if (url.protocol !== "http:" && url.protocol !== "https:")
-    throw new HallError("DENIED", `${url.protocol} is not fetched`, { hint });
+    throw new HallError("DENIED", `unsupported protocol "${url.protocol}"`, { hint });
   if (url.username !== "" || url.password !== "")
-    throw new HallError("DENIED", `${url.host} is named with a user before it: leave that out`, {
-      hint,
-    });
-  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
-  // Below 1024 live the protocols one can talk into mischief over HTTP: mail, shells, printers.
+    throw new HallError("DENIED", `the URL of ${url.host} contains credentials`, { hint });
+  const defaultPort = url.protocol === "https:" ? 443 : 80;
+  const port = url.port === "" ? defaultPort : Number(url.port);
+  // Other low ports belong to protocols that HTTP requests can abuse: mail, shells, printers.
   if (port < 1024 && port !== 80 && port !== 443)
-    throw new HallError("DENIED", `port ${port} is not one of the web`, { hint });
+    throw new HallError("DENIED", `port ${port} is not allowed`, { hint });
   return port;
 }
 
@@ -90,7 +90,7 @@ function redirectOf(response: Response, from: URL): URL | undefined {
   const location = response.headers.get("location");
   if (location === null) return undefined;
   if (URL.canParse(location, from.href)) return new URL(location, from);
-  throw new HallError("EXECUTION", `${from.origin} redirects to what is no address`);
+  throw new HallError("EXECUTION", `${from.origin} redirects to an invalid URL`);
 }
 
 async function read(
@@ -106,29 +106,30 @@ async function read(
   const chunks: Uint8Array[] = [];
   let received = 0;
   let inflated = 0;
-  // What a pipeline rejects with is the first of its streams to complain, not always the one that said no.
-  let verdict: HallError | undefined;
-  const refuse = (error: HallError): HallError => {
-    verdict ??= error;
+  // A pipeline rejects with the first stream's error, which may not be the limit's.
+  let limitError: HallError | undefined;
+  const overLimit = (error: HallError): HallError => {
+    limitError ??= error;
     return error;
   };
   const body = (response.body ?? []) as AsyncIterable<Uint8Array>;
   async function* counted(): AsyncGenerator<Uint8Array> {
     for await (const chunk of body) {
       received += chunk.length;
-      if (received > bytesMax) throw refuse(tooLarge(url, bytesMax));
+      if (received > bytesMax) throw overLimit(tooLarge(url, bytesMax));
       yield chunk;
     }
   }
   async function collect(source: AsyncIterable<Uint8Array>): Promise<void> {
     for await (const chunk of source) {
       inflated += chunk.length;
-      if (inflated > bytesMax) throw refuse(tooLarge(url, bytesMax));
+      if (inflated > bytesMax) throw overLimit(tooLarge(url, bytesMax));
       if (inflated > ratioFromBytes && inflated > received * ratioMax) {
-        throw refuse(
-          new HallError("TOO_LARGE", `what ${url.host} sent inflates more than ${ratioMax} times`, {
-            hint: bombHint,
-          }),
+        throw overLimit(
+          new HallError(
+            "TOO_LARGE",
+            `the response of ${url.host} inflates more than ${ratioMax} times`,
+          ),
         );
       }
       chunks.push(chunk);
@@ -140,8 +141,8 @@ async function read(
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     throw (
-      verdict ??
-      new HallError("EXECUTION", `what ${url.host} sent could not be read: ${messageOf(error)}`, {
+      limitError ??
+      new HallError("EXECUTION", `cannot read the response of ${url.host}: ${messageOf(error)}`, {
         cause: error,
       })
     );
@@ -152,8 +153,6 @@ async function read(
     bytes: Buffer.concat(chunks),
   };
 }
-
-const bombHint = "Fetch the document by other means and give it as a data: or file: URL.";
 
 const decoders: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
@@ -167,19 +166,16 @@ function decoderOf(response: Response): Transform {
   if (encoding === "identity" || encoding === "") return new PassThrough();
   const decoder = decoders[encoding];
   if (!decoder)
-    throw new HallError(
-      "EXECUTION",
-      `the answer is encoded as "${encoding.slice(0, 40)}", which was not asked for`,
-    );
+    throw new HallError("EXECUTION", `unexpected content encoding "${encoding.slice(0, 40)}"`);
   return decoder();
 }
 
 async function explainStatus(response: Response, url: URL): Promise<HallError> {
   const { code, message, details } = await refusal(response, false);
   const isMissing = response.status === 404 || response.status === 410;
-  const next = isMissing ? "Look whether the address is right." : "Try later, or another address.";
+  const hint = isMissing ? "Check the URL." : "Try again later, or use another URL.";
   return new HallError(code === "DENIED" ? "EXECUTION" : code, `${url.host}: ${message}`, {
-    hint: next,
+    hint,
     ...(details ? { details } : {}),
   });
 }
@@ -187,6 +183,6 @@ async function explainStatus(response: Response, url: URL): Promise<HallError> {
 function tooLarge(url: URL, bytesMax: number): HallError {
   return new HallError(
     "TOO_LARGE",
-    `what ${url.host} sends is over ${Math.floor(bytesMax / 1024 / 1024)} MB`,
+    `the response of ${url.host} exceeds the limit of ${Math.floor(bytesMax / 1024 / 1024)} MiB`,
   );
 }

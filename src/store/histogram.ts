@@ -1,14 +1,14 @@
 /**
- * Durations in buckets that grow by an eighth of an octave, from a microsecond to hours: a percentile is within 5 % of the
- * true one, and two histograms are added by adding their buckets. Only buckets that were hit are there.
+ * Counts of durations in buckets an eighth of an octave wide, from a microsecond to hours: percentiles are within 5 % of the
+ * true ones, and histograms are added bucket by bucket. Empty buckets are left out.
  */
 export type Histogram = Map<number, number>;
 
 const perOctave = 8;
-/** Everything over four hours. */
+/** Durations over four hours. */
 const lastBucket = perOctave * 34 + 1;
 
-/** The first is everything under a microsecond. */
+/** Bucket 0 is everything below a microsecond. */
 export function bucketOf(ms: number): number {
   const microseconds = ms * 1_000;
   return microseconds < 1
@@ -24,7 +24,7 @@ export function addHistogram(sum: Histogram, part: Histogram): void {
   for (const [bucket, count] of part) hit(sum, bucket, count);
 }
 
-/** Thousands of histograms added up: every bucket has its place. */
+/** A sum of thousands of histograms, with every bucket. */
 export type HistogramSum = Float64Array;
 
 export function createHistogramSum(): HistogramSum {
@@ -37,7 +37,7 @@ export function addToSum(sum: HistogramSum, part: Histogram | Uint8Array): void 
   else readEncoded(part, (bucket, count) => (sum[bucket] = (sum[bucket] ?? 0) + count));
 }
 
-/** The middle of the bucket that the share falls into; 0 when nothing was counted. */
+/** The middle of the bucket at this share; 0 if there are no counts. */
 export function percentile(sum: HistogramSum, count: number, share: number): number {
   let left = Math.max(1, Math.ceil(count * share));
   for (const [bucket, hits] of sum.entries()) {
@@ -47,7 +47,7 @@ export function percentile(sum: HistogramSum, count: number, share: number): num
   return 0;
 }
 
-/** How many took no longer than two to this power, in microseconds. */
+/** How many took at most 2^octave microseconds. */
 export function countUpTo(histogram: Histogram, octave: number): number {
   let sum = 0;
   for (const [bucket, count] of histogram) if (bucket <= octave * perOctave) sum += count;
@@ -56,7 +56,7 @@ export function countUpTo(histogram: Histogram, octave: number): number {
 
 const entryBytes = 6;
 
-/** Two bytes of bucket, four of count. */
+/** Two bytes for the bucket, four for the count. */
 export function encodeHistogram(histogram: Histogram): Uint8Array {
   const bytes = Buffer.allocUnsafe(entryBytes * histogram.size);
   let at = 0;

@@ -46,8 +46,8 @@ export function createMemoryStore({
   let pruneSpansAt = now() + spanMs.hour;
 
   function pruneSpans(): void {
-    tallies.forgetBefore("hour", now() - hoursKeptMs - spanMs.hour);
-    tallies.forgetBefore("day", now() - defaultRetention.keepDays * spanMs.day);
+    tallies.pruneBefore("hour", now() - hoursKeptMs - spanMs.hour);
+    tallies.pruneBefore("day", now() - defaultRetention.keepDays * spanMs.day);
     pruneSpansAt = now() + spanMs.hour;
   }
   const audit = createAudit(auditMax, now);

@@ -2,7 +2,7 @@ import type { Json } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { AuditEntry, CallRow } from "./store.ts";
 
-/** Takes secrets out of everything that others write into a row; names that the hall itself gave stay as they are. */
+/** Removes secrets from the parts of a row that come from outside. Names that the hall assigned are left alone. */
 export interface Scrub {
   call(row: CallRow): CallRow;
   entry(entry: AuditEntry): AuditEntry;
@@ -15,7 +15,7 @@ export function createScrub(secrets: Secrets | undefined): Scrub {
   let cached = new Map<string, string>();
   let revision = -1;
 
-  /** Few clients make all the calls. */
+  /** Cached, because a few clients make all the calls. */
   function name(text: string): string {
     if (secrets?.revision !== revision || cached.size > cachedMax) {
       cached = new Map();

@@ -7,11 +7,11 @@ const trendParts = 24;
 interface Sum {
   readonly counts: Counts;
   readonly durations: HistogramSum;
-  /** Calls by the start of the span. */
+  /** Calls by the start of their span. */
   readonly byStart: Map<number, number>;
 }
 
-/** Spans of one kind to the figures people look at. Toolkits and the whole are summed from tools: there are far fewer of them than spans. */
+/** Toolkits and the total are summed from the tools, because there are far fewer tools than spans. */
 export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistics {
   const tools = new Map<string, Sum & { readonly toolkit: string }>();
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
@@ -94,7 +94,7 @@ function describe({ counts, durations, byStart }: Sum, range: Range): Figures {
   };
 }
 
-/** No more parts than spans: nothing finer is known. */
+/** At most one part per span. */
 function trendOf(
   byStart: ReadonlyMap<number, number>,
   { first, last, stepMs }: Range,

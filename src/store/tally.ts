@@ -1,16 +1,16 @@
 import { addHistogram, bucketOf, type Histogram, hit } from "./histogram.ts";
 import type { CallRow } from "./store.ts";
 
-/** What is counted of the calls of one tool. */
+/** Counts of the calls of one tool. */
 export interface Tally {
   calls: number;
-  /** Calls that went wrong; one that its caller withdrew is none. */
+  /** Without cancelled calls. */
   errors: number;
   cancelled: number;
   timeouts: number;
   bytesIn: number;
   bytesOut: number;
-  /** All durations together. */
+  /** The sum of all durations. */
   ms: number;
   readonly histogram: Histogram;
 }
@@ -58,16 +58,16 @@ export function addCounts(sum: Counts, part: Counts): void {
   sum.ms += part.ms;
 }
 
-/** Names nobody offers are counted together: they are whatever a caller writes, and there is no end to them. */
+/** Unknown tools are counted together, because callers can invent any number of names. */
 export const unknownName = "(unknown)";
 
-/** Calls are counted by the hour for a few days, and by the day for as long as statistics are kept. */
+/** Hours are kept for a few days, days for as long as statistics are kept. */
 export type Span = "hour" | "day";
 const spans: readonly Span[] = ["hour", "day"];
 export const spanMs: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_000 };
 export const hoursKeptMs = 3 * spanMs.day;
 
-/** What to count by for someone who asks since then. */
+/** The finest span that is kept since then. */
 export function spanSince(since: number, now: number): Span {
   return now - since <= hoursKeptMs ? "hour" : "day";
 }
@@ -81,14 +81,14 @@ export interface SpanTally {
   readonly tally: Counts & { readonly histogram: Histogram | Uint8Array };
 }
 
-/** One that is still counted in. */
+/** A span that is still being counted. */
 export interface CountedSpan extends SpanTally {
   readonly tally: Tally;
 }
 
 /** Calls counted by hour, by day and by tool. */
 export class SpanTallies {
-  /** By name, then by when they began: a text made of both for every call would cost more than the counting. */
+  /** By name, then by start: building one key of both would cost more than the counting. */
   readonly #spans: Readonly<Record<Span, Map<string, Map<number, CountedSpan>>>> = {
     hour: new Map(),
     day: new Map(),
@@ -98,7 +98,7 @@ export class SpanTallies {
     for (const span of spans) count(this.#find(span, row).tally, row);
   }
 
-  /** Calls of one tool within an hour that were counted elsewhere. */
+  /** Adds calls of one tool within an hour that the database has counted. */
   merge(row: Pick<CallRow, "at" | "toolkit" | "tool">, tally: Tally): void {
     for (const span of spans) addTally(this.#find(span, row).tally, tally);
   }
@@ -124,8 +124,7 @@ export class SpanTallies {
       for (const starts of this.#spans[span].values()) yield* starts.values();
   }
 
-  /** Forgets the spans that began before. */
-  forgetBefore(span: Span, before: number): void {
+  pruneBefore(span: Span, before: number): void {
     for (const [name, starts] of this.#spans[span]) {
       for (const start of starts.keys()) if (start < before) starts.delete(start);
       if (starts.size === 0) this.#spans[span].delete(name);

@@ -41,6 +41,7 @@ const heldTimes = 4;
 const charactersFull = 32 * 1024 * 1024;
 const durableMsMax = 2_000;
 const closeMsMax = 10_000;
+const exitMsMax = 1_000;
 const restartMs = 1_000;
 const threadEnded = "the writer thread ended";
 
@@ -311,10 +312,14 @@ export class WriterThread {
     clearTimeout(timer);
   }
 
+  /** A thread that has closed the store ends by itself; termination is for one that hangs. */
   async #terminate(): Promise<void> {
     const thread = this.#thread;
     this.#thread = { kind: "stopped" };
-    if (thread.kind === "running") await thread.worker.terminate();
+    if (thread.kind !== "running") return;
+    const timer = setTimeout(() => thread.worker.terminate(), exitMsMax);
+    await new Promise((resolve) => thread.worker.once("exit", resolve));
+    clearTimeout(timer);
   }
 
   #error(code: ErrorCode, message: string): HallError {

@@ -189,6 +189,8 @@ export class Writer {
   async #close(): Promise<void> {
     this.#isClosing = true;
     clearTimeout(this.#pruneTimer);
+    // A retry after the end would run native code in a thread that is being terminated, which aborts the process.
+    if (this.#nextCommit.kind === "timer") clearTimeout(this.#nextCommit.timer);
     await this.#commitPending();
     // The first attempt may have replaced a damaged file, or found its connection closed.
     if (this.#pending.length > 0) await this.#commitPending();

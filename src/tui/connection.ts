@@ -9,175 +9,150 @@ import { explainFailure, type Failure } from "./failure.ts";
 import type { ConnectionState } from "./state.ts";
 import type { Target } from "./target.ts";
 
-/** The line to the target, opened again whenever it is lost. */
-export interface Connection {
-  /** Throws UNAVAILABLE while there is none. */
-  get(): ServerConnection;
-  /** What a failed call says about the line: one that leads nowhere, or has expired, is given up for a new one. */
-  doubt(error: unknown): void;
-  /** Does not wait for the next try. */
-  reconnect(): void;
-  /** Says goodbye, and ends what was started. */
-  close(): Promise<void>;
-}
-
-export interface ConnectionOptions {
+export interface TargetConnectionOptions {
   readonly target: Target;
   readonly capabilities: JsonObject;
-  changed(state: ConnectionState): void;
-  listChanged(kind: ListKind): void;
-  said(line: string): void;
-  readonly random?: (() => number) | undefined;
+  onState(state: ConnectionState): void;
+  onListChanged(kind: ListKind): void;
+  onStderr(line: string): void;
 }
 
 const startMsMax = 30_000;
 const goodbyeMsMax = 1_000;
-const backoffMsMin = 500;
-const backoffMsMax = 30_000;
+const backoff = { firstMs: 500, maxMs: 30_000 };
 
-export function openConnection({
-  target,
-  capabilities,
-  changed,
-  listChanged,
-  said,
-  random = Math.random,
-}: ConnectionOptions): Connection {
-  const { name } = target.view;
-  let line: ServerConnection | undefined;
-  let starting: Scope | undefined;
-  let wake = (): void => {};
-  let tellLost = (_reason: string): void => {};
-  let isClosed = false;
+/** The connection to the target. Reconnects whenever it is lost. */
+export class TargetConnection {
+  readonly #options: TargetConnectionOptions;
+  readonly #loop: Promise<void>;
+  #server: ServerConnection | undefined;
+  #starting: Scope | undefined;
+  #wake = (): void => {};
+  #onLost = (_reason: string): void => {};
+  #isClosed = false;
 
-  /** Resolves with why the line was lost. Throws where there was none. */
-  async function stayConnected(): Promise<string> {
-    const scope = new Scope(undefined, startMsMax, name);
-    starting = scope;
-    const lost = new Promise<string>((resolve) => {
-      tellLost = resolve;
+  constructor(options: TargetConnectionOptions) {
+    this.#options = options;
+    this.#loop = this.#run();
+  }
+
+  /** Throws UNAVAILABLE while there is no connection. */
+  get(): ServerConnection {
+    if (this.#server && !this.#server.isLost) return this.#server;
+    throw new HallError("UNAVAILABLE", "not connected", {
+      hint: "Wait for the connection; typed text is kept.",
     });
+  }
+
+  /** Reconnects if the error of a call shows that the server is unreachable or the session expired. */
+  onCallError(error: unknown): void {
+    const server = this.#server;
+    if (!server || server.isLost || !isUnreachable(error)) return;
+    this.#server = undefined;
+    this.#onLost(error.message);
+    void server.close().catch(() => {});
+  }
+
+  /** Ends the wait for the next attempt. */
+  reconnect(): void {
+    this.#wake();
+  }
+
+  /** Says goodbye to the server and closes the target. Idempotent. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    const server = this.#server;
+    if (server && !server.isLost) {
+      const goodbye = new Scope(undefined, goodbyeMsMax);
+      await server.leave(goodbye);
+      goodbye.close();
+    }
+    await server?.close();
+    this.#starting?.cancel(new HallError("CANCELLED", "the client is closing"));
+    this.#wake();
+    // With an open connection the loop waits for its loss, which is not reported after close.
+    if (!server) await this.#loop;
+    await this.#options.target.close();
+    this.#options.onState({ kind: "closed" });
+  }
+
+  async #run(): Promise<void> {
+    const { onState } = this.#options;
+    let failure: Failure | undefined;
+    for (let attempt = 1; !this.#isClosed; attempt++) {
+      onState({ kind: "connecting", attempt, ...(failure ? { failure } : {}) });
+      let problem: unknown;
+      try {
+        problem = new HallError("UNAVAILABLE", await this.#stayConnected());
+        attempt = 1;
+      } catch (error) {
+        problem = error;
+      }
+      this.#server = undefined;
+      if (this.#isClosed) return;
+      failure = this.#explain(problem);
+      await this.#wait(failure, attempt);
+    }
+  }
+
+  /** Resolves with the reason once the connection is lost. Throws if it could not be opened. */
+  async #stayConnected(): Promise<string> {
+    const { target, capabilities, onState, onListChanged, onStderr } = this.#options;
+    const scope = new Scope(undefined, startMsMax, target.view.name);
+    this.#starting = scope;
+    const lost = new Promise<string>((resolve) => {
+      this.#onLost = resolve;
+    });
+    const handlers = {
+      listChanged: onListChanged,
+      said: onStderr,
+      lost: (reason: string) => this.#onLost(reason),
+    };
+    let server: ServerConnection;
     try {
-      line = await scope.race(
-        target.connect({
-          scope,
-          capabilities,
-          listChanged,
-          said,
-          lost: (reason) => tellLost(reason),
-        }),
-      );
+      server = await scope.race(target.connect({ scope, capabilities, ...handlers }));
     } catch (error) {
       scope.cancel(new HallError("UNAVAILABLE", "the start failed"));
       throw error;
     }
     scope.close();
-    if (isClosed) {
-      // It came up while it was being closed: nobody else knows of it.
-      await line.close();
-      throw new HallError("CANCELLED", "the client ends");
+    if (this.#isClosed) {
+      await server.close();
+      throw new HallError("CANCELLED", "the client is closing");
     }
-    const { era, version, info } = line.handshake;
-    line.listen([]);
-    changed({
-      kind: "ready",
-      era,
-      version,
-      server: oneLine(wordOf(info.name, "a server without a name")),
-    });
+    this.#server = server;
+    const { era, version, info } = server.handshake;
+    server.listen([]);
+    const name = makeHarmless(wordOf(info.name, "unnamed server")).replace(/\s+/g, " ").trim();
+    onState({ kind: "ready", era, version, server: name });
     return lost;
   }
 
-  async function keep(): Promise<void> {
-    let failure: Failure | undefined;
-    for (let attempt = 1; !isClosed; attempt++) {
-      changed({ kind: "connecting", attempt, ...(failure ? { failure } : {}) });
-      const problem = await stayConnected().then(
-        (reason) => {
-          attempt = 1;
-          return new HallError("UNAVAILABLE", reason);
-        },
-        (error: unknown) => error,
-      );
-      line = undefined;
-      if (isClosed) return;
-      failure = tellFailure(problem);
-      await rest(failure, attempt);
-    }
+  #explain(problem: unknown): Failure {
+    const isDenied = problem instanceof HallError && problem.code === "DENIED";
+    const hint = isDenied
+      ? "Add the token to headers of [mcp] in the config, e.g. Authorization, and restart."
+      : "The client reconnects by itself; typed text is kept.";
+    return { ...explainFailure(problem, this.#options.target.view.name), hint };
   }
 
-  function tellFailure(problem: unknown): Failure {
-    return {
-      ...explainFailure(problem, name),
-      hint: wantsToken(problem)
-        ? tokenHint
-        : "It is tried again by itself; what you have typed stays.",
-    };
-  }
-
-  async function rest(failure: Failure, attempt: number): Promise<void> {
-    const delayMs = backoffMs(attempt, { firstMs: backoffMsMin, maxMs: backoffMsMax }, random);
+  async #wait(failure: Failure, attempt: number): Promise<void> {
+    const delayMs = backoffMs(attempt, backoff);
     await new Promise<void>((resolve) => {
       const timer = setTimeout(resolve, delayMs);
-      wake = () => {
+      this.#wake = () => {
         clearTimeout(timer);
         resolve();
       };
-      changed({ kind: "lost", failure, attempt, retryAt: Date.now() + delayMs });
+      const retryAt = Date.now() + delayMs;
+      this.#options.onState({ kind: "lost", failure, attempt, retryAt });
     });
   }
-
-  const kept = keep();
-  return {
-    get() {
-      if (line && !line.isLost) return line;
-      throw new HallError("UNAVAILABLE", "there is no connection", {
-        hint: "Wait until it is back; what you have typed stays.",
-      });
-    },
-    doubt(error) {
-      const open = line;
-      if (!open || open.isLost || !leadsNowhere(error)) return;
-      line = undefined;
-      tellLost(error.message);
-      // Nobody is at its other end to say goodbye to.
-      void open.close().catch(() => {});
-    },
-    reconnect: () => wake(),
-    async close() {
-      if (isClosed) return;
-      isClosed = true;
-      const open = line;
-      if (open && !open.isLost) {
-        const goodbye = new Scope(undefined, goodbyeMsMax);
-        await open.leave(goodbye);
-        goodbye.close();
-      }
-      await open?.close();
-      starting?.cancel(new HallError("CANCELLED", "the client ends"));
-      wake();
-      // A line that was open resolves nothing any more; its loop ends with the process.
-      if (!open) await kept;
-      await target.close();
-      changed({ kind: "closed" });
-    },
-  };
 }
 
-/** Whatever a server calls itself, it is one word of a line of ours. */
-function oneLine(name: string): string {
-  return makeHarmless(name).replace(/\s+/g, " ").trim();
-}
-
-const tokenHint =
-  "Put its token into headers of [mcp] in your config, such as Authorization, and start the client again.";
-
-function wantsToken(error: unknown): boolean {
-  return error instanceof HallError && error.code === "DENIED";
-}
-
-/** Over HTTP a line is there although nobody is at its other end: only an answer that does not come, or forgets us, tells. */
-function leadsNowhere(error: unknown): error is HallError {
+/** Over HTTP only a failed call shows that the server is gone or has forgotten the session. */
+function isUnreachable(error: unknown): error is HallError {
   if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || error.relayed) return false;
   return error.details?.expired === true || error.details?.unreachable === true;
 }

@@ -1,69 +1,92 @@
-import type { Intention } from "./intentions.ts";
+import type { Intention } from "./events.ts";
 import type { Key } from "./keyboard.ts";
+import { type Action, cursorOf, type View } from "./view.ts";
 
-/** A text that keys go into. Text itself is in the state; where the cursor stands is the view's. */
+/** The text field that has the keys. Its text is in the state, its cursor in the view. */
 export interface Editing {
-  /** Which text it is. */
   readonly id: string;
   readonly text: string;
-  /** Earlier texts, oldest first: up and down bring them back. */
+  /** Earlier texts, oldest first, for up and down. */
   readonly history?: readonly string[];
-  /** One looks about rather than writes: while it is empty, digits lead to other screens. */
+  /** A search field: while it is empty, digits switch screens. */
   readonly isSearch?: boolean;
   change(text: string): Intention;
 }
 
-export interface Edited {
+/** The effect of a key on the text; undefined when it has none. */
+export function typeKey(editing: Editing, view: View, key: Key): readonly Action[] | undefined {
+  const recalled = recall(editing, view, key);
+  if (recalled) return recalled;
+  const edited = editText({ text: editing.text, cursor: cursorOf(view, editing) }, key);
+  if (!edited) return undefined;
+  const cursors = { ...view.cursors, [editing.id]: edited.cursor };
+  const moved: Action = { kind: "view", view: { ...view, cursors, recalled: undefined } };
+  return edited.text === editing.text ? [moved] : [editing.change(edited.text), moved];
+}
+
+/** Up and down walk through the history; the unfinished text is at its end. */
+function recall(
+  { id, text, history = [], change }: Editing,
+  view: View,
+  { name }: Key,
+): readonly Action[] | undefined {
+  if (history.length === 0 || (name !== "up" && name !== "down")) return undefined;
+  const { back, draft } = view.recalled?.id === id ? view.recalled : { back: 0, draft: text };
+  const next = Math.min(history.length, Math.max(0, back + (name === "up" ? 1 : -1)));
+  const shown = next === 0 ? draft : (history.at(-next) ?? "");
+  const recalled = next === 0 ? undefined : { id, back: next, draft };
+  const { [id]: _old, ...cursors } = view.cursors;
+  return [change(shown), { kind: "view", view: { ...view, cursors, recalled } }];
+}
+
+export interface EditedText {
   readonly text: string;
   readonly cursor: number;
 }
 
-/** The text after a key; undefined when the key means nothing to a text. */
-export function editText({ text, cursor }: Edited, key: Key): Edited | undefined {
-  if (key.text !== undefined)
-    return {
-      text: text.slice(0, cursor) + key.text + text.slice(cursor),
-      cursor: cursor + key.text.length,
-    };
-  const change = edits[key.name];
-  return change?.(text, cursor);
+/** The text after a key; undefined when the key does not edit. */
+export function editText({ text, cursor }: EditedText, key: Key): EditedText | undefined {
+  if (key.text === undefined) return edits[key.name]?.(text, cursor);
+  return insert(text, cursor, key.text);
 }
 
-type Change = (text: string, cursor: number) => Edited;
+function insert(text: string, cursor: number, added: string): EditedText {
+  return {
+    text: text.slice(0, cursor) + added + text.slice(cursor),
+    cursor: cursor + added.length,
+  };
+}
 
-const cut: (
-  from: (text: string, cursor: number) => number,
-  to: (text: string, cursor: number) => number,
-) => Change = (from, to) => (text, cursor) => {
-  const start = from(text, cursor);
-  return { text: text.slice(0, start) + text.slice(to(text, cursor)), cursor: start };
+type Position = (text: string, cursor: number) => number;
+type Edit = (text: string, cursor: number) => EditedText;
+
+function remove(from: Position, to: Position): Edit {
+  return (text, cursor) => {
+    const start = from(text, cursor);
+    return { text: text.slice(0, start) + text.slice(to(text, cursor)), cursor: start };
+  };
+}
+
+function move(to: Position): Edit {
+  return (text, cursor) => ({ text, cursor: to(text, cursor) });
+}
+
+const here: Position = (_text, cursor) => cursor;
+const before: Position = (text, cursor) => cursor - (previousCluster(text, cursor)?.length ?? 0);
+const after: Position = (text, cursor) => cursor + (nextCluster(text, cursor)?.length ?? 0);
+const lineStart: Position = (text, cursor) => text.lastIndexOf("\n", cursor - 1) + 1;
+const lineEnd: Position = (text, cursor) => {
+  const end = text.indexOf("\n", cursor);
+  return end < 0 ? text.length : end;
 };
-
-const move: (to: (text: string, cursor: number) => number) => Change = (to) => (text, cursor) => ({
-  text,
-  cursor: to(text, cursor),
-});
-
-const here = (_text: string, cursor: number): number => cursor;
-const before = (text: string, cursor: number): number =>
-  cursor - (previousCluster(text, cursor)?.length ?? 0);
-const after = (text: string, cursor: number): number =>
-  cursor + (nextCluster(text, cursor)?.length ?? 0);
-const lineStart = (text: string, cursor: number): number => text.lastIndexOf("\n", cursor - 1) + 1;
-const lineEnd = (text: string, cursor: number): number =>
-  text.indexOf("\n", cursor) < 0 ? text.length : text.indexOf("\n", cursor);
-const wordStart = (text: string, cursor: number): number =>
-  text.slice(0, cursor).replace(/\S+\s*$/, "").length;
-const wordEnd = (text: string, cursor: number): number =>
+const wordStart: Position = (text, cursor) => text.slice(0, cursor).replace(/\S+\s*$/, "").length;
+const wordEnd: Position = (text, cursor) =>
   text.length - text.slice(cursor).replace(/^\s*\S+/, "").length;
 
-const edits: Readonly<Record<string, Change>> = {
-  backspace: cut(before, here),
-  delete: cut(here, after),
-  "alt+enter": (text, cursor) => ({
-    text: `${text.slice(0, cursor)}\n${text.slice(cursor)}`,
-    cursor: cursor + 1,
-  }),
+const edits: Readonly<Record<string, Edit>> = {
+  backspace: remove(before, here),
+  delete: remove(here, after),
+  "alt+enter": (text, cursor) => insert(text, cursor, "\n"),
   left: move(before),
   right: move(after),
   home: move(lineStart),
@@ -74,24 +97,23 @@ const edits: Readonly<Record<string, Change>> = {
   "alt+b": move(wordStart),
   "ctrl+right": move(wordEnd),
   "alt+f": move(wordEnd),
-  "ctrl+w": cut(wordStart, here),
-  "alt+backspace": cut(wordStart, here),
-  "ctrl+u": cut(lineStart, here),
-  "ctrl+k": cut(here, lineEnd),
+  "ctrl+w": remove(wordStart, here),
+  "alt+backspace": remove(wordStart, here),
+  "ctrl+u": remove(lineStart, here),
+  "ctrl+k": remove(here, lineEnd),
 };
 
 const clusters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
-/** No cluster that a person types is longer; looking at more of a long text would be wasted. */
+/** Longer than any cluster a user types; more of a long text need not be segmented. */
 const clusterCharactersMax = 32;
 
-/** What one press of a key goes over: a letter with its accents, an emoji with all its parts. */
+/** One key press moves over a letter with its accents, or an emoji with all its parts. */
 function nextCluster(text: string, cursor: number): string | undefined {
   const [first] = clusters.segment(text.slice(cursor, cursor + clusterCharactersMax));
   return first?.segment;
 }
 
 function previousCluster(text: string, cursor: number): string | undefined {
-  return [...clusters.segment(text.slice(Math.max(0, cursor - clusterCharactersMax), cursor))].at(
-    -1,
-  )?.segment;
+  const head = text.slice(Math.max(0, cursor - clusterCharactersMax), cursor);
+  return [...clusters.segment(head)].at(-1)?.segment;
 }

@@ -1,8 +1,9 @@
+import type { JsonObject } from "../base/json.ts";
 import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
+import type { Answer } from "../trust/approvals.ts";
 import type { Failure } from "./failure.ts";
-import type { Intention } from "./intentions.ts";
 import type { OutputLine } from "./output.ts";
 import type {
   Confirmation,
@@ -12,67 +13,154 @@ import type {
   QuestionView,
   RunState,
   RunView,
+  ScreenName,
+  Size,
+  StepName,
   TargetView,
   ToolView,
   Worktree,
 } from "./state.ts";
 
-/** Parts of the state that are read from elsewhere. */
+type Kind<K extends string, Fields = unknown> = Readonly<{ kind: K } & Fields>;
+
+/** Something a screen asks for. Some only change the state; the session carries out the others. */
+export type Intention =
+  | Kind<"go", { screen: ScreenName }>
+  | Kind<"resize", { size: Size }>
+  | Kind<"help", { isShown: boolean }>
+  | Kind<"scroll", { view: string; to: number }>
+  /** Reloads what the screen shows. */
+  | Kind<"refresh", { screen: ScreenName }>
+  | Kind<"reconnect">
+  | Kind<"dismiss", { notice: number }>
+  | Kind<"quit">
+  /** Answers the open confirmation. */
+  | Kind<"confirm", { isYes: boolean }>
+  | FeatureIntention
+  | RunIntention
+  | ToolIntention
+  | HallIntention;
+
+type FeatureIntention =
+  | Kind<"select feature", { name: string }>
+  /** Undefined discards the draft. */
+  | Kind<"draft feature", { text: string | undefined }>
+  | Kind<"open feature", { name: string }>
+  | Kind<"open document", { path: string }>
+  /** Creates a feature from the draft. */
+  | Kind<"specify">
+  /** Without `step`, the feature's next one. */
+  | Kind<"run step", { feature: string; step?: StepName; arguments?: JsonObject }>
+  /** Undefined means the project's own folder. A missing worktree is created. */
+  | Kind<"switch worktree", { feature: string | undefined }>
+  /** Asks for confirmation. */
+  | Kind<"delete worktree", { path: string }>;
+
+type RunIntention =
+  | Kind<"show run", { run: string }>
+  | Kind<"cancel run", { run: string }>
+  | Kind<"retry run", { run: string }>
+  | Kind<"fill question", { question: string; field: string; text: string }>
+  /** Opens the page in the browser and accepts the question. */
+  | Kind<"open page", { question: string }>
+  /** `accept` sends the form, or shows its mistakes. */
+  | Kind<"answer question", { question: string; action: "accept" | "decline" | "cancel" }>;
+
+type ToolIntention =
+  | Kind<"search tools", { text: string }>
+  | Kind<"select tool", { name: string | undefined }>
+  | Kind<"fill tool", { field: string; text: string }>
+  /** Calls the selected tool with its form, or shows the form's mistakes. */
+  | Kind<"call tool">
+  | Kind<"select agent", { name: string }>
+  | Kind<"type task", { text: string }>
+  /** Gives the typed task to the selected agent. */
+  | Kind<"ask agent">
+  | Kind<"type lisp", { text: string }>
+  | Kind<"evaluate">
+  | Kind<"lisp mode", { mode: "explore" | "act" }>;
+
+type HallIntention =
+  | Kind<"select server", { name: string }>
+  | Kind<"restart server", { name: string }>
+  | Kind<"show logs", { server: string }>
+  | Kind<"hide logs">
+  | Kind<"select approval", { token: string }>
+  | Kind<"approve", { token: string; answer: Answer }>;
+
+/** Parts of the state that are loaded from elsewhere. */
 export type LoadedPart = "features" | "tools" | "servers" | "approvals" | "stats" | "worktrees";
 
-/** Everything that changes the state: what a person wants, and what is heard from elsewhere. */
+/** Everything that changes the state: the user's intentions and news from elsewhere. */
 export type TuiEvent =
-  | { readonly kind: "intended"; readonly intention: Intention }
-  | {
-      readonly kind: "connection";
-      readonly connection: ConnectionState;
-      readonly transport?: TargetView["transport"];
-    }
-  | { readonly kind: "loading"; readonly part: LoadedPart }
-  | { readonly kind: "load failed"; readonly part: LoadedPart; readonly failure: Failure }
-  | { readonly kind: "features"; readonly items: readonly FeatureView[] }
-  | {
-      readonly kind: "document";
-      readonly feature: string;
-      readonly path: string;
-      readonly text: string;
-    }
-  | {
-      readonly kind: "document failed";
-      readonly feature: string;
-      readonly path: string;
-      readonly failure: Failure;
-    }
-  /** What the server offers; agents are the ones among them that take a task. */
-  | {
-      readonly kind: "tools";
-      readonly tools: readonly ToolView[];
-      readonly agents: readonly ToolView[];
-      readonly missing: readonly string[];
-    }
-  | { readonly kind: "run started"; readonly run: RunView }
-  | { readonly kind: "run logged"; readonly run: string; readonly path: string }
-  | { readonly kind: "output"; readonly run: string; readonly lines: readonly OutputLine[] }
-  | { readonly kind: "progress"; readonly run: string; readonly progress: Progress }
-  | { readonly kind: "run ended"; readonly run: string; readonly state: RunState }
-  /** What a Lisp form came to. */
-  | {
-      readonly kind: "evaluated";
-      readonly run: string;
-      readonly text: string;
-      readonly isError: boolean;
-      readonly session?: string;
-      readonly package?: string;
-    }
-  | { readonly kind: "asked"; readonly question: QuestionView }
-  /** Answered, or nobody wants to know any more. */
-  | { readonly kind: "question over"; readonly question: string }
-  | { readonly kind: "status"; readonly status: HallStatus }
-  | { readonly kind: "logs"; readonly server: string; readonly lines: readonly string[] }
-  | { readonly kind: "approvals"; readonly pending: readonly PendingApproval[] }
-  | { readonly kind: "statistics"; readonly statistics: Statistics }
-  | { readonly kind: "worktrees"; readonly items: readonly Worktree[] }
+  | Kind<"intended", { intention: Intention }>
+  | Kind<
+      "connection",
+      { connection: ConnectionState; transport?: TargetView["transport"] | undefined }
+    >
+  | Kind<"loading", { part: LoadedPart }>
+  | Kind<"load failed", { part: LoadedPart; failure: Failure }>
+  | Kind<"features", { items: readonly FeatureView[] }>
+  | Kind<"document", { feature: string; path: string; text: string }>
+  | Kind<"document failed", { feature: string; path: string; failure: Failure }>
+  | Kind<
+      "tools",
+      { tools: readonly ToolView[]; agents: readonly ToolView[]; missing: readonly string[] }
+    >
+  | RunEvent
+  | Kind<"asked", { question: QuestionView }>
+  /** Answered, or no longer wanted. */
+  | Kind<"question over", { question: string }>
+  | Kind<"status", { status: HallStatus }>
+  | Kind<"logs", { server: string; lines: readonly string[] }>
+  | Kind<"approvals", { pending: readonly PendingApproval[] }>
+  | Kind<"statistics", { statistics: Statistics }>
+  | Kind<"worktrees", { items: readonly Worktree[] }>
   /** Steps work in this folder from now on. */
-  | { readonly kind: "folder"; readonly folder: string }
-  | { readonly kind: "confirm"; readonly confirmation: Confirmation }
-  | ({ readonly kind: "notice"; readonly retry?: Intention } & Omit<Notice, "id" | "retry">);
+  | Kind<"folder", { folder: string }>
+  | Kind<"confirm", { confirmation: Confirmation }>
+  | Kind<"notice", { retry?: Intention | undefined } & Omit<Notice, "id" | "retry">>;
+
+export type RunEvent =
+  | Kind<"run started", { run: RunView }>
+  | Kind<"run logged", { run: string; path: string }>
+  | Kind<"output", { run: string; lines: readonly OutputLine[] }>
+  | Kind<"progress", { run: string; progress: Progress }>
+  | Kind<"run ended", { run: string; state: RunState }>
+  | LispResult;
+
+export type LispResult = Kind<
+  "evaluated",
+  {
+    run: string;
+    text: string;
+    isError: boolean;
+    session?: string | undefined;
+    package?: string | undefined;
+  }
+>;
+
+export type Dispatch = (event: TuiEvent) => void;
+
+/** What the intention was about, for the message that says it failed. */
+export function subjectOf(intention: Intention): string {
+  switch (intention.kind) {
+    case "run step":
+      return intention.step ?? "the next step";
+    case "restart server":
+      return `restarting ${intention.name}`;
+    case "show logs":
+      return `the log of ${intention.server}`;
+    case "approve":
+      return "the approval";
+    case "delete worktree":
+    case "switch worktree":
+      return "the worktree";
+    case "call tool":
+      return "the call";
+    case "open page":
+      return "opening the page";
+    default:
+      return intention.kind;
+  }
+}

@@ -1,155 +1,158 @@
+import { type Advice, adviceCommand, isForPeople, readAdvice } from "../base/advice.ts";
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { keepHead } from "./output.ts";
 
-/** What went wrong as a person reads it. The whole of it is in the log. */
+/** A failure as the screens show it; the log has the details. */
 export interface Failure {
   readonly kind: "failed" | "timed out" | "cancelled" | "unavailable";
-  /** One sentence: what happened to what. */
+  /** What failed and why, in one line. */
   readonly message: string;
-  /** What to do next. */
+  /** What the user can do. */
   readonly hint: string;
-  /** Whether the same again could go well. */
+  /** Whether trying again can succeed. */
   readonly mayRetry: boolean;
 }
 
-/** `subject` is what was tried: a tool, a server. */
+/** `subject` is what was attempted: a tool, a server. */
 export function explainFailure(error: unknown, subject: string): Failure {
-  if (!(error instanceof HallError))
-    return failed(subject, error instanceof Error ? error.message : String(error), logHint, true);
-  if (error.relayed) return explainRefusal(error.relayed, subject);
-  return explainCode(error.code, { subject, message: error.message, hint: error.hint });
+  if (!(error instanceof HallError)) {
+    const message = error instanceof Error ? error.message : String(error);
+    return failure("failed", { subject, message, hint: logHint, mayRetry: true });
+  }
+  const { relayed, code, message, hint, next } = error;
+  if (relayed) return explainRefusal(relayed, subject);
+  return explainCode(code, { subject, message, hint: adviceOr(hint, next) });
 }
 
-/** A tool's result that says it failed. */
+/** A tool result with `isError`. */
 export function explainResult(result: JsonObject, subject: string): Failure {
-  const meta = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
-  const details = isObject(meta)
-    ? meta
-    : isObject(result.structuredContent)
-      ? result.structuredContent
-      : {};
-  const code = codeOf(details.error_type);
+  const own = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
+  const details = [own, result.structuredContent].find(isObject) ?? {};
   const message = typeof details.message === "string" ? details.message : textOf(result);
-  const hint = typeof details.suggestion === "string" ? details.suggestion : undefined;
-  return code
-    ? explainCode(code, { subject, message, hint })
-    : failed(subject, message, hint ?? retryHint, true);
+  const hint = hintOf(details);
+  const code = codeOf(details.error_type);
+  if (code) return explainCode(code, { subject, message, hint });
+  return failure("failed", { subject, message, hint: hint ?? fixHint, mayRetry: true });
+}
+
+/** The next steps in the words of this client. */
+export function describeAdvice(next: readonly Advice[]): string {
+  return next.map(adviceSentence).join(" ");
+}
+
+function adviceSentence(advice: Advice): string {
+  switch (advice.do) {
+    case "approve":
+      return `Approve it on the Approvals screen within ${advice.withinSeconds} s, then retry.`;
+    case "call-tool":
+      return `Call ${advice.tool} with ${JSON.stringify(advice.arguments)}.`;
+    case "run-step":
+      return `Run the step ${advice.step}.`;
+    case "set-variable":
+      return `Set the environment variable ${advice.name}.`;
+    case "edit-config":
+      return `Set "${advice.field}" in the config.`;
+    case "retry-after":
+      return `Retry in ${advice.seconds} s.`;
+    default:
+      return `Run \`guildhall ${adviceCommand(advice)}\`.`;
+  }
+}
+
+function adviceOr(hint: string | undefined, next: readonly Advice[]): string | undefined {
+  return next.length === 0 ? hint : describeAdvice(next);
+}
+
+function hintOf({ suggestion, next }: JsonObject): string | undefined {
+  return adviceOr(typeof suggestion === "string" ? suggestion : undefined, readAdvice(next));
 }
 
 const logHint = "The log has the details.";
-const retryHint = "Mend what it names, then try again.";
+const fixHint = "Correct the input, then retry.";
 
-interface Told {
+interface Explained {
   readonly subject: string;
   readonly message: string;
   readonly hint?: string | undefined;
 }
 
-function explainCode(
-  code: ErrorCode,
-  { subject, message, hint = errorTable[code].hint }: Told,
-): Failure {
+function explainCode(code: ErrorCode, { subject, message, hint }: Explained): Failure {
   const row = errorTable[code];
+  const explained = { subject, message, hint: hint ?? row.hint, mayRetry: true };
   switch (code) {
     case "TIMEOUT":
-      return timedOut(subject, message, hint);
+      return failure("timed out", explained);
     case "CANCELLED":
-      return cancelled(subject);
+      return failure("cancelled", { ...explained, message: "", hint: cancelledHint });
     case "UNAVAILABLE":
-      return {
-        kind: "unavailable",
-        message: sentence(subject, "could not be reached", message),
-        hint: clean(hint),
-        mayRetry: true,
-      };
+      return failure("unavailable", explained);
     default:
-      return failed(subject, message, hint, !hopeless.has(row.retry));
+      return failure("failed", { ...explained, mayRetry: !permanent.has(row.retry) });
   }
 }
 
-/** The same again would end the same way. */
-const hopeless: ReadonlySet<string> = new Set(["no", "after a fix", "other version"]);
+/** Retry classes of the error table for which the same call fails again. */
+const permanent: ReadonlySet<string> = new Set(["no", "after a fix", "other version"]);
+const cancelledHint = "Changes made before that are kept.";
 
-/** The number of a server of 2025-11-25 that wants a person to visit a page before it is called again. */
-export const visitFirst = -32042;
+/** MCP 2025-11-25: the user must visit a page before the call can succeed. */
+export const urlElicitationRequired = -32042;
 
-/** The numbers that servers of the workflow use, and those of JSON-RPC. */
+/** JSON-RPC errors of other servers, with the codes that workflow servers use. */
 function explainRefusal(
-  {
-    code,
-    message,
-    data,
-  }: { readonly code: number; readonly message: string; readonly data?: unknown },
+  relayed: { readonly code: number; readonly message: string; readonly data?: unknown },
   subject: string,
 ): Failure {
+  const { code, message, data } = relayed;
   const details = isObject(data) ? data : {};
+  const hint = hintOf(details);
   const known = codeOf(details.error_type);
-  const hint = typeof details.suggestion === "string" ? details.suggestion : undefined;
   if (known) return explainCode(known, { subject, message, hint });
+  const explain = (kind: Failure["kind"], fallback: string, mayRetry: boolean): Failure =>
+    failure(kind, { subject, message, hint: hint ?? fallback, mayRetry });
   switch (code) {
     case -32001:
-      return timedOut(
-        subject,
-        message,
-        hint ?? "Try again; a longer time is set with mcp.timeout.",
-      );
+      return explain("timed out", "Retry, or raise mcp.timeout in the config.", true);
     case -32002:
-      return cancelled(subject);
-    case visitFirst:
-      return failed(
-        subject,
-        message,
-        hint ?? "When that is done in the browser, r tries again.",
-        true,
-      );
+      return failure("cancelled", { subject, message: "", hint: cancelledHint, mayRetry: true });
+    case urlElicitationRequired:
+      return explain("failed", "Finish in the browser, then press r to retry.", true);
     case -32601:
-      return failed(
-        subject,
-        message,
-        hint ?? "The server does not know it: check that it is the one you mean.",
+      return explain(
+        "failed",
+        "The server does not support it. Check that it is the right one.",
         false,
       );
     case -32602:
-      return failed(subject, message, hint ?? "Correct what it names, then try again.", false);
+      return explain("failed", fixHint, false);
     default:
-      return failed(subject, message, hint ?? logHint, code !== -32600 && code !== -32700);
+      return explain("failed", logHint, code !== -32600 && code !== -32700);
   }
-}
-
-function timedOut(subject: string, message: string, hint: string): Failure {
-  return {
-    kind: "timed out",
-    message: sentence(subject, "timed out", message),
-    hint: clean(hint),
-    mayRetry: true,
-  };
-}
-
-function cancelled(subject: string): Failure {
-  return {
-    kind: "cancelled",
-    message: `${clean(subject)} was cancelled`,
-    hint: "What was done by then stays.",
-    mayRetry: true,
-  };
-}
-
-function failed(subject: string, message: string, hint: string, mayRetry: boolean): Failure {
-  return {
-    kind: "failed",
-    message: sentence(subject, "failed", message),
-    hint: clean(hint),
-    mayRetry,
-  };
 }
 
 const messageCharactersMax = 500;
 
-function sentence(subject: string, what: string, why: string): string {
-  const reason = clean(keepHead(why, 2 * messageCharactersMax)).slice(0, messageCharactersMax);
-  return reason === "" ? `${clean(subject)} ${what}` : `${clean(subject)} ${what}: ${reason}`;
+const verbs: Readonly<Record<Failure["kind"], string>> = {
+  failed: "failed",
+  "timed out": "timed out",
+  cancelled: "was cancelled",
+  unavailable: "is unavailable",
+};
+
+function failure(
+  kind: Failure["kind"],
+  { subject, message, hint, mayRetry }: Explained & { hint: string; readonly mayRetry: boolean },
+): Failure {
+  const reason = clean(keepHead(message, 2 * messageCharactersMax)).slice(0, messageCharactersMax);
+  const summary = `${clean(subject)} ${verbs[kind]}`;
+  return {
+    kind,
+    message: reason === "" ? summary : `${summary}: ${reason}`,
+    hint: clean(hint),
+    mayRetry,
+  };
 }
 
 function clean(text: string): string {
@@ -162,6 +165,6 @@ function codeOf(type: unknown): ErrorCode | undefined {
 }
 
 function textOf({ content }: JsonObject): string {
-  const parts = Array.isArray(content) ? content.filter(isObject) : [];
+  const parts = Array.isArray(content) ? content.filter(isObject).filter(isForPeople) : [];
   return parts.map(({ text }) => (typeof text === "string" ? text : "")).join(" ");
 }

@@ -2,25 +2,25 @@ import { join } from "node:path";
 import { readInside } from "../workflow/artefacts.ts";
 import { findClaim } from "../workflow/claim.ts";
 import { findActive, listFeatureNames, readFeature, readNumbering } from "../workflow/feature.ts";
-import { nameFeature, shortNameOf } from "../workflow/numbering.ts";
-import { findPlace, type Place } from "../workflow/place.ts";
+import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
+import { type FeaturePlace, findPlace } from "../workflow/place.ts";
 import type { FeatureView } from "./state.ts";
 
-/** The features of a folder as its files tell them: they are here, whoever works on them. */
+/** The features of a folder, read from its files. */
 export interface FeatureSource {
-  /** A checkout of the project: its own folder, or a worktree. */
+  /** The project or one of its worktrees. */
   readonly folder: string;
-  /** Branches there are, where it is a repository. */
+  /** The branches of the repository, if it is one. */
   readonly branches: readonly string[];
 }
 
-export interface ReadFeatures {
+export interface FeatureList {
   readonly items: readonly FeatureView[];
-  /** Why others are not among them: one that is too large, or lies behind a link, hides no other. */
+  /** Why other features are missing: too large, or behind a link. */
   readonly unreadable: readonly string[];
 }
 
-export async function readFeatures({ folder, branches }: FeatureSource): Promise<ReadFeatures> {
+export async function readFeatures({ folder, branches }: FeatureSource): Promise<FeatureList> {
   const place = await findPlace(folder, [folder]);
   const active = await findActive(place).catch(() => undefined);
   const names = await listFeatureNames(place.project);
@@ -38,7 +38,7 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
   };
   const read = await Promise.all(
     names.map((name) =>
-      describe(name).catch((error: unknown) => `${name} is not shown: ${explain(error)}`),
+      describe(name).catch((error: unknown) => `cannot read ${name}: ${reasonOf(error)}`),
     ),
   );
   return {
@@ -47,18 +47,21 @@ export async function readFeatures({ folder, branches }: FeatureSource): Promise
   };
 }
 
-function explain(error: unknown): string {
+function reasonOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** As the spec says it, while there is such a branch. */
-async function readBranch(place: Place, branches: readonly string[]): Promise<string | undefined> {
+/** The branch named in the spec, if it exists. */
+async function readBranch(
+  place: FeaturePlace,
+  branches: readonly string[],
+): Promise<string | undefined> {
   const text = (await readInside(place, join(place.path, "spec.md"))) ?? "";
   const named = /^\*\*Feature Branch\*\*:\s*`?\[?([^`\]\s]+)/m.exec(text)?.[1];
   return named !== undefined && branches.includes(named) ? named : undefined;
 }
 
-/** The folder a new feature gets, for servers that do not choose it themselves. */
+/** The folder of a new feature, for servers that do not choose it themselves. */
 export async function placeNewFeature(
   folder: string,
   description: string,

@@ -1,12 +1,12 @@
 import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 
-/** A JSON Schema as fields a person fills in, one at a time, with what was typed so far. For tools, and for what servers ask. */
+/** A JSON Schema as input fields, with the text typed so far. Used for tools and for questions. */
 export interface Form {
   readonly fields: readonly Field[];
-  /** What was typed, by field; a field that is not in here has its default. */
+  /** Typed text by field; absent fields have their default. */
   readonly texts: Readonly<Record<string, string>>;
-  /** What is wrong with it, by field, since the last try to send it. */
+  /** Mistakes by field, found when the form was last sent. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
@@ -14,11 +14,11 @@ export interface Field {
   readonly name: string;
   readonly title: string;
   readonly description: string;
-  /** `json` for what has no form of its own: the text is read as JSON. `list`: one value a line. */
+  /** `list`: one value per line. `json`: everything without an input of its own. */
   readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "choices" | "list" | "json";
   readonly choices: readonly Choice[];
   readonly isRequired: boolean;
-  /** As text, the way a person would type it. */
+  /** As the user would type it. */
   readonly default: string;
 }
 
@@ -34,7 +34,7 @@ export function createForm(schema: unknown): Form {
   const fields = entries.map(([name, property]) =>
     describeField(name, isObject(property) ? property : {}, needed.includes(name)),
   );
-  // What is needed comes first; the rest in the order of the schema.
+  // Required fields come first.
   return {
     fields: [
       ...fields.filter(({ isRequired }) => isRequired),
@@ -57,7 +57,7 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
     choices,
     isRequired,
   };
-  // What is shown is what is sent: a default with something unseen in it is not a person's word.
+  // The form sends what it shows, so a default with hidden characters is sanitised as well.
   return {
     ...field,
     default: schema.default === undefined ? "" : makeHarmless(writeValue(schema.default, field)),
@@ -81,7 +81,7 @@ function kindOf({ type, items }: JsonObject, choices: readonly Choice[]): Field[
   }
 }
 
-/** Values, and what they are called, in each of the ways schemas say it. */
+/** Choices from `oneOf`, `anyOf` or `enum`, with their titles. */
 function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): readonly Choice[] {
   const named = [oneOf, anyOf].find(
     (options) =>
@@ -105,38 +105,37 @@ function readTitle(title: unknown, value: unknown): string {
     .trim();
 }
 
-/** What a field shows: what was typed, else its default. */
-export function textOf({ texts }: Form, { name, default: usual }: Field): string {
+/** The typed text, or the default. */
+export function textOf({ texts }: Form, { name, default: byDefault }: Field): string {
   // A field may be called `constructor`.
-  return (Object.hasOwn(texts, name) ? texts[name] : undefined) ?? usual;
+  return (Object.hasOwn(texts, name) ? texts[name] : undefined) ?? byDefault;
 }
 
-/** What is wrong with what a field shows. */
 export function problemOf({ problems }: Form, { name }: Field): string | undefined {
   return Object.hasOwn(problems, name) ? problems[name] : undefined;
 }
 
 export function fillForm(form: Form, field: string, text: string): Form {
-  const { [field]: _mended, ...problems } = form.problems;
+  const { [field]: _fixed, ...problems } = form.problems;
   return { ...form, texts: { ...form.texts, [field]: text }, problems };
 }
 
-export type ReadForm =
+type ReadForm =
   | { readonly values: JsonObject }
   | { readonly problems: Readonly<Record<string, string>> };
 
-/** The values of the form, or what is wrong with it. Fields that are empty and not needed are left out. */
+/** The form's values, or its mistakes. Empty optional fields are left out. */
 export function readForm(form: Form): ReadForm {
   const values: [string, unknown][] = [];
   const problems: [string, string][] = [];
   for (const field of form.fields) {
     const text = textOf(form, field);
     if (text.trim() === "") {
-      if (field.isRequired) problems.push([field.name, "this is needed"]);
+      if (field.isRequired) problems.push([field.name, "required"]);
       continue;
     }
     const value = readValue(text, field);
-    if (value === unreadable) problems.push([field.name, `this is not ${wanted(field)}`]);
+    if (value === unreadable) problems.push([field.name, `expected ${expectedValue(field)}`]);
     else values.push([field.name, value]);
   }
   return problems.length > 0
@@ -154,11 +153,8 @@ function readValue(text: string, field: Field): unknown {
     case "list":
       return text.split("\n").filter((line) => line.trim() !== "");
     case "boolean":
-      return /^(y|yes|true|on|1)$/i.test(word)
-        ? true
-        : /^(n|no|false|off|0)$/i.test(word)
-          ? false
-          : unreadable;
+      if (/^(y|yes|true|on|1)$/i.test(word)) return true;
+      return /^(n|no|false|off|0)$/i.test(word) ? false : unreadable;
     case "number":
     case "integer": {
       const number = Number(word);
@@ -186,12 +182,12 @@ function readJson(word: string): unknown {
   try {
     return JSON.parse(word);
   } catch {
-    // Words without quotes are meant as they are; what began as JSON is not.
+    // A bare word is taken as a string; anything that starts like JSON is not.
     return /^[[{"]/.test(word) ? unreadable : word;
   }
 }
 
-function wanted({ kind, choices }: Field): string {
+function expectedValue({ kind, choices }: Field): string {
   switch (kind) {
     case "number":
       return "a number";

@@ -5,46 +5,51 @@ import {
   type Role,
   renderLines,
   type Span,
+  textLine,
+  wrapLines,
 } from "./parts/line.ts";
-import { elapsed, isAtWork } from "./parts/run-state.ts";
-import { cut, pad, widthOf, wrap } from "./parts/width.ts";
+import { questionLines } from "./parts/question.ts";
+import { formatDuration } from "./parts/run.ts";
+import { cut, pad, widthOf } from "./parts/text.ts";
 import { bindingsOf, editingOf, layerOf, ownBindings, tabsOf } from "./press.ts";
-import { questionLines } from "./question.ts";
-import { type BodyProps, bodyRows, noticeTexts } from "./screens/screen.ts";
 import { screens } from "./screens/screens.ts";
-import type { ConnectionState, TargetView, TuiState } from "./state.ts";
-import { type Binding, type Moment, showKey } from "./view.ts";
+import { type ConnectionState, isAtWork, type TargetView, type TuiState } from "./state.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bodyRows,
+  noticeTexts,
+  type Snapshot,
+  showKey,
+} from "./view.ts";
 
 const columnsMin = 40;
 const rowsMin = 12;
 
 /** The whole terminal as text: exactly as many lines as it has rows. */
-export function drawFrame(moment: Moment, palette: Palette): string {
-  return renderLines(frameLines(moment), moment.state.size.columns, palette);
+export function drawFrame(snapshot: Snapshot, palette: Palette): string {
+  return renderLines(frameLines(snapshot), snapshot.state.size.columns, palette);
 }
 
-function frameLines(moment: Moment): readonly Line[] {
-  const { columns, rows } = moment.state.size;
+function frameLines(snapshot: Snapshot): readonly Line[] {
+  const { columns, rows } = snapshot.state.size;
   if (columns < columnsMin || rows < rowsMin) {
-    const text = `At least ${columnsMin}x${rowsMin}, please: this is ${columns}x${rows}.`;
-    return fitRows([[{ text }]], rows);
+    return fitRows([textLine(`Terminal smaller than ${columnsMin}x${rowsMin}`)], rows);
   }
-  const body = { ...moment, columns, rows: bodyRows(moment.state) };
+  const body = { ...snapshot, columns, rows: bodyRows(snapshot.state) };
   return [
-    ...headerLines(moment.state, moment.now),
+    ...headerLines(snapshot.state, snapshot.now),
     ...fitRows(bodyLines(body), body.rows),
-    ...noticeLines(moment),
-    hintsLine(moment),
+    ...noticeLines(snapshot),
+    hintsLine(snapshot),
   ];
 }
 
-function bodyLines(props: BodyProps): readonly Line[] {
+function bodyLines(props: BodyOptions): readonly Line[] {
   const { state, columns } = props;
   switch (layerOf(props)) {
     case "confirmation":
-      return wrap(state.confirmation?.message ?? "", columns).map(
-        (text): Line => [{ text, role: "warning" }],
-      );
+      return wrapLines(state.confirmation?.message ?? "", columns, "warning");
     case "question":
       return questionLines(props);
     case "help":
@@ -57,7 +62,7 @@ function bodyLines(props: BodyProps): readonly Line[] {
 /** Above every screen: the target, the tabs and a rule. */
 function headerLines(state: TuiState, now: number): readonly Line[] {
   const { columns } = state.size;
-  return [targetLine(state, now), tabsLine(state), [{ text: "─".repeat(columns), role: "quiet" }]];
+  return [targetLine(state, now), tabsLine(state), textLine("─".repeat(columns), "quiet")];
 }
 
 function targetLine({ target, connection, size: { columns } }: TuiState, now: number): Line {
@@ -82,12 +87,12 @@ function describeConnection(
       };
     case "ready":
       return {
-        text: `${describeServer(target, connection.server)} · ${connection.version} (${connection.era})`,
+        text: `${describeServer(target, connection.server)} · ${connection.version}`,
         role: "good",
       };
     case "lost":
       return {
-        text: `connection lost · again in ${elapsed(connection.retryAt - now)} · ^R now`,
+        text: `connection lost · retrying in ${formatDuration(connection.retryAt - now)} · ^R now`,
         role: "bad",
       };
     case "closed":
@@ -100,7 +105,7 @@ const serverColumnsMax = 30;
 /** A hall ends with the process that runs it, so the header says whether that is this one. */
 function describeServer({ kind, transport }: TargetView, server: string): string {
   if (kind === "server") return cut(server, serverColumnsMax);
-  return transport === "in process" ? "this is the hall" : "attached to the hall";
+  return transport === "in process" ? "hall in this process" : "attached to the hall";
 }
 
 function tabsLine(state: TuiState): Line {
@@ -135,38 +140,38 @@ const noticeRoles: Readonly<Record<TuiState["notices"][number]["level"], Role>> 
 };
 
 /** Takes as many rows as the notice needs even when something else is shown there. */
-function noticeLines(moment: Moment): readonly Line[] {
-  const { state, view } = moment;
+function noticeLines(snapshot: Snapshot): readonly Line[] {
+  const { state, view } = snapshot;
   const texts = noticeTexts(state);
-  const first = view.note ?? waitingQuestion(moment);
-  if (first !== undefined) return fitRows([[{ text: first, role: "warning" }]], texts.length);
+  const first = view.note ?? waitingQuestion(snapshot);
+  if (first !== undefined) return fitRows([textLine(first, "warning")], texts.length);
 
   const usual = "failure" in state.connection ? "error" : "info";
   const role = noticeRoles[state.notices.at(-1)?.level ?? usual];
-  return texts.map((text): Line => [{ text, role }]);
+  return texts.map((text) => textLine(text, role));
 }
 
-function waitingQuestion(moment: Moment): string | undefined {
-  const [question] = moment.state.questions;
-  return question && layerOf(moment) !== "question"
-    ? `? ${question.message} (^G answers)`
+function waitingQuestion(snapshot: Snapshot): string | undefined {
+  const [question] = snapshot.state.questions;
+  return question && layerOf(snapshot) !== "question"
+    ? `? ${question.message} (^G to answer)`
     : undefined;
 }
 
 /** As many key hints as fit, and always the one that leads to the rest. */
-function hintsLine(moment: Moment): Line {
-  const isTyping = editingOf(moment) !== undefined;
+function hintsLine(snapshot: Snapshot): Line {
+  const isTyping = editingOf(snapshot) !== undefined;
   const helpHint = isTyping ? "F1 keys" : "? keys";
-  const last = layerOf(moment) === "screen" ? helpHint : "^C quit";
+  const last = layerOf(snapshot) === "screen" ? helpHint : "^C quit";
   const hints: string[] = [];
-  let left = moment.state.size.columns - last.length;
-  for (const binding of bindingsOf(moment)) {
+  let left = snapshot.state.size.columns - last.length;
+  for (const binding of bindingsOf(snapshot)) {
     const hint = hintOf(binding, isTyping);
     if (hint === undefined || hint.length + 2 > left) continue;
     left -= hint.length + 2;
     hints.push(hint);
   }
-  return [{ text: [...hints, last].join("  "), role: "quiet" }];
+  return textLine([...hints, last].join("  "), "quiet");
 }
 
 /** Keys everybody knows, and keys the notice line shows itself. */
@@ -174,11 +179,11 @@ const unhinted = new Set(
   "up down left pageup pagedown home end shift+tab ctrl+g ctrl+x ctrl+y ? ctrl+c q".split(" "),
 );
 
-function hintOf({ keys, says }: Binding, isTyping: boolean): string | undefined {
+function hintOf({ keys, label }: Binding, isTyping: boolean): string | undefined {
   const key = keys.find((name) => !isTyping || name.length > 1);
   const [first = ""] = keys;
   if (key === undefined || unhinted.has(first) || /^\d$/.test(first)) return undefined;
-  return `${showKey(key)} ${says}`;
+  return `${showKey(key)} ${label}`;
 }
 
 const keyColumns = 16;
@@ -186,11 +191,11 @@ const helpColumnsMin = 38;
 const helpGap = 2;
 
 /** All keys of the current screen, in as many columns as are needed and fit. */
-function helpLines({ columns, rows, ...moment }: BodyProps): readonly Line[] {
-  const screen = { ...moment, state: { ...moment.state, isHelpShown: false } };
+function helpLines({ columns, rows, ...snapshot }: BodyOptions): readonly Line[] {
+  const screen = { ...snapshot, state: { ...snapshot.state, isHelpShown: false } };
   const own = ownBindings(screen);
   const blocks = [
-    [`Keys: ${screens[moment.state.screen].title}`, ...own],
+    [`Keys: ${screens[snapshot.state.screen].title}`, ...own],
     ["Everywhere", ...bindingsOf(screen).slice(own.length)],
   ];
   const all = [...(blocks[0] ?? []), "", ...(blocks[1] ?? [])];
@@ -214,9 +219,9 @@ function helpLines({ columns, rows, ...moment }: BodyProps): readonly Line[] {
 }
 
 function helpEntry(entry: string | Binding, width: number): Line {
-  if (typeof entry === "string") return [{ text: pad(entry, width), role: "title" }];
+  if (typeof entry === "string") return textLine(pad(entry, width), "title");
   return [
     { text: pad(entry.keys.map(showKey).join(" "), keyColumns), role: "accent" },
-    { text: pad(` ${entry.says}`, width - keyColumns) },
+    { text: pad(` ${entry.label}`, width - keyColumns) },
   ];
 }

@@ -1,22 +1,22 @@
-/** One key, or what was pasted. Printable keys are named by what they print; the rest as `enter`, `ctrl+c`, `alt+1`, `shift+tab`, `f1`. */
+/**
+ * One key, or a paste. A printable key is named by its character, the others are `enter`, `ctrl+c`,
+ * `alt+1`, `shift+tab`, `f1` and so on.
+ */
 export interface Key {
   readonly name: string;
-  /** What it adds to a text; undefined for keys that add nothing. */
+  /** The text it types, if any. */
   readonly text: string | undefined;
 }
 
 export interface Keyboard {
-  /** What the terminal sent, cut into keys. */
+  /** Splits terminal input into keys. */
   read(chunk: string): readonly Key[];
-  /** An escape that nothing followed: the key itself. To be asked a moment after a chunk that left one waiting. */
+  /** Takes a pending escape for the Esc key. Called a moment after `read` left one. */
   flush(): readonly Key[];
   readonly isWaiting: boolean;
 }
 
-/**
- * Ink's own reading of keys knows no function keys and gives a paste as so many key presses; a line of a paste would then send a form.
- * Terminals say where a paste begins and ends when asked to.
- */
+/** A paste arrives as one key: the terminal marks its start and end, so its lines submit no form. */
 export function createKeyboard(): Keyboard {
   let rest = "";
 
@@ -34,7 +34,7 @@ export function createKeyboard(): Keyboard {
   return {
     read,
     flush() {
-      // A paste may take long to arrive; anything else comes in one piece.
+      // A paste may arrive in many chunks; anything else arrives in one.
       if (rest === "" || rest.startsWith(pasteStart)) return [];
       const escaped = rest.slice(1);
       rest = "";
@@ -56,7 +56,7 @@ interface Found {
   readonly length: number;
 }
 
-/** The key at the start of the text; undefined when more is needed to know. */
+/** The key at the start of the text; undefined when more input is needed. */
 function nextKey(text: string): Found | undefined {
   if (text === "") return undefined;
   if (text.startsWith(pasteStart)) return readPaste(text);
@@ -72,7 +72,7 @@ function nextKey(text: string): Found | undefined {
   };
 }
 
-/** A paste that is too long stays one: its end must be seen, or the rest of it would be taken for keys. */
+/** Cuts an overlong paste but keeps its tail, so that its end marker is still found. */
 function shortenPaste(text: string): string {
   if (
     text.length <= 2 * pasteCharactersMax ||
@@ -92,7 +92,7 @@ function readPaste(text: string): Found | undefined {
   return { key: { name: "paste", text: pasted }, length: end + pasteEnd.length };
 }
 
-// What may follow an escape: CSI with its parameters, or SS3.
+// CSI with its parameters, or SS3.
 const sequence = /^(?:\[([0-9;<?]*)([A-Za-z~])|O([A-Za-z]))/;
 const beginning = /^(?:\[[0-9;<?]*|O)?$/;
 
@@ -103,7 +103,7 @@ function readEscape(text: string): Found | undefined {
       key: nameSequence(match[1] ?? "", match[2] ?? match[3] ?? ""),
       length: 1 + match[0].length,
     };
-  // Something of the kind that is not complete: its end is waited for, but not for ever.
+  // Incomplete so far; `flush` ends the wait.
   if (beginning.test(text.slice(1))) return undefined;
   const next = String.fromCodePoint(text.codePointAt(1) ?? 0);
   if (next === "\u001b") return { key: escapeKey, length: 1 };
@@ -126,7 +126,7 @@ function named(name: string): Key {
 
 const controls: Readonly<Record<string, Key>> = {
   "\r": named("enter"),
-  // Ctrl-J, and what some terminals send for Shift-Enter.
+  // Ctrl-J; some terminals send it for Shift-Enter.
   "\n": named("alt+enter"),
   "\t": named("tab"),
   "\u007f": named("backspace"),
@@ -156,3 +156,35 @@ const byNumber: Readonly<Record<string, string>> = {
 };
 
 const modifiers: Readonly<Record<string, string>> = { 2: "shift+", 3: "alt+", 5: "ctrl+" };
+
+/**
+ * A question can appear while a finger is on its way to a key. Keys are ignored until the question
+ * has been visible for a moment without one.
+ */
+export interface KeyGuard {
+  /** Called with the visible question after each frame. */
+  onFrame(question: string | undefined): void;
+  /** Whether the key came too soon for that question. */
+  isAccidental(question: string | undefined, key: Key): boolean;
+}
+
+const calmMs = 300;
+/** Ctrl-G shows that the question has been seen. */
+const unguarded: ReadonlySet<string> = new Set(["ctrl+c", "ctrl+g"]);
+
+export function createKeyGuard(now: () => number): KeyGuard {
+  let shown: string | undefined;
+  let calmAt = 0;
+  return {
+    onFrame(question) {
+      if (question !== shown) calmAt = now() + calmMs;
+      shown = question;
+    },
+    isAccidental(question, { name }) {
+      if (question === undefined || unguarded.has(name)) return false;
+      if (question === shown && now() >= calmAt) return false;
+      calmAt = now() + calmMs;
+      return true;
+    },
+  };
+}

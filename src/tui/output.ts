@@ -1,27 +1,31 @@
+import { createWriteStream } from "node:fs";
+import { join } from "node:path";
+import { makeHarmless } from "../base/harmless.ts";
+import type { Secrets } from "../base/log.ts";
+import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
+import type { Progress } from "../tool.ts";
 import type { Picture } from "./picture.ts";
 
-/** What a run said, the newest lines of it: bounded, so that a talkative server costs no memory. All of it is in the run's log. */
+/** The newest output lines of a run. Bounded; the run's log has everything. */
 export interface OutputRing {
   readonly lines: readonly OutputLine[];
-  /** How many older lines are gone from here. */
+  /** How many older lines were dropped. */
   readonly dropped: number;
 }
 
 export interface OutputLine {
-  /** `out` from the result and what commands print, `err` from the server's and their stderr and from warnings, `progress` and `log` while it runs. */
+  /** `out`: the result and a command's stdout; `err`: stderr and warnings. */
   readonly source: "out" | "err" | "progress" | "log";
-  /** Made harmless; one line. */
+  /** One sanitised line. */
   readonly text: string;
-  /** What the line is about, shown above it. */
+  /** An image, shown above the line. */
   readonly picture?: Picture | undefined;
 }
 
 export const emptyOutput: OutputRing = { lines: [], dropped: 0 };
 const linesMax = 5_000;
-/** What is kept of a line; the log has the rest. */
 export const lineCharactersMax = 4_000;
 
-/** The same ring with more lines. Many at once cost what one costs. */
 export function appendOutput(
   { lines, dropped }: OutputRing,
   more: readonly OutputLine[],
@@ -38,10 +42,121 @@ export function appendOutput(
 
 function shorten(line: OutputLine): OutputLine {
   if (line.text.length <= lineCharactersMax) return line;
-  return { ...line, text: `${keepHead(line.text, lineCharactersMax)}… (all of it is in the log)` };
+  return { ...line, text: `${keepHead(line.text, lineCharactersMax)}… (the log has all of it)` };
 }
 
-/** The beginning of a long text, and nothing else of it: a mere slice would keep all of it in memory. */
+/** The start of a long text as a copy: a slice would keep the whole text in memory. */
 export function keepHead(text: string, characters: number): string {
   return text.length <= characters ? text : Buffer.from(text.slice(0, characters)).toString();
+}
+
+/** Batches output, so that a thousand lines a second cause thirty state changes a second. */
+export interface OutputBuffer {
+  put(lines: readonly OutputLine[]): void;
+  /** Only the newest progress is passed on. */
+  progress(progress: Progress): void;
+  flush(): void;
+}
+
+export interface OutputBufferOptions {
+  readonly intervalMs: number;
+  onOutput(lines: readonly OutputLine[]): void;
+  onProgress(progress: Progress): void;
+}
+
+export function createOutputBuffer({
+  intervalMs,
+  onOutput,
+  onProgress,
+}: OutputBufferOptions): OutputBuffer {
+  let waiting: OutputLine[] = [];
+  let newest: Progress | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    const [lines, progress] = [waiting, newest];
+    waiting = [];
+    newest = undefined;
+    if (lines.length > 0) onOutput(lines);
+    if (progress) onProgress(progress);
+  }
+
+  return {
+    put(lines) {
+      for (const line of lines) waiting.push(line);
+      timer ??= setTimeout(flush, intervalMs);
+    },
+    progress(next) {
+      newest = next;
+      timer ??= setTimeout(flush, intervalMs);
+    },
+    flush,
+  };
+}
+
+/** A run's complete output in a file. */
+export interface RunLog {
+  /** Relative to the project. */
+  readonly path: string;
+  write(lines: readonly OutputLine[]): void;
+  note(text: string): void;
+  /** Resolves when everything is written. */
+  flush(): Promise<void>;
+  close(): Promise<void>;
+}
+
+export interface RunLogOptions {
+  readonly folder: string;
+  readonly about: string;
+  readonly tool: string;
+  readonly secrets: Secrets;
+  now(): Date;
+}
+
+const logBytesMax = 64 * 1024 * 1024;
+const nameCharactersMax = 60;
+
+/** Undefined when the file cannot be opened; the run works without a log. */
+export function openRunLog(options: RunLogOptions): RunLog | undefined {
+  const { folder, about, tool, secrets, now } = options;
+  const stamp = now().toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-");
+  const name = [about, tool].map(fileNamePart).filter(Boolean).join("-");
+  const path = join(".guildhall", "logs", `tui-${name}-${stamp}-${process.pid}.log`);
+  try {
+    makeOwnFolder(folder, ".guildhall", "logs");
+    const stream = createWriteStream(path, { fd: openOwnFile(join(folder, path)) });
+    let bytes = 0;
+    let isBroken = false;
+    stream.on("error", () => {
+      isBroken = true;
+    });
+    const put = (text: string): void => {
+      if (isBroken || bytes > logBytesMax) return;
+      bytes += text.length;
+      stream.write(bytes > logBytesMax ? "… the log is full\n" : secrets.scrub(text));
+    };
+    return {
+      path,
+      write(lines) {
+        const at = now().toISOString();
+        put(lines.map(({ source, text }) => `${at} ${source.padEnd(8)} ${text}\n`).join(""));
+      },
+      note: (text) => put(`${now().toISOString()} ${makeHarmless(text).replace(/\n/g, "\n  ")}\n`),
+      flush: () =>
+        new Promise((resolve) => (isBroken ? resolve() : stream.write("", () => resolve()))),
+      close: () => new Promise((resolve) => (isBroken ? resolve() : stream.end(() => resolve()))),
+    };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Characters that every file system accepts. */
+function fileNamePart(text: string): string {
+  return text
+    .replace(/[^\w.-]+/g, "-")
+    .replace(/^[-.]+|-+$/g, "")
+    .slice(0, nameCharactersMax);
 }

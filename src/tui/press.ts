@@ -1,72 +1,69 @@
-import type { Editing } from "./editing.ts";
-import { formEditing } from "./form-keys.ts";
+import { type Editing, typeKey } from "./editing.ts";
 import type { Key } from "./keyboard.ts";
-import { formOf, questionBindings, questionFocus } from "./question.ts";
+import { formEditing } from "./parts/form.ts";
+import { formOf, questionBindings, questionFocus } from "./parts/question.ts";
 import { screens } from "./screens/screens.ts";
 import { type ScreenName, screensOf, type TuiState } from "./state.ts";
-import { type Act, type Binding, type Moment, on, type } from "./view.ts";
+import { type Action, type Binding, bindingsFrom, on, type Snapshot } from "./view.ts";
 
-/** What a key leads to. Whoever asks first has the keys: a confirmation, a question of a server, help, then the screen. */
-export function press(moment: Moment, key: Key): readonly Act[] {
-  const editing = editingOf(moment);
-  const bindings = bindingsOf(moment);
-  const isHeard = (name: string): boolean =>
+/** The actions of a key. A confirmation has the keys first, then a question, help, and the screen. */
+export function press(snapshot: Snapshot, key: Key): readonly Action[] {
+  const editing = editingOf(snapshot);
+  const isActive = (name: string): boolean =>
     editing === undefined || key.text === undefined || isCommand(name, editing);
-  const found = bindings.find(({ keys }) =>
-    keys.some((name) => name === key.name && isHeard(name)),
+  const found = bindingsOf(snapshot).find(({ keys }) =>
+    keys.some((name) => name === key.name && isActive(name)),
   );
-  if (found) return [found.act() ?? []].flat();
-  return (editing && type(editing, moment.view, key)) ?? [];
+  if (found) return [found.run() ?? []].flat();
+  return (editing && typeKey(editing, snapshot.view, key)) ?? [];
 }
 
-/** What is no text yet although a text could begin with it. */
+/** Printable keys that are commands while the text is still empty. */
 function isCommand(name: string, { text, isSearch = false }: Editing): boolean {
   return text === "" && (name === "?" || (isSearch && /^[1-9]$/.test(name)));
 }
 
-/** All that keys do at this moment, the most wanted first. Help shows the same. */
-export function bindingsOf(moment: Moment): readonly Binding[] {
-  const own = ownBindings(moment);
-  // What a screen has a key for, nothing else is told of.
+/** All active bindings, most important first. */
+export function bindingsOf(snapshot: Snapshot): readonly Binding[] {
+  const own = ownBindings(snapshot);
   const taken = new Set(own.flatMap(({ keys }) => keys));
-  const rest = everywhere(moment).map((binding) => ({
+  const rest = globalBindings(snapshot).map((binding) => ({
     ...binding,
     keys: binding.keys.filter((key) => !taken.has(key)),
   }));
   return [...own, ...rest.filter(({ keys }) => keys.length > 0)];
 }
 
-/** Those of whatever has the keys. */
-export function ownBindings(moment: Moment): readonly Binding[] {
-  const { state } = moment;
-  switch (layerOf(moment)) {
+/** The bindings of the layer that has the keys. */
+export function ownBindings(snapshot: Snapshot): readonly Binding[] {
+  switch (layerOf(snapshot)) {
     case "confirmation":
       return [
         on("y enter", "yes", () => ({ kind: "confirm", isYes: true })),
         on("n esc", "no", () => ({ kind: "confirm", isYes: false })),
       ];
     case "question":
-      return questionBindings(moment);
+      return questionBindings(snapshot);
     case "help":
       return [on("esc ? f1 q", "close", () => ({ kind: "help", isShown: false }))];
     case "screen":
-      return screens[state.screen].bindings(moment);
+      return screens[snapshot.state.screen].bindings(snapshot);
   }
 }
 
 export type Layer = "confirmation" | "question" | "help" | "screen";
 
-export function layerOf(moment: Moment): Layer {
-  const { state } = moment;
+export function layerOf(snapshot: Snapshot): Layer {
+  const { state } = snapshot;
   if (state.confirmation) return "confirmation";
-  if (isQuestionShown(moment)) return "question";
+  if (isQuestionShown(snapshot)) return "question";
   return state.isHelpShown ? "help" : "screen";
 }
 
-/** The text that is being typed. */
-export function editingOf(moment: Moment): Editing | undefined {
-  const { state, view } = moment;
-  switch (layerOf(moment)) {
+/** The text field that has the keys. */
+export function editingOf(snapshot: Snapshot): Editing | undefined {
+  const { state, view } = snapshot;
+  switch (layerOf(snapshot)) {
     case "confirmation":
     case "help":
       return undefined;
@@ -75,76 +72,63 @@ export function editingOf(moment: Moment): Editing | undefined {
       return question && formEditing(formOf(question), view);
     }
     case "screen":
-      return screens[state.screen].editing?.(moment);
+      return screens[state.screen].editing?.(snapshot);
   }
 }
 
-/** A question does not come between a person and what they are typing: it waits until it is called. */
-function isQuestionShown(moment: Moment): boolean {
-  const { state, view } = moment;
+/** A question does not interrupt typing; Ctrl-G brings it up. */
+function isQuestionShown(snapshot: Snapshot): boolean {
+  const { state, view } = snapshot;
   const [question] = state.questions;
   if (!question) return false;
-  const typed = screens[state.screen].editing?.(moment)?.text ?? "";
+  const typed = screens[state.screen].editing?.(snapshot)?.text ?? "";
   return typed === "" || view.focus[questionFocus] === question.id;
 }
 
-/** The question that has the keys without having been called for. */
-export function surprisingQuestion(moment: Moment): string | undefined {
-  const [question] = moment.state.questions;
-  return question &&
-    layerOf(moment) === "question" &&
-    moment.view.focus[questionFocus] !== question.id
-    ? question.id
-    : undefined;
+/** The visible question, unless the user brought it up; its keys are guarded. */
+export function unexpectedQuestion(snapshot: Snapshot): string | undefined {
+  const [question] = snapshot.state.questions;
+  const isExpected = snapshot.view.focus[questionFocus] === question?.id;
+  return layerOf(snapshot) === "question" && !isExpected ? question?.id : undefined;
 }
 
-/** Screens with a tab of their own; a feature is behind the list of them. */
+/** A feature has no tab of its own; it is reached through the list. */
 export function tabsOf(state: TuiState): readonly ScreenName[] {
   return screensOf(state).filter((name) => name !== "feature");
 }
 
-function everywhere(moment: Moment): readonly Binding[] {
-  const { state } = moment;
+function globalBindings(snapshot: Snapshot): readonly Binding[] {
+  const { state } = snapshot;
   const quit = (keys: string): Binding => on(keys, "quit", () => ({ kind: "quit" }));
-  if (layerOf(moment) !== "screen") return [quit("ctrl+c")];
+  if (layerOf(snapshot) !== "screen") return [quit("ctrl+c")];
   const tabs = tabsOf(state);
-  const go = (screen: ScreenName | undefined) => () => screen && ({ kind: "go", screen } as const);
   const at = tabs.indexOf(state.screen === "feature" ? "features" : state.screen);
-  return [
-    ...waiting(moment),
+  const go = (screen: ScreenName | undefined) => () => screen && ({ kind: "go", screen } as const);
+  return bindingsFrom(
+    noticeBindings(state),
     on("? f1", "keys", () => ({ kind: "help", isShown: true })),
     on("tab", "next screen", go(tabs[(at + 1) % tabs.length])),
     on("shift+tab", "previous screen", go(tabs[(at - 1 + tabs.length) % tabs.length])),
-    ...tabs.map((name, index) =>
-      on(`${index + 1} alt+${index + 1}`, screens[name].title, go(name)),
-    ),
+    tabs.map((name, index) => on(`${index + 1} alt+${index + 1}`, screens[name].title, go(name))),
     state.connection.kind === "lost"
       ? on("ctrl+r", "connect now", () => ({ kind: "reconnect" }))
-      : on("ctrl+r", "read again", () => ({ kind: "refresh", screen: state.screen })),
+      : on("ctrl+r", "reload", () => ({ kind: "refresh", screen: state.screen })),
     quit("q ctrl+c"),
-  ];
+  );
 }
 
-/** What stands in the line below a screen until somebody does something about it. */
-function waiting({ state }: Moment): readonly Binding[] {
-  const [question] = state.questions;
-  const notice = state.notices.at(-1);
+/** Keys for the notice line: a waiting question or the last notice. */
+function noticeBindings({ questions: [question], notices }: TuiState): readonly Binding[] {
+  const notice = notices.at(-1);
   const retry = notice?.retry;
-  return [
-    ...(question
-      ? [
-          on("ctrl+g", "answer the question", () => ({
-            kind: "focus",
-            on: questionFocus,
-            part: question.id,
-          })),
-        ]
-      : []),
-    ...(notice
-      ? [on("ctrl+x", "dismiss the notice", () => ({ kind: "dismiss", notice: notice.id }))]
-      : []),
-    ...(notice && retry
-      ? [on("ctrl+y", "try it again", () => [{ kind: "dismiss", notice: notice.id }, retry])]
-      : []),
-  ];
+  return bindingsFrom(
+    question &&
+      on("ctrl+g", "answer the question", () => ({
+        kind: "focus",
+        on: questionFocus,
+        part: question.id,
+      })),
+    notice && on("ctrl+x", "dismiss the notice", () => ({ kind: "dismiss", notice: notice.id })),
+    notice && retry && on("ctrl+y", "retry", () => [{ kind: "dismiss", notice: notice.id }, retry]),
+  );
 }

@@ -5,171 +5,200 @@ import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
-import type { TuiEvent } from "./events.ts";
+import type { Dispatch } from "./events.ts";
+import { urlElicitationRequired } from "./failure.ts";
 import { createForm, readForm } from "./form.ts";
 import { keepHead } from "./output.ts";
-import { readPage } from "./page.ts";
 import type { QuestionView } from "./state.ts";
 
-/** What servers ask while a call runs, and who answers: a person at the form, a model after a person's yes, or nobody at all. */
-export interface Desk {
-  /** For a modern server, and for the handshake with a legacy one. */
-  readonly capabilities: JsonObject;
-  ask(questions: Questions, from: AskedBy): Promise<Readonly<Record<string, JsonObject>>>;
-  /** `view` as it stands in the state, with what was filled in; undefined where it is gone. A form with mistakes in it is not sent. */
-  answer(view: QuestionView | undefined, action: Reply["action"]): void;
-  /** Opens the page that is asked for, which is a yes to it. Throws EXECUTION where it cannot be opened; the question then stays. */
-  openPage(view: QuestionView | undefined): Promise<void>;
-}
-
-export interface AskedBy {
+export interface QuestionSource {
   readonly run: string;
-  /** Cancelled when nobody wants to know any more. */
+  /** Cancelled when the answer is no longer wanted. */
   readonly scope: Scope;
 }
 
-export interface DeskOptions {
+export interface QuestionQueueOptions {
   readonly folder: string;
-  tell(event: TuiEvent): void;
-  /** Opens a page a person has agreed to; false where it cannot. Default: the person's browser. */
+  readonly dispatch: Dispatch;
+  /** Opens a page the user agreed to; false when it cannot. */
   readonly openBrowser?: ((page: URL) => Promise<boolean>) | undefined;
-  /** The configured model; undefined where there is none. */
+  /** The configured model, if any. */
   readonly sample?: ((params: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
 }
 
 const messageCharactersMax = 20_000;
-/** More at once than anybody answers. */
 const openMax = 50;
 
 type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
 
-export function createDesk({
-  folder,
-  tell,
-  openBrowser = openInBrowser,
-  sample,
-}: DeskOptions): Desk {
-  const waiting = new Map<string, (reply: Reply) => void>();
-  let count = 0;
+/** Questions of servers during a call. The user answers them, or lets the model answer. */
+export class QuestionQueue {
+  readonly #options: QuestionQueueOptions;
+  readonly #waiting = new Map<string, (reply: Reply) => void>();
+  #count = 0;
 
-  /** Puts the question on the screen and waits. */
-  async function askPerson(view: Omit<QuestionView, "id">, scope: Scope): Promise<Reply> {
-    if (waiting.size >= openMax)
-      throw new HallError("OVERLOADED", `${openMax} questions already wait for a person`);
-    const id = `question_${++count}`;
-    const answered = new Promise<Reply>((resolve) => waiting.set(id, resolve));
-    tell({ kind: "asked", question: { ...view, id } });
+  constructor(options: QuestionQueueOptions) {
+    this.#options = options;
+  }
+
+  /** The client capabilities that announce these questions. */
+  get capabilities(): JsonObject {
+    const sampling = this.#options.sample ? { sampling: {} } : {};
+    return { elicitation: { form: {}, url: {} }, roots: {}, ...sampling };
+  }
+
+  async ask(
+    questions: Questions,
+    { run, scope }: QuestionSource,
+  ): Promise<Readonly<Record<string, JsonObject>>> {
+    // When one question fails, the others are cancelled.
+    const all = new Scope(scope);
+    try {
+      const answers = await Promise.all(
+        Object.entries(questions).map(
+          async ([key, one]) => [key, await this.#answerOne(one, { run, scope: all })] as const,
+        ),
+      );
+      return Object.fromEntries(answers);
+    } finally {
+      all.cancel(new HallError("CANCELLED", "the question is closed"));
+    }
+  }
+
+  /** Answers with the view's current form. A form with mistakes is not sent. */
+  answer(view: QuestionView | undefined, action: Reply["action"]): void {
+    const read = view && readForm(view.form);
+    if (!read || (action === "accept" && "problems" in read)) return;
+    this.#waiting.get(view.id)?.({ action, values: "values" in read ? read.values : {} });
+  }
+
+  /** Opens the page and accepts. Throws EXECUTION when it cannot; the question then stays. */
+  async openPage(view: QuestionView | undefined): Promise<void> {
+    if (!view?.page) return;
+    const { openBrowser = openInBrowser } = this.#options;
+    if (!(await openBrowser(new URL(view.page.url))))
+      throw new HallError("EXECUTION", "no browser could be started", {
+        hint: "Open the address yourself, then press a.",
+      });
+    this.answer(view, "accept");
+  }
+
+  async #askUser(view: Omit<QuestionView, "id">, scope: Scope): Promise<Reply> {
+    const { dispatch } = this.#options;
+    if (this.#waiting.size >= openMax)
+      throw new HallError("OVERLOADED", `too many open questions (limit ${openMax})`);
+    const id = `question_${++this.#count}`;
+    const answered = new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
+    dispatch({ kind: "asked", question: { ...view, id } });
     return scope.race(answered).finally(() => {
-      waiting.delete(id);
-      tell({ kind: "question over", question: id });
+      this.#waiting.delete(id);
+      dispatch({ kind: "question over", question: id });
     });
   }
 
-  async function elicit(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
-    const message = makeHarmless(
-      keepHead(wordOf(params.message, "The server asks:"), messageCharactersMax),
-    );
-    if (params.mode === "url") return visit({ message, address: params.url, run, scope });
-    const { action, values } = await askPerson(
-      { run, kind: "form", message, form: createForm(params.requestedSchema) },
-      scope,
-    );
-    return action === "accept" ? { action, content: values } : { action };
+  #answerOne({ method, params = {} }: Question, source: QuestionSource): Promise<JsonObject> {
+    switch (method) {
+      case "elicitation/create":
+        return this.#elicit(params, source);
+      case "sampling/createMessage":
+        return this.#sample(params, source);
+      case "roots/list": {
+        const uri = pathToFileURL(this.#options.folder).href;
+        return Promise.resolve({ roots: [{ uri, name: "project" }] });
+      }
+    }
   }
 
-  /** The answer is only that a person agreed: what they do on the page is between them and the page. */
-  async function visit({
-    message,
-    address,
-    run,
-    scope,
-  }: AskedBy & { readonly message: string; readonly address: unknown }): Promise<JsonObject> {
-    const page = readPage(address);
-    if (!page)
-      throw new HallError("INVALID_PARAMS", "the address to open is not one of https or http");
-    const { action } = await askPerson(
-      { run, kind: "page", message, form: createForm({}), page },
-      scope,
-    );
+  async #elicit(params: JsonObject, { run, scope }: QuestionSource): Promise<JsonObject> {
+    const text = wordOf(params.message, "The server asks:");
+    const message = makeHarmless(keepHead(text, messageCharactersMax));
+    if (params.mode !== "url") {
+      const form = createForm(params.requestedSchema);
+      const { action, values } = await this.#askUser({ run, kind: "form", message, form }, scope);
+      return action === "accept" ? { action, content: values } : { action };
+    }
+    const page = readPage(params.url);
+    if (!page) throw new HallError("INVALID_PARAMS", "the address to open must be http or https");
+    const form = createForm({});
+    // The server only learns that the user agreed.
+    const { action } = await this.#askUser({ run, kind: "page", message, form, page }, scope);
     return { action };
   }
 
-  async function lendModel(params: JsonObject, { run, scope }: AskedBy): Promise<JsonObject> {
+  async #sample(params: JsonObject, { run, scope }: QuestionSource): Promise<JsonObject> {
+    const { sample } = this.#options;
     if (!sample) throw new HallError("MISSING_CAPABILITY", "no model is configured for sampling");
     const message = `The server wants to ask your model:\n\n${describeSampling(params)}`;
-    const { action } = await askPerson(
-      { run, kind: "sampling", message, form: createForm({}) },
-      scope,
-    );
+    const form = createForm({});
+    const { action } = await this.#askUser({ run, kind: "sampling", message, form }, scope);
     if (action !== "accept")
-      throw new HallError("DENIED", "the user refused", {
+      throw new HallError("DENIED", "rejected by the user", {
         relayed: { code: -1, message: "User rejected sampling request" },
       });
     return scope.race(sample(params, scope.signal));
   }
-
-  function answerOne({ method, params = {} }: Question, from: AskedBy): Promise<JsonObject> {
-    switch (method) {
-      case "elicitation/create":
-        return elicit(params, from);
-      case "sampling/createMessage":
-        return lendModel(params, from);
-      case "roots/list":
-        return Promise.resolve({ roots: [{ uri: pathToFileURL(folder).href, name: "project" }] });
-    }
-  }
-
-  function answer(view: QuestionView | undefined, action: Reply["action"]): void {
-    const read = view && readForm(view.form);
-    if (!read || (action === "accept" && "problems" in read)) return;
-    waiting.get(view.id)?.({ action, values: "values" in read ? read.values : {} });
-  }
-
-  return {
-    capabilities: {
-      elicitation: { form: {}, url: {} },
-      roots: {},
-      ...(sample ? { sampling: {} } : {}),
-    },
-    async ask(questions, { run, scope }) {
-      // When one cannot be answered, the others need not be.
-      const all = new Scope(scope);
-      try {
-        const answers = await Promise.all(
-          Object.entries(questions).map(
-            async ([key, one]) => [key, await answerOne(one, { run, scope: all })] as const,
-          ),
-        );
-        return Object.fromEntries(answers);
-      } finally {
-        all.cancel(new HallError("CANCELLED", "the question is over"));
-      }
-    },
-    answer,
-    async openPage(view) {
-      if (!view?.page) return;
-      if (!(await openBrowser(new URL(view.page.url))))
-        throw new HallError("EXECUTION", "no browser could be started", {
-          hint: "Open the address yourself, then say so with a.",
-        });
-      answer(view, "accept");
-    },
-  };
 }
 
 const shownCharactersMax = 2_000;
 
 function describeSampling({ systemPrompt, messages }: JsonObject): string {
-  const said = (Array.isArray(messages) ? messages : [])
-    .filter(isObject)
-    .map(({ role, content }) => {
-      const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-      return `${wordOf(role, "?")}: ${parts.map(({ text, type }) => wordOf(text, `(${wordOf(type, "?")})`)).join(" ")}`;
-    });
-  const text = makeHarmless(
-    [...(typeof systemPrompt === "string" ? [`system: ${systemPrompt}`] : []), ...said].join("\n"),
+  const shown = (Array.isArray(messages) ? messages : []).filter(isObject).map((message) => {
+    const { role, content } = message;
+    const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
+    const texts = parts.map(({ text, type }) => wordOf(text, `(${wordOf(type, "?")})`));
+    return `${wordOf(role, "?")}: ${texts.join(" ")}`;
+  });
+  if (typeof systemPrompt === "string") shown.unshift(`system: ${systemPrompt}`);
+  const text = makeHarmless(shown.join("\n"));
+  if (text.length <= shownCharactersMax) return text;
+  return `${text.slice(0, shownCharactersMax)} … (${text.length} characters)`;
+}
+
+/** A page to open in the browser. It is shown in full and never opened by itself. */
+export interface Page {
+  /** Percent-encoded, with the host name in Punycode. */
+  readonly url: string;
+  readonly host: string;
+  readonly warnings: readonly string[];
+}
+
+const addressCharactersMax = 8_192;
+
+/** Undefined unless it is an http or https address. */
+export function readPage(address: unknown): Page | undefined {
+  if (typeof address !== "string" || address.length > addressCharactersMax) return undefined;
+  if (!URL.canParse(address)) return undefined;
+  const url = new URL(address);
+  if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
+  return { url: makeHarmless(url.href), host: url.host, warnings: warningsOf(url) };
+}
+
+function warningsOf({ protocol, hostname, username, password }: URL): readonly string[] {
+  const isLocal = /^(?:(?:.*\.)?localhost|127\.0\.0\.1|\[::1\])$/.test(hostname);
+  const isForeignScript = hostname.split(".").some((label) => label.startsWith("xn--"));
+  const warnings = [
+    protocol === "http:" && !isLocal && "Not encrypted (http): others can read what you enter.",
+    isForeignScript && "The name has letters of other scripts and may imitate a name you know.",
+    username + password !== "" &&
+      "The part before the @ is not the host; only the rest is visited.",
+  ];
+  return warnings.filter((warning) => warning !== false);
+}
+
+const pagesMax = 5;
+
+/** The pages that a server's refusal asks the user to visit first, as questions. */
+export function pagesNeeded(error: unknown): Questions | undefined {
+  if (!(error instanceof HallError) || error.relayed?.code !== urlElicitationRequired)
+    return undefined;
+  const { elicitations } = isObject(error.relayed.data) ? error.relayed.data : {};
+  const pages = (Array.isArray(elicitations) ? elicitations : []).filter(isObject);
+  return Object.fromEntries(
+    pages
+      .slice(0, pagesMax)
+      .map((params, index) => [
+        `page ${index}`,
+        { method: "elicitation/create", params: { ...params, mode: "url" } },
+      ]),
   );
-  return text.length > shownCharactersMax
-    ? `${text.slice(0, shownCharactersMax)} … (${text.length} characters)`
-    : text;
 }

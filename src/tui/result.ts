@@ -1,64 +1,73 @@
 import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { harmlessLines, linesMax, wordOf } from "../base/harmless.ts";
+import { isForPeople, readAdvice } from "../base/advice.ts";
+import { harmlessLines, linesMax, makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { makeOwnFolder } from "../base/own-folder.ts";
-import type { OutputLine } from "./output.ts";
-import type { Picture } from "./picture.ts";
+import type { LispResult } from "./events.ts";
+import { describeAdvice } from "./failure.ts";
+import { keepHead, type OutputLine } from "./output.ts";
+import { readPicture as decodePicture, type Picture } from "./picture.ts";
 
-/** What a tool's result comes to on the screen; pictures and sounds become files. */
+/** A tool result as output lines. Images and audio are saved to files. */
 export interface ShownResult {
   readonly lines: readonly OutputLine[];
-  /** Files that were written, from the project's folder on. */
+  /** Saved files, relative to the project. */
   readonly saved: readonly string[];
 }
 
 export type PictureReader = (bytes: Uint8Array) => Promise<Picture | undefined>;
 
+/** Further images are only saved. */
+const picturesMax = 4;
+
 export async function showResult(
   result: JsonObject,
   folder: string,
-  readPicture: PictureReader = readPictureLazily,
+  readPicture: PictureReader = decodePicture,
 ): Promise<ShownResult> {
-  const lines: OutputLine[] = [...streamsOf(result)];
+  const lines: OutputLine[] = [...commandOutput(result)];
   const saved: string[] = [];
-  // What a command wrote is told once, and apart; its text says the same in one piece.
-  const parts =
-    lines.length > 0 || !Array.isArray(result.content) ? [] : result.content.filter(isObject);
+  // The text of a command's result repeats its streams.
+  const parts = lines.length > 0 ? [] : partsOf(result);
+  let pictures = 0;
   for (const part of parts) {
-    const source =
-      isObject(part._meta) && part._meta.stream === "stderr"
-        ? "err"
-        : result.isError === true
-          ? "err"
-          : "out";
+    const source = result.isError === true || isStderr(part) ? "err" : "out";
     const media = mediaOf(part);
     if (media) {
-      const picture =
-        lines.filter((line) => line.picture).length < picturesMax
-          ? await readPicture(media.bytes)
-          : undefined;
+      const picture = pictures < picturesMax ? await readPicture(media.bytes) : undefined;
+      if (picture) pictures++;
       const stored = await saveMedia(media, folder);
-      if ("file" in stored) saved.push(stored.file);
-      lines.push({
-        source,
-        text:
-          "file" in stored
-            ? `${media.kind} saved to ${stored.file}`
-            : `${media.kind} could not be saved: ${stored.problem}`,
-        picture,
-      });
-    } else
-      for (const line of harmlessLines(writePart(part), Math.max(1, linesMax - lines.length)))
-        lines.push({ source, text: line });
+      if (stored.file !== undefined) saved.push(stored.file);
+      lines.push({ source, text: stored.text, ...(picture ? { picture } : {}) });
+    } else {
+      const room = Math.max(1, linesMax - lines.length);
+      for (const text of harmlessLines(writePart(part), room)) lines.push({ source, text });
+    }
     if (lines.length > linesMax) break;
   }
-  return { lines, saved };
+  return { lines: [...lines, ...adviceLines(result)], saved };
 }
 
-/** Commands say what they wrote to which stream. */
-function streamsOf({ structuredContent }: JsonObject): readonly OutputLine[] {
+/** The content meant for people; items for the model repeat `next` in its words. */
+function partsOf({ content }: JsonObject): readonly JsonObject[] {
+  return (Array.isArray(content) ? content : []).filter(isObject).filter(isForPeople);
+}
+
+function adviceLines({ isError, structuredContent }: JsonObject): readonly OutputLine[] {
+  // A failure shows its advice below the output.
+  if (isError === true || !isObject(structuredContent)) return [];
+  const next = readAdvice(structuredContent.next);
+  return next.length === 0 ? [] : [{ source: "out", text: makeHarmless(describeAdvice(next)) }];
+}
+
+function isStderr({ _meta }: JsonObject): boolean {
+  return isObject(_meta) && _meta.stream === "stderr";
+}
+
+/** The streams of a command's result. */
+function commandOutput({ structuredContent }: JsonObject): readonly OutputLine[] {
   if (!isObject(structuredContent)) return [];
   const { stdout, stderr } = structuredContent;
   if (typeof stdout !== "string" || typeof stderr !== "string") return [];
@@ -78,7 +87,7 @@ function writePart(part: JsonObject): string {
   return JSON.stringify(part, null, 2);
 }
 
-const kinds: ReadonlyMap<unknown, string> = new Map([
+const extensions: ReadonlyMap<unknown, string> = new Map([
   ["image/png", "png"],
   ["image/jpeg", "jpg"],
   ["image/gif", "gif"],
@@ -88,47 +97,56 @@ const kinds: ReadonlyMap<unknown, string> = new Map([
   ["audio/mpeg", "mp3"],
 ]);
 
-/** The rest are only saved. */
-const picturesMax = 4;
-
 interface Media {
   readonly kind: "image" | "audio" | "file";
   readonly mimeType: unknown;
   readonly bytes: Buffer;
 }
 
-/** Undefined for what is text. */
+/** Undefined for text. */
 function mediaOf({ type, data, mimeType, resource }: JsonObject): Media | undefined {
   if ((type === "image" || type === "audio") && typeof data === "string")
     return { kind: type, mimeType, bytes: Buffer.from(data, "base64") };
   if (type !== "resource" || !isObject(resource) || typeof resource.blob !== "string")
     return undefined;
-  const family =
-    typeof resource.mimeType === "string" ? resource.mimeType.split("/")[0] : undefined;
+  const family = wordOf(resource.mimeType, "").split("/")[0];
   const kind = family === "image" || family === "audio" ? family : "file";
   return { kind, mimeType: resource.mimeType, bytes: Buffer.from(resource.blob, "base64") };
 }
 
-async function readPictureLazily(bytes: Uint8Array): Promise<Picture | undefined> {
-  return (await import("./picture.ts")).readPicture(bytes);
-}
-
-/** A full disk makes no failure of what went well. */
+/** A full disk does not fail the call. */
 async function saveMedia(
   { kind, mimeType, bytes }: Media,
   folder: string,
-): Promise<{ readonly file: string } | { readonly problem: string }> {
-  // The name is ours to choose: a server's would be a path.
-  const path = join(
-    ".guildhall",
-    "saved",
-    `${kind}-${randomBytes(4).toString("hex")}.${kinds.get(mimeType) ?? "bin"}`,
-  );
+): Promise<{ readonly text: string; readonly file?: string }> {
+  // A name from the server could be a path.
+  const name = `${kind}-${randomBytes(4).toString("hex")}.${extensions.get(mimeType) ?? "bin"}`;
+  const file = join(".guildhall", "saved", name);
   try {
     makeOwnFolder(folder, ".guildhall", "saved");
-    await writeFile(join(folder, path), bytes, { flag: "wx", mode: 0o600 });
-    return { file: path };
+    await writeFile(join(folder, file), bytes, { flag: "wx", mode: 0o600 });
+    return { text: `${kind} saved to ${file}`, file };
   } catch (error) {
-    return { problem: error instanceof Error ? error.message : String(error) };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { text: `cannot save the ${kind}: ${reason}` };
   }
+}
+
+const answerCharactersMax = 100_000;
+
+/** The result of `evaluate-lisp` for the transcript. */
+export function readLispResult(run: string, result: JsonObject): LispResult {
+  const { structuredContent } = result;
+  const { session, package: current } = isObject(structuredContent) ? structuredContent : {};
+  const text = partsOf(result)
+    .map((part) => (typeof part.text === "string" ? part.text : `[${wordOf(part.type, "?")}]`))
+    .join("\n");
+  return {
+    kind: "evaluated",
+    run,
+    text: makeHarmless(keepHead(text, answerCharactersMax)),
+    isError: result.isError === true,
+    session: typeof session === "string" ? session : undefined,
+    package: typeof current === "string" ? current : undefined,
+  };
 }

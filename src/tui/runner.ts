@@ -1,245 +1,283 @@
 import { HallError } from "../base/errors.ts";
-import { harmlessLines } from "../base/harmless.ts";
+import { harmlessLines, makeHarmless } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import { createActivityTimeout } from "../client/activity-timeout.ts";
-import { createCallContext } from "./call-context.ts";
-import type { Connection } from "./connection.ts";
-import type { TuiEvent } from "./events.ts";
+import { type ActivityTimeout, createActivityTimeout } from "../client/activity-timeout.ts";
+import type { CallContext } from "../tool.ts";
+import type { TargetConnection } from "./connection.ts";
+import type { Dispatch } from "./events.ts";
 import { explainFailure, explainResult, type Failure } from "./failure.ts";
-import { createOutlet, type Outlet } from "./outlet.ts";
-import { emptyOutput, type OutputLine } from "./output.ts";
-import { pagesNeeded } from "./page.ts";
-import type { Desk } from "./questions.ts";
+import {
+  createOutputBuffer,
+  emptyOutput,
+  keepHead,
+  lineCharactersMax,
+  type OutputBuffer,
+  type OutputLine,
+  openRunLog,
+  type RunLog,
+} from "./output.ts";
+import { pagesNeeded, type QuestionQueue, readPage } from "./questions.ts";
 import { type PictureReader, showResult } from "./result.ts";
-import { openRunLog, type RunLog } from "./run-log.ts";
 import type { RunState, RunView } from "./state.ts";
 
-/** Calls tools for a person: shows what comes while they run, waits as long as there is life, and says how they ended. */
-export interface Runner {
-  /** Resolves when it is over, whatever happened: the state tells. Throws UNAVAILABLE at once where there is no connection. */
-  run(request: RunRequest): Promise<RunState>;
-  cancel(run: string): void;
-  /** A line of the server's stderr: it belongs to the last run, as far as one can tell. */
-  hearStderr(line: string): void;
-  close(): Promise<void>;
-}
-
 export type RunRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
-  /** Hears the result as it came, before the run is over. */
-  readonly heard?: (run: string, result: JsonObject) => void;
-  /** Done before the run is told to be over: what it has changed is known by then. */
-  readonly settle?: () => Promise<void>;
+  /** Receives the result before the run ends. */
+  readonly onResult?: ((run: string, result: JsonObject) => void) | undefined;
+  /** Awaited before the run is shown as ended. */
+  readonly beforeEnd?: (() => Promise<void>) | undefined;
 };
 
 export interface RunnerOptions {
-  readonly connection: () => Connection;
-  readonly desk: Desk;
+  connection(): TargetConnection;
+  readonly questions: QuestionQueue;
   readonly folder: string;
   readonly server: string;
   /** How long a call may be silent. */
   readonly timeoutMs: number;
-  /** How long a call may take, whatever it says. */
+  /** How long a call may take in all. */
   readonly callMsMax: number;
   readonly intervalMs: number;
   readonly secrets: Secrets;
   readonly readPicture?: PictureReader | undefined;
-  tell(event: TuiEvent): void;
+  readonly dispatch: Dispatch;
 }
 
-interface Workplace {
+interface ActiveRun {
   readonly id: string;
   readonly scope: Scope;
-  readonly outlet: Outlet;
+  readonly output: OutputBuffer;
   readonly log: RunLog | undefined;
 }
 
-export function createRunner({
-  connection,
-  desk,
-  folder,
-  server,
-  timeoutMs,
-  callMsMax,
-  intervalMs,
-  secrets,
-  readPicture,
-  tell,
-}: RunnerOptions): Runner {
-  const running = new Map<string, Workplace & { readonly over: Promise<RunState> }>();
-  /** Where stderr goes: it comes on another pipe, so the last of it may come after the answer. Its log stays open for that. */
-  let last: Workplace | undefined;
-  let count = 0;
+/** Calls tools: shows their output and progress, enforces time limits, records how they ended. */
+export class Runner {
+  readonly #options: RunnerOptions;
+  readonly #running = new Map<string, ActiveRun & { readonly over: Promise<RunState> }>();
+  /** Receives stderr, whose last lines may arrive after the answer; its log stays open for them. */
+  #last: ActiveRun | undefined;
+  #count = 0;
 
-  async function carryOut(
-    request: RunRequest,
-    { id, scope, outlet, log }: Workplace,
-  ): Promise<RunState> {
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the call has ended in any way. Throws UNAVAILABLE without a connection. */
+  async run(request: RunRequest): Promise<RunState> {
+    const { connection, dispatch, folder, secrets } = this.#options;
+    // Checked first, so that typed text is not cleared for a call that cannot be sent.
+    connection().get();
+    const id = `run_${++this.#count}`;
+    dispatch({ kind: "run started", run: createView(id, request) });
+    const about = request.kind === "step" ? request.about : "";
     const { tool } = request;
-    const timeout = createActivityTimeout({
+    const log = openRunLog({ folder, about, tool, secrets, now: () => new Date() });
+    const run = { id, scope: new Scope(), output: this.#openOutput(id, log), log };
+    const before = this.#last;
+    this.#last = run;
+    const over = this.#begin(request, run, before);
+    this.#running.set(id, { ...run, over });
+    try {
+      return await over;
+    } finally {
+      this.#running.delete(id);
+      run.scope.close();
+    }
+  }
+
+  cancel(run: string): void {
+    this.#running.get(run)?.scope.cancel(new HallError("CANCELLED", "cancelled by the user"));
+  }
+
+  /** A line of the server's stderr; it is shown with the last run. */
+  onStderr(line: string): void {
+    this.#last?.output.put(harmlessLines(line).map((text) => ({ source: "err", text })));
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#running.values()];
+    for (const { scope } of all) scope.cancel(new HallError("CANCELLED", "the client is closing"));
+    await Promise.allSettled(all.map(({ over }) => over));
+    this.#last?.output.flush();
+    await this.#last?.log?.close();
+  }
+
+  async #begin(
+    request: RunRequest,
+    run: ActiveRun,
+    before: ActiveRun | undefined,
+  ): Promise<RunState> {
+    const { dispatch, server } = this.#options;
+    const { id, output, log } = run;
+    if (before && !this.#running.has(before.id)) await before.log?.close();
+    if (log) dispatch({ kind: "run logged", run: id, path: log.path });
+    log?.note(`${request.tool} on ${server}\narguments: ${JSON.stringify(request.arguments)}`);
+
+    const ended = await this.#call(request, run);
+    output.flush();
+    const reason = "failure" in ended ? `: ${ended.failure.message}\n${ended.failure.hint}` : "";
+    log?.note(ended.kind + reason);
+    await log?.flush();
+
+    await request.beforeEnd?.();
+    dispatch({ kind: "run ended", run: id, state: ended });
+    if (this.#last !== run) await log?.close();
+    return ended;
+  }
+
+  async #call({ tool, arguments: args, onResult }: RunRequest, run: ActiveRun): Promise<RunState> {
+    const { connection, folder, readPicture } = this.#options;
+    const { id, output, log } = run;
+    const timeout = this.#startTimeout(run.scope);
+    const context = createCallContext(run, timeout, this.#options.questions);
+    let failure: Failure;
+    try {
+      const line = connection().get();
+      const result = await line.relay("tools/call", { name: tool, arguments: args }, context);
+      timeout.end();
+      const { lines, saved } = await showResult(result, folder, readPicture);
+      onResult?.(id, result);
+      if (result.isError !== true) {
+        output.put(lines);
+        return { kind: "completed", endedAt: Date.now(), result, saved };
+      }
+      failure = explainResult(result, tool);
+      if (!isCovered(lines, failure)) output.put(lines);
+      log?.note(`result: ${JSON.stringify(result)}`);
+    } catch (error) {
+      log?.note(describeError(error));
+      const pages = pagesNeeded(error);
+      // The answers do not matter: the server knows what happened on its pages.
+      if (pages) await context.ask(pages).catch(() => {});
+      failure = explainFailure(error, tool);
+      connection().onCallError(error);
+    } finally {
+      timeout.end();
+    }
+    const kind = failure.kind === "unavailable" ? "failed" : failure.kind;
+    return { kind, endedAt: Date.now(), failure };
+  }
+
+  #startTimeout(scope: Scope): ActivityTimeout {
+    const { timeoutMs, callMsMax } = this.#options;
+    const silent = `no sign of life for ${timeoutMs / 1000} s`;
+    const long = `still running after ${callMsMax / 1000} s, the limit for a call`;
+    return createActivityTimeout({
       silentMsMax: timeoutMs,
       totalMsMax: callMsMax,
       expired: (why) =>
         scope.cancel(
-          why === "long"
-            ? ranTooLong(callMsMax)
-            : new HallError("TIMEOUT", `nothing was heard of it for ${timeoutMs / 1000} s`),
+          why === "silent"
+            ? new HallError("TIMEOUT", silent)
+            : new HallError("TIMEOUT", long, { hint: longHint }),
         ),
     });
-    const context = createCallContext({ run: id, scope, outlet, timeout, desk });
-    let failure: Failure;
-    try {
-      const result = await connection()
-        .get()
-        .relay("tools/call", { name: tool, arguments: request.arguments }, context);
-      timeout.end();
-      const { lines, saved } = await showResult(result, folder, readPicture);
-      request.heard?.(id, result);
-      if (result.isError !== true) {
-        outlet.put(lines);
-        return { kind: "completed", endedAt: Date.now(), result, saved };
-      }
-      failure = explainResult(result, tool);
-      if (!isSaid(lines, failure)) outlet.put(lines);
-      log?.note(`result: ${JSON.stringify(result)}`);
-    } catch (error) {
-      log?.note(writeError(error));
-      const pages = pagesNeeded(error);
-      // Whatever the answers are: the server knows what was done on its pages when it is called again.
-      if (pages) await context.ask(pages).catch(() => {});
-      failure = explainFailure(error, tool);
-      connection().doubt(error);
-    } finally {
-      timeout.end();
-    }
-    return {
-      kind: failure.kind === "unavailable" ? "failed" : failure.kind,
-      endedAt: Date.now(),
-      failure,
-    };
   }
 
-  async function begin(
-    request: RunRequest,
-    place: Workplace,
-    before: Workplace | undefined,
-  ): Promise<RunState> {
-    const { id, outlet, log } = place;
-    if (before && !running.has(before.id)) await before.log?.close();
-    if (log) tell({ kind: "run logged", run: id, path: log.path });
-    log?.note(`${request.tool} on ${server}\narguments: ${JSON.stringify(request.arguments)}`);
-    const ended = await carryOut(request, place);
-    outlet.flush();
-    log?.note(
-      "failure" in ended
-        ? `${ended.kind}: ${ended.failure.message}\n${ended.failure.hint}`
-        : ended.kind,
-    );
-    await log?.flush();
-    await request.settle?.();
-    tell({ kind: "run ended", run: id, state: ended });
-    if (last !== place) await log?.close();
-    return ended;
-  }
-
-  function openOutlet(run: string, log: RunLog | undefined): Outlet {
-    return createOutlet({
+  #openOutput(run: string, log: RunLog | undefined): OutputBuffer {
+    const { dispatch, intervalMs } = this.#options;
+    return createOutputBuffer({
       intervalMs,
-      output(lines) {
+      onOutput(lines) {
         log?.write(lines);
-        tell({ kind: "output", run, lines });
+        dispatch({ kind: "output", run, lines });
       },
-      progress: (progress) => tell({ kind: "progress", run, progress }),
+      onProgress: (progress) => dispatch({ kind: "progress", run, progress }),
     });
   }
+}
 
+const longHint =
+  "Its changes are kept. A workflow step resumes where it stopped; give other tools less to do.";
+
+function createView(id: string, { kind, tool, arguments: args, about }: RunRequest): RunView {
   return {
-    async run(request) {
-      // A call that cannot go out is none: what was typed stays where it is.
-      connection().get();
-      const id = `run_${++count}`;
-      const scope = new Scope();
-      const view: RunView = {
-        id,
-        kind: request.kind,
-        tool: request.tool,
-        arguments: request.arguments,
-        about: request.about,
-        state: { kind: "running" },
-        startedAt: Date.now(),
-        progress: undefined,
-        output: emptyOutput,
-        logPath: undefined,
-      };
-      tell({ kind: "run started", run: view });
-      const log = openRunLog({
-        folder,
-        about: request.kind === "step" ? request.about : "",
-        tool: request.tool,
-        secrets,
-        now: () => new Date(),
-      });
-      const place: Workplace = { id, scope, outlet: openOutlet(id, log), log };
-      const before = last;
-      last = place;
-      const over = begin(request, place, before);
-      running.set(id, { ...place, over });
-      try {
-        return await over;
-      } finally {
-        running.delete(id);
-        scope.close();
+    id,
+    kind,
+    tool,
+    arguments: args,
+    about,
+    state: { kind: "running" },
+    startedAt: Date.now(),
+    progress: undefined,
+    output: emptyOutput,
+    logPath: undefined,
+  };
+}
+
+/** Passes progress, log messages and questions of a call to the screen. */
+function createCallContext(
+  { id: run, scope, output }: ActiveRun,
+  timeout: ActivityTimeout,
+  questionQueue: QuestionQueue,
+): CallContext {
+  let lastMessage: string | undefined;
+  return {
+    scope,
+    capabilities: questionQueue.capabilities,
+    logLevel: "info",
+    progress({ message, ...progress }) {
+      timeout.renew();
+      if (message === undefined) return output.progress(progress);
+      const shown = makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
+      output.progress({ ...progress, message: shown });
+      if (shown !== lastMessage) output.put([{ source: "progress", text: shown }]);
+      lastMessage = shown;
+    },
+    log(level, data, logger) {
+      const isQuiet = level === "debug" || level === "info" || level === "notice";
+      const source = streamOf(logger) ?? (isQuiet ? "log" : "err");
+      const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
+      output.put(harmlessLines(text).map((line) => ({ source, text: line })));
+    },
+    async ask(questions, asked) {
+      // An address in one piece can be copied from the log.
+      for (const { params } of Object.values(questions)) {
+        const page = params?.mode === "url" ? readPage(params.url) : undefined;
+        if (page) output.put([{ source: "log", text: `page to open: ${page.url}` }]);
       }
-    },
-    cancel: (run) =>
-      running.get(run)?.scope.cancel(new HallError("CANCELLED", "withdrawn by the user")),
-    hearStderr(line) {
-      last?.outlet.put(harmlessLines(line).map((text) => ({ source: "err", text })));
-    },
-    async close() {
-      const all = [...running.values()];
-      for (const { scope } of all) scope.cancel(new HallError("CANCELLED", "the client ends"));
-      await Promise.allSettled(all.map(({ over }) => over));
-      last?.outlet.flush();
-      await last?.log?.close();
+      const answers = await timeout.hold(() =>
+        questionQueue.ask(questions, { run, scope: asked ?? scope }),
+      );
+      // The user may take any time on a page; Esc ends the call.
+      const hasOpened = Object.entries(answers).some(
+        ([key, { action }]) => action === "accept" && questions[key]?.params?.mode === "url",
+      );
+      if (hasOpened) timeout.pause();
+      return answers;
     },
   };
 }
 
-function ranTooLong(ms: number): HallError {
-  return new HallError(
-    "TIMEOUT",
-    `it was still at work after ${ms / 1000} s, the most a call gets`,
-    {
-      hint: "What it did by then stays. A step of the workflow goes on where it stopped when it is run again; give other tools less to do at once.",
-    },
-  );
+/** Loggers of commands are named after the stream: `speckit.command.stderr`. */
+function streamOf(logger: string | undefined): "out" | "err" | undefined {
+  const [, stream] = /(?:^|[./: ])std(out|err)$/.exec(logger ?? "") ?? [];
+  return stream === "out" || stream === "err" ? stream : undefined;
 }
 
 /** Fits below the output on the smallest screen. */
-const saidCharactersMax = 150;
+const coveredCharactersMax = 150;
 
-/** Whether the failure, which stands below the output, tells all of it. */
-function isSaid(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
+/** Whether the failure, which is shown below the output, already says everything. */
+function isCovered(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
   return lines.every(
     ({ text }) =>
-      text.length <= saidCharactersMax &&
-      [message, hint].some((said) => said.includes(text.trim())),
+      text.length <= coveredCharactersMax &&
+      [message, hint].some((shown) => shown.includes(text.trim())),
   );
 }
 
-/** All there is to say of it, for the log. */
-function writeError(error: unknown): string {
+/** All details, for the log. */
+function describeError(error: unknown): string {
   if (!(error instanceof HallError))
     return `error: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
   const { code, message, relayed, details, cause } = error;
-  const said = [
+  const parts = [
     `error ${code}: ${message}`,
-    relayed && `the server said: ${JSON.stringify(relayed)}`,
+    relayed && `from the server: ${JSON.stringify(relayed)}`,
     details && `details: ${JSON.stringify(details)}`,
+    cause instanceof Error && `cause: ${cause.stack ?? cause.message}`,
   ];
-  return [...said, cause instanceof Error && `cause: ${cause.stack ?? cause.message}`]
-    .filter(Boolean)
-    .join("\n");
+  return parts.filter(Boolean).join("\n");
 }

@@ -15,9 +15,9 @@ export interface SamplingOptions {
 
 const answerMsMax = 300_000;
 const tokensMax = 16_384;
-const tokensUsual = 1_024;
+const tokensDefault = 1_024;
 
-/** Answers `sampling/createMessage` with the model that plans for agents. Loaded when a person has said yes. */
+/** Answers `sampling/createMessage` with the planner's model, after the user agreed. */
 export async function sampleWithModel(
   params: JsonObject,
   signal: AbortSignal,
@@ -26,7 +26,7 @@ export async function sampleWithModel(
   const opening = openingFor(undefined, planner, env);
   if (!opening)
     throw new HallError("UNAVAILABLE", "no model is configured", {
-      hint: 'Set planner.model, such as "anthropic/NAME", in the config.',
+      next: [{ do: "edit-config", field: "planner.model" }],
     });
   const model = await openModel({ ...opening, secrets });
   const until = performance.now() + answerMsMax;
@@ -39,7 +39,7 @@ export async function sampleWithModel(
   ];
   const call = {
     prompt,
-    maxOutputTokens: typeof maxTokens === "number" ? Math.min(maxTokens, tokensMax) : tokensUsual,
+    maxOutputTokens: typeof maxTokens === "number" ? Math.min(maxTokens, tokensMax) : tokensDefault,
     abortSignal: signal,
     ...(typeof temperature === "number" ? { temperature } : {}),
     ...(Array.isArray(stopSequences) ? { stopSequences: stopSequences.map(String) } : {}),

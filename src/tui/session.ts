@@ -2,32 +2,37 @@ import type { PlannerConfig } from "../agents/planners.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { ListKind } from "../tool.ts";
-import { agentRequest, lispRequest, repeatedRequest, toolRequest } from "./calls.ts";
-import { confirmDelete, openCheckout } from "./checkouts.ts";
-import { type Connection, openConnection } from "./connection.ts";
-import { type ControlRoom, createControlRoom } from "./control-room.ts";
-import type { TuiEvent } from "./events.ts";
+import { AdminPoller } from "./admin-poller.ts";
+import { TargetConnection } from "./connection.ts";
+import { type Intention, subjectOf, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
-import { type Intention, subjectOf } from "./intentions.ts";
-import { readLispAnswer } from "./lisp-answer.ts";
-import { createDesk, type Desk } from "./questions.ts";
+import { QuestionQueue } from "./questions.ts";
 import { createReader, type Reader } from "./reader.ts";
 import { reduce } from "./reducer.ts";
-import type { PictureReader } from "./result.ts";
-import { createRunner, type Runner, type RunRequest } from "./runner.ts";
+import {
+  agentRequest,
+  confirmDelete,
+  lispRequest,
+  openCheckout,
+  repeatedRequest,
+  specifyRequest,
+  stepRequest,
+  toolRequest,
+} from "./requests.ts";
+import { type PictureReader, readLispResult } from "./result.ts";
+import { Runner, type RunRequest } from "./runner.ts";
 import { createInitialState, type QuestionView, type Size, type TuiState } from "./state.ts";
-import { specifyRequest, stepRequest } from "./steps.ts";
 import type { Target } from "./target.ts";
 import { deleteWorktree } from "./worktrees.ts";
 
-/** The client without a screen: holds the state, carries out what screens ask for, and tells when something has changed. */
+/** The client without a screen: holds the state and carries out intentions. */
 export interface TuiSession {
   state(): TuiState;
-  /** Called after every change. Returns the way to stop listening. */
+  /** The listener is called after every change. Returns a function that removes it. */
   subscribe(listener: () => void): () => void;
-  /** Never throws: what goes wrong is in the state. Resolves when it is done; screens need not wait. */
+  /** Resolves when the intention is carried out. Never throws: failures become notices. */
   send(intention: Intention): Promise<void>;
-  /** Ends what runs, says goodbye to the server, and closes the line. Idempotent. */
+  /** Cancels running calls and closes the connection. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -37,17 +42,17 @@ export interface TuiSessionOptions {
   readonly secrets: Secrets;
   /** How long a call may be silent. Default 60,000; from 1,000 to 600,000. */
   readonly timeoutMs?: number;
-  /** How long a call may take, whatever it says; a person who is asked does not count. Default 600,000. */
+  /** How long a call may take in all, not counting questions. Default 600,000. */
   readonly callMsMax?: number;
-  /** The least time between two changes by output. Default 33. */
+  /** The minimum time between two output events. Default 33. */
   readonly intervalMs?: number;
-  /** How often the hall is asked for what nobody tells of. Default 2,000; 0 for never. */
+  /** How often the hall is polled. Default 2,000; 0 turns it off. */
   readonly pollMs?: number;
-  /** Opens a page a person has agreed to; false where it cannot. Default: the person's browser. */
+  /** Opens a page the user agreed to; false when it cannot. Default: the browser. */
   readonly openBrowser?: (page: URL) => Promise<boolean>;
   /** Decodes images for the screen. Default: in a worker thread. */
-  readonly readPicture?: PictureReader | undefined;
-  /** The model that answers servers, where a person agrees; undefined where there is none. */
+  readonly readPicture?: PictureReader;
+  /** The model that may answer servers' sampling requests. */
   readonly planner?: PlannerConfig | undefined;
 }
 
@@ -55,76 +60,67 @@ export function createTuiSession(options: TuiSessionOptions): TuiSession {
   return new Session(options);
 }
 
-const timeoutMsUsual = 60_000;
-const callMsUsual = 600_000;
-const pollMsUsual = 2_000;
+const timeoutMsDefault = 60_000;
+const callMsDefault = 600_000;
+const pollMsDefault = 2_000;
+const intervalMsDefault = 33;
 
 class Session implements TuiSession {
   #state: TuiState;
   readonly #listeners = new Set<() => void>();
   readonly #target: Target;
   readonly #project: string;
-  readonly #connection: Connection;
-  readonly #desk: Desk;
+  readonly #connection: TargetConnection;
+  readonly #questions: QuestionQueue;
   readonly #runner: Runner;
   readonly #reader: Reader;
-  readonly #controlRoom: ControlRoom | undefined;
+  readonly #adminPoller: AdminPoller | undefined;
   readonly #polling: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(options: TuiSessionOptions) {
-    const {
-      target,
-      size,
-      secrets,
-      timeoutMs = timeoutMsUsual,
-      callMsMax = callMsUsual,
-      intervalMs = 33,
-      pollMs = pollMsUsual,
-      openBrowser,
-      readPicture,
-      planner,
-    } = options;
+    const { target, size, secrets, openBrowser, readPicture, planner } = options;
+    const { timeoutMs = timeoutMsDefault, pollMs = pollMsDefault } = options;
     this.#target = target;
     this.#project = target.view.folder;
     this.#state = createInitialState({ target: target.view, size });
-    const tell = (event: TuiEvent): void => this.#tell(event);
-    this.#desk = createDesk({
+    const dispatch = (event: TuiEvent): void => this.#dispatch(event);
+    this.#questions = new QuestionQueue({
       folder: this.#project,
-      tell,
+      dispatch,
       openBrowser,
-      sample: planner?.model === undefined ? undefined : samplerFor(planner, secrets),
+      sample: planner?.model === undefined ? undefined : createSampler(planner, secrets),
     });
-    this.#runner = createRunner({
+    this.#runner = new Runner({
       connection: () => this.#connection,
-      desk: this.#desk,
+      questions: this.#questions,
       folder: this.#project,
       server: target.view.name,
-      timeoutMs: Math.min(callMsUsual, Math.max(1_000, timeoutMs)),
-      callMsMax,
-      intervalMs,
+      timeoutMs: Math.min(callMsDefault, Math.max(1_000, timeoutMs)),
+      callMsMax: options.callMsMax ?? callMsDefault,
+      intervalMs: options.intervalMs ?? intervalMsDefault,
       secrets,
       readPicture,
-      tell,
+      dispatch,
     });
-    this.#controlRoom = target.admin
-      ? createControlRoom({ connect: () => target.admin?.() ?? Promise.resolve(undefined), tell })
-      : undefined;
-    this.#connection = openConnection({
+    this.#connection = new TargetConnection({
       target,
-      capabilities: this.#desk.capabilities,
-      changed: (connection) => this.#connected(connection),
-      listChanged: (kind) => void this.#listChanged(kind),
-      said: (line) => this.#runner.hearStderr(line),
+      capabilities: this.#questions.capabilities,
+      onState: (connection) => this.#onConnection(connection),
+      onListChanged: (kind) => void this.#onListChanged(kind),
+      onStderr: (line) => this.#runner.onStderr(line),
     });
+    this.#adminPoller = target.admin
+      ? new AdminPoller({ connect: async () => target.admin?.(), dispatch })
+      : undefined;
     this.#reader = createReader({
       project: this.#project,
       connection: this.#connection,
-      controlRoom: this.#controlRoom,
+      adminPoller: this.#adminPoller,
       state: () => this.#state,
-      tell,
+      dispatch,
     });
-    if (pollMs > 0 && this.#controlRoom)
+    if (pollMs > 0 && this.#adminPoller)
       this.#polling = setInterval(() => this.#poll(), pollMs).unref();
     void this.#reader.features();
   }
@@ -140,17 +136,13 @@ class Session implements TuiSession {
 
   async send(intention: Intention): Promise<void> {
     const before = this.#state;
-    this.#tell({ kind: "intended", intention });
+    this.#dispatch({ kind: "intended", intention });
     try {
       await this.#carryOut(intention, before);
     } catch (error) {
       const { message, hint, mayRetry } = explainFailure(error, subjectOf(intention));
-      this.#tell({
-        kind: "notice",
-        level: "error",
-        text: `${message}. ${hint}`,
-        ...(mayRetry ? { retry: intention } : {}),
-      });
+      const retry = mayRetry ? intention : undefined;
+      this.#dispatch({ kind: "notice", level: "error", text: `${message}. ${hint}`, retry });
     }
   }
 
@@ -162,11 +154,11 @@ class Session implements TuiSession {
   async #close(): Promise<void> {
     clearInterval(this.#polling);
     await this.#runner.close();
-    await this.#controlRoom?.close();
+    await this.#adminPoller?.close();
     await this.#connection.close();
   }
 
-  #tell(event: TuiEvent): void {
+  #dispatch(event: TuiEvent): void {
     const next = reduce(this.#state, event);
     if (next === this.#state) return;
     this.#state = next;
@@ -174,24 +166,23 @@ class Session implements TuiSession {
   }
 
   #poll(): void {
-    void this.#controlRoom?.poll(this.#state.screen);
-    // When a hall ends, this process may have become the next one, on the same line.
+    void this.#adminPoller?.poll(this.#state.screen);
+    // When a hall ends, this process may become the next one without a new connection.
     const transport = this.#target.transport?.();
     if (transport && transport !== this.#state.target.transport)
-      this.#tell({ kind: "connection", connection: this.#state.connection, transport });
+      this.#dispatch({ kind: "connection", connection: this.#state.connection, transport });
   }
 
-  #connected(connection: TuiState["connection"]): void {
-    const wasLost =
-      this.#state.connection.kind === "connecting" && this.#state.connection.attempt > 1;
-    const transport = this.#target.transport?.();
-    this.#tell({ kind: "connection", connection, ...(transport ? { transport } : {}) });
+  #onConnection(connection: TuiState["connection"]): void {
+    const { connection: old } = this.#state;
+    const wasLost = old.kind === "connecting" && old.attempt > 1;
+    this.#dispatch({ kind: "connection", connection, transport: this.#target.transport?.() });
     if (connection.kind !== "ready") return;
-    if (wasLost) this.#tell({ kind: "notice", level: "info", text: "the connection is back" });
+    if (wasLost) this.#dispatch({ kind: "notice", level: "info", text: "reconnected" });
     void this.#reader.tools();
   }
 
-  async #listChanged(kind: ListKind): Promise<void> {
+  async #onListChanged(kind: ListKind): Promise<void> {
     if (kind === "tools") await this.#reader.tools();
     if (kind === "resources") await this.#reader.features();
   }
@@ -207,9 +198,8 @@ class Session implements TuiSession {
       case "quit":
         return this.#state.isQuitting ? this.close() : undefined;
       case "confirm":
-        return intention.isYes && before.confirmation
-          ? this.#carryOutConfirmed(before.confirmation.intention)
-          : undefined;
+        if (!intention.isYes || !before.confirmation) return;
+        return this.#carryOutConfirmed(before.confirmation.intention);
       case "open feature":
       case "open document":
         return this.#reader.document();
@@ -222,9 +212,9 @@ class Session implements TuiSession {
       case "retry run":
         return this.#run(repeatedRequest(this.#state, intention.run));
       case "answer question":
-        return this.#desk.answer(this.#questionOf(intention), intention.action);
+        return this.#questions.answer(this.#questionOf(intention), intention.action);
       case "open page":
-        return this.#desk.openPage(this.#questionOf(intention));
+        return this.#questions.openPage(this.#questionOf(intention));
       case "call tool":
         return this.#run(toolRequest(this.#state));
       case "ask agent":
@@ -232,31 +222,30 @@ class Session implements TuiSession {
       case "evaluate":
         return this.#run(lispRequest(this.#state));
       case "restart server":
-        return this.#controlRoom?.restart(intention.name);
+        return this.#adminPoller?.restart(intention.name);
       case "show logs":
-        return this.#controlRoom?.showLogs(intention.server);
+        return this.#adminPoller?.showLogs(intention.server);
       case "approve":
-        return this.#controlRoom?.approve(intention.token, intention.answer);
-      case "switch worktree":
-        this.#tell({ kind: "folder", folder: await openCheckout(this.#state, intention.feature) });
+        return this.#adminPoller?.approve(intention.token, intention.answer);
+      case "switch worktree": {
+        const folder = await openCheckout(this.#state, intention.feature);
+        this.#dispatch({ kind: "folder", folder });
         return this.#reader.features();
-      case "delete worktree":
-        return this.#tell({
-          kind: "confirm",
-          confirmation: confirmDelete(this.#state, intention.path),
-        });
+      }
+      case "delete worktree": {
+        const confirmation = confirmDelete(this.#state, intention.path);
+        return this.#dispatch({ kind: "confirm", confirmation });
+      }
       default:
-        // The rest is done with the state.
+        // The reducer has done the rest.
         return;
     }
   }
 
   async #carryOutConfirmed(intention: Intention): Promise<void> {
     if (intention.kind !== "delete worktree") return this.#carryOut(intention, this.#state);
-    await deleteWorktree(
-      { folder: this.#project, current: this.#state.features.folder },
-      intention.path,
-    );
+    const current = this.#state.features.folder;
+    await deleteWorktree({ folder: this.#project, current }, intention.path);
     await this.#reader.worktrees();
   }
 
@@ -266,27 +255,25 @@ class Session implements TuiSession {
 
   async #run(request: RunRequest | undefined): Promise<void> {
     if (!request) return;
-    const heard = (run: string, result: JsonObject): void =>
-      this.#tell(readLispAnswer(run, result));
-    // Who sees that a step is done, and presses the key of the next, must not get the same one again.
-    const settle = (): Promise<void> => this.#reader.features();
+    const onResult = (run: string, result: JsonObject): void =>
+      this.#dispatch(readLispResult(run, result));
+    // The next step must be known before this one is shown as done, or its key would repeat it.
+    const beforeEnd = (): Promise<void> => this.#reader.features();
     await this.#runner.run({
       ...request,
-      ...(request.kind === "lisp" ? { heard } : {}),
-      ...(request.kind === "step" ? { settle } : {}),
+      onResult: request.kind === "lisp" ? onResult : undefined,
+      beforeEnd: request.kind === "step" ? beforeEnd : undefined,
     });
   }
 }
 
-/** Loaded when a person has agreed to it. */
-function samplerFor(
+/** The model code is loaded after the user agreed. */
+function createSampler(
   planner: PlannerConfig,
   secrets: Secrets,
 ): (params: JsonObject, signal: AbortSignal) => Promise<JsonObject> {
-  return async (params, signal) =>
-    (await import("./sampling.ts")).sampleWithModel(params, signal, {
-      planner,
-      secrets,
-      env: process.env,
-    });
+  return async (params, signal) => {
+    const { sampleWithModel } = await import("./sampling.ts");
+    return sampleWithModel(params, signal, { planner, secrets, env: process.env });
+  };
 }

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./frame.ts";
-import { createKeyboard, type Key } from "./keyboard.ts";
-import { isAtWork } from "./parts/run-state.ts";
-import { press, surprisingQuestion } from "./press.ts";
+import { createKeyboard, createKeyGuard, type Key } from "./keyboard.ts";
+import type { Palette } from "./parts/line.ts";
+import { press, unexpectedQuestion } from "./press.ts";
 import type { TuiSession } from "./session.ts";
-import { createSurprise } from "./surprise.ts";
-import { takeTerminal } from "./terminal.ts";
-import { type Act, initialView, type Moment, type View, withFocus } from "./view.ts";
+import { isAtWork } from "./state.ts";
+import { type Terminal, takeTerminal } from "./terminal.ts";
+import { type Action, initialView, type Snapshot, type View, withFocus } from "./view.ts";
 
 export interface ShowOptions {
   readonly session: Pick<TuiSession, "state" | "subscribe" | "send">;
@@ -16,163 +16,184 @@ export interface ShowOptions {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** About thirty frames a second, whatever a run prints; a key is answered at once. */
+/** About thirty frames a second for output; a key is drawn at once. */
 const frameMs = 33;
-/** How long after an escape something that belongs to it may still come. */
+/** How long the rest of an escape sequence may take. */
 const escapeMs = 30;
 const tickMs = 1_000;
 const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Shows the session on the terminal until the person quits, a signal says so, or the terminal is gone. Throws what a screen threw. The session stays open. */
-export async function showTui({ session, stdin, stdout, env }: ShowOptions): Promise<void> {
-  let finish = (): void => {};
-  let fail = (_error: unknown): void => {};
-  const over = new Promise<void>((resolve, reject) => {
-    finish = resolve;
-    fail = reject;
-  });
-  let view = initialView;
-  let drawnAt = 0;
-  let drawing: NodeJS.Timeout | undefined;
-  let escaping: NodeJS.Timeout | undefined;
-  const keyboard = createKeyboard();
-  const surprise = createSurprise(() => performance.now());
-  const colourDepth = findColourDepth(stdout, env);
-  const palette = { hasColours: colourDepth > 1, colourDepth };
-  const moment = (): Moment => ({ state: session.state(), view, now: Date.now() });
+/**
+ * Shows the session until the user quits, a signal arrives or the terminal is gone. Throws what a
+ * screen threw. The session stays open.
+ */
+export async function showTui(options: ShowOptions): Promise<void> {
+  await new Display(options).run();
+}
 
-  function draw(): void {
-    clearTimeout(drawing);
-    drawing = undefined;
-    drawnAt = performance.now();
-    if (session.state().isQuitting) finish();
-    else {
-      terminal.paint(drawFrame(moment(), palette));
-      surprise.painted(surprisingQuestion(moment()));
+class Display {
+  readonly #session: ShowOptions["session"];
+  readonly #env: NodeJS.ProcessEnv;
+  readonly #palette: Palette;
+  readonly #terminal: Terminal;
+  readonly #keyboard = createKeyboard();
+  readonly #keyGuard = createKeyGuard(() => performance.now());
+  #view = initialView;
+  #drawnAt = 0;
+  #drawTimer: NodeJS.Timeout | undefined;
+  #escapeTimer: NodeJS.Timeout | undefined;
+  #finish = (): void => {};
+  #fail = (_error: unknown): void => {};
+  readonly #ended = new Promise<void>((resolve, reject) => {
+    this.#finish = resolve;
+    this.#fail = reject;
+  });
+
+  constructor({ session, stdin, stdout, env }: ShowOptions) {
+    this.#session = session;
+    this.#env = env;
+    const colourDepth = findColourDepth(stdout, env);
+    this.#palette = { hasColours: colourDepth > 1, colourDepth };
+    this.#terminal = takeTerminal({
+      stdin,
+      stdout,
+      onInput: (chunk) => this.#guard(() => this.#read(chunk)),
+      onResize: (size) => void session.send({ kind: "resize", size }),
+      onLost: () => this.#finish(),
+    });
+  }
+
+  async run(): Promise<void> {
+    void this.#session.send({ kind: "resize", size: this.#terminal.size });
+    const unsubscribe = this.#session.subscribe(() => this.#drawSoon());
+    const ticking = setInterval(() => this.#tick(), tickMs);
+    const finish = (): void => this.#finish();
+    const onCrash = (): void => this.#note("Unexpected error; see the log.");
+    for (const signal of stopSignals) process.on(signal, finish);
+    process.on("uncaughtExceptionMonitor", onCrash);
+    try {
+      this.#draw();
+      await this.#ended;
+    } finally {
+      for (const signal of stopSignals) process.off(signal, finish);
+      process.off("uncaughtExceptionMonitor", onCrash);
+      clearInterval(ticking);
+      clearTimeout(this.#drawTimer);
+      clearTimeout(this.#escapeTimer);
+      unsubscribe();
+      this.#terminal.close();
     }
   }
 
-  function drawSoon(): void {
-    drawing ??= setTimeout(guarded(draw), Math.max(0, drawnAt + frameMs - performance.now()));
+  #snapshot(): Snapshot {
+    return { state: this.#session.state(), view: this.#view, now: Date.now() };
   }
 
-  function read(chunk: string): void {
-    clearTimeout(escaping);
-    for (const key of keyboard.read(chunk)) hear(key);
-    if (keyboard.isWaiting) escaping = setTimeout(guarded(flush), escapeMs);
-    draw();
+  #draw(): void {
+    clearTimeout(this.#drawTimer);
+    this.#drawTimer = undefined;
+    this.#drawnAt = performance.now();
+    const snapshot = this.#snapshot();
+    if (snapshot.state.isQuitting) {
+      this.#finish();
+      return;
+    }
+    this.#terminal.paint(drawFrame(snapshot, this.#palette));
+    this.#keyGuard.onFrame(unexpectedQuestion(snapshot));
   }
 
-  function flush(): void {
-    for (const key of keyboard.flush()) hear(key);
-    draw();
+  #drawSoon(): void {
+    const delayMs = Math.max(0, this.#drawnAt + frameMs - performance.now());
+    this.#drawTimer ??= setTimeout(() => this.#guard(() => this.#draw()), delayMs);
   }
 
-  function hear(key: Key): void {
-    const isTooSoon = surprise.isTooSoon(surprisingQuestion(moment()), key);
-    const note = isTooSoon
-      ? "That key was pressed as the question came up, and is not taken for an answer."
+  /** Some screens show times that pass. */
+  #tick(): void {
+    const { runs, connection, screen } = this.#session.state();
+    const isTimed = screen === "approvals" || screen === "servers";
+    if (isTimed || connection.kind === "lost" || runs.some(isAtWork)) this.#drawSoon();
+  }
+
+  #read(chunk: string): void {
+    clearTimeout(this.#escapeTimer);
+    this.#onKeys(this.#keyboard.read(chunk));
+    if (this.#keyboard.isWaiting)
+      this.#escapeTimer = setTimeout(
+        () => this.#guard(() => this.#onKeys(this.#keyboard.flush())),
+        escapeMs,
+      );
+  }
+
+  #onKeys(keys: readonly Key[]): void {
+    for (const key of keys) this.#onKey(key);
+    this.#draw();
+  }
+
+  #onKey(key: Key): void {
+    const isAccidental = this.#keyGuard.isAccidental(unexpectedQuestion(this.#snapshot()), key);
+    const note = isAccidental
+      ? "Key ignored: the question had just appeared. Press it again to answer."
       : undefined;
-    if (view.note !== note) view = { ...view, note };
-    if (!isTooSoon) for (const act of press(moment(), key)) view = carryOut(act, view);
+    if (this.#view.note !== note) this.#view = { ...this.#view, note };
+    if (isAccidental) return;
+    for (const action of press(this.#snapshot(), key)) this.#view = this.#carryOut(action);
   }
 
-  function carryOut(act: Act, current: View): View {
-    switch (act.kind) {
+  #carryOut(action: Action): View {
+    switch (action.kind) {
       case "focus":
-        return withFocus(current, act.on, act.part);
-      case "look":
-        return act.view;
+        return withFocus(this.#view, action.on, action.part);
+      case "view":
+        return action.view;
       case "edit file":
-        void edit(act.path);
-        return current;
+        void this.#edit(action.path);
+        return this.#view;
       default:
-        void session.send(act);
-        return current;
+        void this.#session.send(action);
+        return this.#view;
     }
   }
 
-  async function edit(path: string): Promise<void> {
-    const problem = await terminal.lend(() => openEditor(path, env));
-    if (problem !== undefined) view = { ...view, note: problem };
-    const { feature } = session.state();
+  async #edit(path: string): Promise<void> {
+    const problem = await this.#terminal.lend(() => openEditor(path, this.#env));
+    if (problem !== undefined) this.#note(problem);
+    const { feature } = this.#session.state();
     if (feature?.document !== undefined)
-      void session.send({ kind: "open document", path: feature.document });
-    void session.send({ kind: "refresh", screen: "feature" });
-    drawSoon();
+      void this.#session.send({ kind: "open document", path: feature.document });
+    void this.#session.send({ kind: "refresh", screen: "feature" });
+    this.#drawSoon();
   }
 
-  function notice(): void {
-    view = { ...view, note: "Something went wrong that nobody expected: the log has it." };
-    drawSoon();
+  #note(note: string): void {
+    this.#view = { ...this.#view, note };
+    this.#drawSoon();
   }
 
-  // What is thrown in a timer or a listener would end the process without a word of ours.
-  function guarded<A extends unknown[]>(work: (...args: A) => void): (...args: A) => void {
-    return (...args) => {
-      try {
-        work(...args);
-      } catch (error) {
-        fail(error);
-      }
-    };
-  }
-
-  const terminal = takeTerminal({
-    stdin,
-    stdout,
-    read: guarded(read),
-    resized: (size) => void session.send({ kind: "resize", size }),
-    lost: () => finish(),
-  });
-  void session.send({ kind: "resize", size: terminal.size });
-  const unsubscribe = session.subscribe(drawSoon);
-  // Times that are shown go on by themselves.
-  const ticking = setInterval(() => {
-    const { runs, connection, screen } = session.state();
-    if (
-      runs.some(isAtWork) ||
-      connection.kind === "lost" ||
-      screen === "approvals" ||
-      screen === "servers"
-    )
-      drawSoon();
-  }, tickMs);
-  for (const signal of stopSignals) process.on(signal, finish);
-  process.on("uncaughtExceptionMonitor", notice);
-  try {
-    draw();
-    await over;
-  } finally {
-    for (const signal of stopSignals) process.off(signal, finish);
-    process.off("uncaughtExceptionMonitor", notice);
-    clearInterval(ticking);
-    clearTimeout(drawing);
-    clearTimeout(escaping);
-    unsubscribe();
-    terminal.close();
+  /** An exception in a timer or listener must end `run`, not the process. */
+  #guard(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 }
 
-/** The bits of a colour, 1 for none. A terminal is one in a container of a CI as well. */
+/** Bits per colour, 1 for none. `CI` is ignored: a terminal in a CI container is still a terminal. */
 function findColourDepth(stdout: WriteStream, { CI: _, ...env }: NodeJS.ProcessEnv): number {
   return env.NO_COLOR ? 1 : stdout.getColorDepth(env);
 }
 
-/** Resolves with what went wrong, if anything. */
+/** Resolves with a message when the editor failed. */
 function openEditor(path: string, env: NodeJS.ProcessEnv): Promise<string | undefined> {
   const [command = "vi", ...args] = (env.VISUAL || env.EDITOR || "vi").split(/\s+/).filter(Boolean);
   return new Promise((resolve) => {
     const child = spawn(command, [...args, path], { stdio: "inherit" });
     child.on("error", ({ message }) =>
-      resolve(`The editor "${command}" could not be started (${message}): set EDITOR.`),
+      resolve(`Cannot start the editor "${command}" (${message}). Set EDITOR.`),
     );
     child.on("exit", (code) =>
-      resolve(
-        code === 0 || code === null
-          ? undefined
-          : `The editor "${command}" ended with code ${code}.`,
-      ),
+      resolve(code ? `The editor "${command}" exited with code ${code}.` : undefined),
     );
   });
 }

@@ -3,15 +3,15 @@ import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
 import type { Phase } from "../workflow/feature.ts";
+import type { Intention } from "./events.ts";
 import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
-import type { Intention } from "./intentions.ts";
 import type { OutputRing } from "./output.ts";
-import type { Page } from "./page.ts";
+import type { Page } from "./questions.ts";
 
 /**
- * Everything the screens show, as one plain value. The reducer makes each next one; nothing else does. What a person has typed
- * is in here too, so that neither a lost connection nor another screen loses it.
+ * Everything the screens show, as one plain value that only the reducer replaces. It includes typed
+ * text, so neither a lost connection nor another screen loses it.
  */
 export interface TuiState {
   readonly target: TargetView;
@@ -21,9 +21,9 @@ export interface TuiState {
   readonly isHelpShown: boolean;
   readonly features: FeaturesState;
   readonly feature: FeatureState | undefined;
-  /** Newest first, at most `runsMax`. */
+  /** Newest first, at most `runsMax` and those that still run. */
   readonly runs: readonly RunView[];
-  /** Which one the run screen shows. */
+  /** The run on the run screen. */
   readonly shownRun: string | undefined;
   readonly tools: ToolsState;
   readonly agents: AgentsState;
@@ -32,13 +32,12 @@ export interface TuiState {
   readonly approvals: ApprovalsState;
   readonly stats: StatsState;
   readonly worktrees: WorktreesState;
-  /** What servers want to know; the first is asked. */
+  /** Open questions of servers; the first one is shown. */
   readonly questions: readonly QuestionView[];
-  /** Something that is done only after a yes. */
   readonly confirmation: Confirmation | undefined;
   /** Oldest first. */
   readonly notices: readonly Notice[];
-  /** Lines scrolled back from the end, or rows down from the top, by the name of the view; 0 when absent. */
+  /** Scroll positions by view; 0 when absent. */
   readonly scrolls: Readonly<Record<string, number>>;
   readonly isQuitting: boolean;
 }
@@ -55,19 +54,18 @@ export const screenNames = [
   "stats",
 ] as const;
 export type ScreenName = (typeof screenNames)[number];
-/** What only a hall can show. */
+
+/** Screens that need a hall's control socket. */
 export const hallScreens: readonly ScreenName[] = ["servers", "approvals", "stats"];
 
-/** Screens that lead somewhere with this target: features and tools everywhere, the hall's own only there. */
 export function screensOf({ target }: Pick<TuiState, "target">): readonly ScreenName[] {
-  return target.kind === "hall"
-    ? screenNames
-    : screenNames.filter((name) => !hallScreens.includes(name));
+  if (target.kind === "hall") return screenNames;
+  return screenNames.filter((name) => !hallScreens.includes(name));
 }
 
 export interface TargetView {
   readonly kind: "hall" | "server";
-  /** The project's folder name, or the server as it was named: a command line, an address. */
+  /** The project's folder name, or the server's command line or address. */
   readonly name: string;
   readonly transport: "in process" | "socket" | "stdio" | "http" | "websocket";
   /** The project. */
@@ -80,7 +78,7 @@ export interface Size {
 }
 
 export type ConnectionState =
-  /** `failure`: why it is tried again. */
+  /** `failure`: the reason for another attempt. */
   | { readonly kind: "connecting"; readonly attempt: number; readonly failure?: Failure }
   | {
       readonly kind: "ready";
@@ -88,7 +86,7 @@ export type ConnectionState =
       readonly version: string;
       readonly server: string;
     }
-  /** Waiting to try again; `retryAt` in milliseconds since 1970. */
+  /** Waiting for the next attempt; `retryAt` in milliseconds since 1970. */
   | {
       readonly kind: "lost";
       readonly failure: Failure;
@@ -97,22 +95,20 @@ export type ConnectionState =
     }
   | { readonly kind: "closed" };
 
-/** How far a list is that comes from elsewhere: what was read before stays on the screen meanwhile. */
+/** A list that is read from elsewhere. Its old items stay visible while it loads. */
 export type Load =
-  | { readonly kind: "idle" }
-  | { readonly kind: "loading" }
-  | { readonly kind: "loaded" }
+  | { readonly kind: "idle" | "loading" | "loaded" }
   | { readonly kind: "failed"; readonly failure: Failure };
 
 export interface FeaturesState {
   readonly load: Load;
   readonly items: readonly FeatureView[];
   readonly selected: string | undefined;
-  /** Where steps work: the project's folder, or a worktree of it. */
+  /** The folder steps work in: the project, or a worktree of it. */
   readonly folder: string;
-  /** Steps the server should have and has not, such as speckit.plan. */
+  /** Workflow tools the server lacks, such as speckit.plan. */
   readonly missing: readonly string[];
-  /** The description of a new feature, as typed so far; undefined while none is being typed. */
+  /** The description of a new feature while it is typed. */
   readonly draft: string | undefined;
 }
 
@@ -126,7 +122,7 @@ export interface FeatureView {
   readonly files: readonly string[];
   readonly openQuestions: number;
   readonly isActive: boolean;
-  /** A step that is at work on it in some process, or was when that ended. */
+  /** A step that runs in some process, or ran when that process ended. */
   readonly run:
     | { readonly step: string; readonly isAtWork: boolean; readonly arguments: JsonObject }
     | undefined;
@@ -134,9 +130,9 @@ export interface FeatureView {
 
 export interface FeatureState {
   readonly name: string;
-  /** From the feature's folder on, such as `spec.md`. */
+  /** Relative to the feature's folder, such as `spec.md`. */
   readonly document: string | undefined;
-  /** The document as it is in its file; undefined until it is read. */
+  /** Undefined until it is read. */
   readonly text: string | undefined;
   readonly failure: Failure | undefined;
 }
@@ -144,26 +140,26 @@ export interface FeatureState {
 export const stepNames = ["specify", "clarify", "plan", "tasks", "implement"] as const;
 export type StepName = (typeof stepNames)[number];
 
-/** One call that a person started: a step, a tool, an agent, a Lisp form. */
+/** One call the user started: a step, a tool, an agent, a Lisp form. */
 export interface RunView {
   readonly id: string;
   readonly kind: "step" | "tool" | "agent" | "lisp";
-  /** As the server knows it. */
+  /** The tool's name on the server. */
   readonly tool: string;
   readonly arguments: JsonObject;
-  /** What it is about: a feature, the task of an agent. */
+  /** The feature, the task or the form it is about. */
   readonly about: string;
   readonly state: RunState;
   readonly startedAt: number;
   readonly progress: Progress | undefined;
   readonly output: OutputRing;
-  /** Where everything is written; undefined until it could be opened. */
+  /** Undefined until the log is open. */
   readonly logPath: string | undefined;
 }
 
 export type RunState =
   | { readonly kind: "running" }
-  /** The server has been told; it has not answered yet. */
+  /** The server was notified and has not answered yet. */
   | { readonly kind: "cancelling" }
   | {
       readonly kind: "completed";
@@ -182,10 +178,10 @@ export interface ToolsState {
   readonly items: readonly ToolView[];
   readonly search: string;
   readonly selected: string | undefined;
-  /** For the selected tool. Forms of others are kept in `forms`, as they were left. */
+  /** The form of the selected tool; those of other tools are kept in `forms`. */
   readonly form: Form | undefined;
   readonly forms: Readonly<Record<string, Form>>;
-  /** The last call made from here. */
+  /** The last call from this screen. */
   readonly run: string | undefined;
 }
 
@@ -201,13 +197,13 @@ export interface AgentsState {
   readonly load: Load;
   readonly items: readonly ToolView[];
   readonly selected: string | undefined;
-  /** As typed so far. */
+  /** The task as typed so far. */
   readonly task: string;
   readonly run: string | undefined;
 }
 
 export interface LispState {
-  /** Whether the server has `evaluate-lisp`; undefined until its tools are known. */
+  /** Whether the server offers `evaluate-lisp`; undefined until its tools are known. */
   readonly isOffered: boolean | undefined;
   readonly entries: readonly LispEntry[];
   readonly input: string;
@@ -227,7 +223,7 @@ export interface ServersState {
   readonly load: Load;
   readonly status: HallStatus | undefined;
   readonly selected: string | undefined;
-  /** The last lines a server wrote to stderr, where somebody wanted to see them. */
+  /** The last stderr lines of the server whose log was opened. */
   readonly logs: { readonly server: string; readonly lines: readonly string[] } | undefined;
 }
 
@@ -247,32 +243,32 @@ export interface WorktreesState {
   readonly items: readonly Worktree[];
 }
 
-/** A checkout of the repository; the first is the main one. */
+/** A checkout of the repository; the first one is the main checkout. */
 export interface Worktree {
   readonly path: string;
-  /** Undefined where no branch is checked out. */
+  /** Undefined for a detached head. */
   readonly branch: string | undefined;
   readonly isMain: boolean;
-  /** The one the steps work in. */
+  /** The one steps work in. */
   readonly isCurrent: boolean;
   readonly isDirty: boolean;
-  /** Against what the branch follows; undefined where it follows nothing, or that is gone. */
+  /** Commits compared with the upstream branch; undefined without one. */
   readonly ahead: number | undefined;
   readonly behind: number | undefined;
 }
 
-/** What a server wants to know before it goes on. */
+/** A server's question during a call. */
 export interface QuestionView {
   readonly id: string;
-  /** Which run it belongs to. */
   readonly run: string | undefined;
-  /** `form`: a person fills it in. `sampling`: a person says whether the configured model may answer. `page`: a person opens it, or not. */
+  /** `sampling`: may the configured model answer? `page`: a page to open in the browser. */
   readonly kind: "form" | "sampling" | "page";
   readonly message: string;
   readonly form: Form;
   readonly page?: Page | undefined;
 }
 
+/** An intention that is carried out once the user confirms it. */
 export interface Confirmation {
   readonly message: string;
   readonly intention: Intention;
@@ -282,7 +278,7 @@ export interface Notice {
   readonly id: number;
   readonly level: "info" | "warning" | "error";
   readonly text: string;
-  /** What would try it again. */
+  /** Repeats what failed. */
   readonly retry: Intention | undefined;
 }
 
@@ -290,40 +286,21 @@ export const runsMax = 8;
 export const noticesMax = 20;
 export const lispEntriesMax = 500;
 
-export interface InitialState {
-  readonly target: TargetView;
-  readonly size: Size;
-}
-
-export function createInitialState({ target, size }: InitialState): TuiState {
-  const idle: Load = { kind: "idle" };
+export function createInitialState({ target, size }: Pick<TuiState, "target" | "size">): TuiState {
+  const load: Load = { kind: "idle" };
+  const list = { load, items: [], selected: undefined };
   return {
     target,
     size,
     connection: { kind: "connecting", attempt: 1 },
     screen: "features",
     isHelpShown: false,
-    features: {
-      load: idle,
-      items: [],
-      selected: undefined,
-      folder: target.folder,
-      missing: [],
-      draft: undefined,
-    },
+    features: { ...list, folder: target.folder, missing: [], draft: undefined },
     feature: undefined,
     runs: [],
     shownRun: undefined,
-    tools: {
-      load: idle,
-      items: [],
-      search: "",
-      selected: undefined,
-      form: undefined,
-      forms: {},
-      run: undefined,
-    },
-    agents: { load: idle, items: [], selected: undefined, task: "", run: undefined },
+    tools: { ...list, search: "", form: undefined, forms: {}, run: undefined },
+    agents: { ...list, task: "", run: undefined },
     lisp: {
       isOffered: undefined,
       entries: [],
@@ -332,10 +309,10 @@ export function createInitialState({ target, size }: InitialState): TuiState {
       session: undefined,
       mode: "explore",
     },
-    servers: { load: idle, status: undefined, selected: undefined, logs: undefined },
-    approvals: { load: idle, pending: [], selected: undefined },
-    stats: { load: idle, statistics: undefined },
-    worktrees: { load: idle, items: [] },
+    servers: { load, status: undefined, selected: undefined, logs: undefined },
+    approvals: { load, pending: [], selected: undefined },
+    stats: { load, statistics: undefined },
+    worktrees: { load, items: [] },
     questions: [],
     confirmation: undefined,
     notices: [],
@@ -344,14 +321,18 @@ export function createInitialState({ target, size }: InitialState): TuiState {
   };
 }
 
-export function findRun(
-  { runs }: Pick<TuiState, "runs">,
-  id: string | undefined,
-): RunView | undefined {
+export function findRun({ runs }: Pick<TuiState, "runs">, id?: string): RunView | undefined {
   return id === undefined ? undefined : runs.find((run) => run.id === id);
 }
 
-/** What the search text leaves of the tools: every word must be in name, title or description. Those with all of them in the name come first. */
+export function isAtWork({ state: { kind } }: RunView): boolean {
+  return kind === "running" || kind === "cancelling";
+}
+
+/**
+ * The tools that match the search: every word is in the name, title or description. Tools with all
+ * words in the name come first.
+ */
 export function foundTools({
   items,
   search,

@@ -12,22 +12,22 @@ import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import type { TargetView } from "./state.ts";
 
-/** What the client speaks to: the project's hall, or any MCP server. */
+/** The project's hall, or any MCP server. */
 export interface Target {
   readonly view: TargetView;
-  /** Opens a line. Throws HallError; may be called again once the line is lost. */
-  connect(hearing: Hearing): Promise<ServerConnection>;
-  /** The hall's control socket, where the target is a hall and can be asked. */
+  /** Opens a connection. Throws HallError; may be called again once it is lost. */
+  connect(options: ConnectOptions): Promise<ServerConnection>;
+  /** The control socket, if the target is a hall. */
   admin?(): Promise<AdminClient | undefined>;
-  /** How it is reached right now, where that can change. */
+  /** The current transport, where it can change. */
   transport?(): TargetView["transport"];
   close(): Promise<void>;
 }
 
-/** What is heard of an open line beside the answers. */
-export interface Hearing {
+/** Callbacks of an open connection. */
+export interface ConnectOptions {
   readonly scope: Scope;
-  /** What the server may ask of us. */
+  /** Client capabilities: the questions we can answer. */
   readonly capabilities: JsonObject;
   lost(reason: string): void;
   listChanged(kind: ListKind): void;
@@ -39,9 +39,9 @@ export interface HallTargetOptions {
   readonly name: string;
   readonly folder: string;
   readonly log: Log;
-  /** A line to the project's hall, whoever runs it. */
+  /** Connects to the hall, in this process or another. */
   reach(): Promise<Channel>;
-  /** Whether this process is the hall. */
+  /** Whether this process runs the hall. */
   isHere(): boolean;
   admin(): Promise<AdminClient | undefined>;
   close(): Promise<void>;
@@ -61,24 +61,24 @@ export function createHallTarget({
     async connect({ scope, capabilities, lost, listChanged }) {
       const channel = await reach();
       let isOpen = false;
-      const line = await openMcpConnection(channel, {
+      const connection = await openMcpConnection(channel, {
         limits: defaultLimits,
         log,
         scope,
         capabilities,
-        // It is ours: there is no doubt which era it speaks, but it may be starting.
+        // Our own hall speaks the current protocol, but may still be starting.
         probeMs: startMsMax,
         listChanged,
         resourceUpdated: () => {},
         closed: () => {
-          if (isOpen) lost("the hall closed the line");
+          if (isOpen) lost("the hall closed the connection");
         },
       }).catch(async (error: unknown) => {
         await channel.close({ now: true });
         throw error;
       });
       isOpen = true;
-      return line;
+      return connection;
     },
     admin,
     transport: () => (isHere() ? "in process" : "socket"),
@@ -86,12 +86,12 @@ export function createHallTarget({
   };
 }
 
-/** How the client reaches a server that is no hall of ours, as config and flags say it. */
+/** How to reach another server, from the config or the flags. */
 export type ClientConfig = NonNullable<Config["mcp"]>;
 
 const startMsMax = 20_000;
 
-/** Throws INVALID_PARAMS when command or endpoint is missing. */
+/** Throws INVALID_PARAMS without a command or endpoint. */
 export function createServerTarget(
   config: ClientConfig,
   { folder, log }: { readonly folder: string; readonly log: Log },
@@ -102,7 +102,7 @@ export function createServerTarget(
   return {
     view: { kind: "server", name: nameOf(config), folder, transport: config.transport },
     async connect({ scope, capabilities, lost, listChanged, said }) {
-      const line = await openServer({
+      const connection = await openServer({
         config: server,
         scope,
         era,
@@ -119,8 +119,8 @@ export function createServerTarget(
         resourceUpdated: () => {},
         said,
       });
-      era = line.handshake.era;
-      return line;
+      era = connection.handshake.era;
+      return connection;
     },
     async close() {
       guard.close();
@@ -132,7 +132,7 @@ function nameOf({ transport, command = "", args, endpoint = "" }: ClientConfig):
   return transport === "stdio" ? [command, ...args].join(" ") : endpoint;
 }
 
-const usual = {
+const serverDefaults = {
   start: "lazy",
   idleTimeoutSeconds: 0,
   tools: { include: ["*"], exclude: [] },
@@ -147,16 +147,16 @@ function serverOf(
   if (transport === "stdio") {
     if (command === undefined)
       throw new HallError("INVALID_PARAMS", "mcp.command is missing", {
-        hint: "Name the program to start, with --command or in [mcp].",
+        hint: "Give the program with --command or in [mcp].",
       });
-    // It is the person's own program, started from their terminal: it finds its keys where they keep them.
-    return { ...usual, type: "stdio", command, args, env: ownEnvironment(), cwd: folder };
+    // Started from the user's terminal, the program gets the user's environment.
+    return { ...serverDefaults, type: "stdio", command, args, env: ownEnvironment(), cwd: folder };
   }
   if (endpoint === undefined)
     throw new HallError("INVALID_PARAMS", "mcp.endpoint is missing", {
-      hint: "Name the address, with --endpoint or in [mcp].",
+      hint: "Give the address with --endpoint or in [mcp].",
     });
-  return { ...usual, type: transport === "http" ? "http" : "ws", url: endpoint, headers };
+  return { ...serverDefaults, type: transport === "http" ? "http" : "ws", url: endpoint, headers };
 }
 
 function ownEnvironment(): Record<string, string> {

@@ -1,12 +1,12 @@
 import type { ReadStream, WriteStream } from "node:tty";
 import type { Size } from "./state.ts";
 
-/** The terminal while it is ours. However the process ends, but for SIGKILL, it is given back as it was. */
+/** The terminal in full-screen mode. It is restored however the process ends, except by SIGKILL. */
 export interface Terminal {
   readonly size: Size;
-  /** Writes the lines that have changed since the last frame. */
+  /** Writes the rows that changed since the last frame. */
   paint(frame: string): void;
-  /** Gives it to another program, such as an editor, until that is done. */
+  /** Restores the terminal while another program, such as an editor, uses it. */
   lend<T>(work: () => Promise<T>): Promise<T>;
   /** Idempotent. */
   close(): void;
@@ -15,31 +15,32 @@ export interface Terminal {
 export interface TerminalOptions {
   readonly stdin: ReadStream;
   readonly stdout: WriteStream;
-  read(chunk: string): void;
-  resized(size: Size): void;
-  /** The terminal is gone: its window was closed, or the line to it broke. Nothing more is written to it. */
-  lost(): void;
+  onInput(chunk: string): void;
+  onResize(size: Size): void;
+  /** The window was closed or the connection to it broke. Nothing more is written. */
+  onLost(): void;
 }
 
-// Alternate screen, hidden cursor, pastes with their ends marked. Lines do not flow over: what a terminal takes for wider than we do must
-// not cover the row below.
+// Alternate screen, hidden cursor, bracketed paste. No automatic wrap: a character that the terminal
+// takes for wider than we do must not spill into the next row.
 const enter = "\u001b[?1049h\u001b[?25l\u001b[?2004h\u001b[?7l\u001b[2J";
 const leave = "\u001b[?7h\u001b[?2004l\u001b[0m\u001b[?25h\u001b[?1049l";
-// A terminal that knows it shows a frame at once; others ignore it.
+// Synchronized output: terminals that know it show a frame at once.
 const beginFrame = "\u001b[?2026h";
 const endFrame = "\u001b[?2026l";
 
-export function takeTerminal({ stdin, stdout, read, resized, lost }: TerminalOptions): Terminal {
+export function takeTerminal(options: TerminalOptions): Terminal {
+  const { stdin, stdout, onInput, onResize, onLost } = options;
   let painted: readonly string[] = [];
   let isOurs = false;
   let isGone = false;
-  const heard = (chunk: string | Buffer): void => read(chunk.toString());
+  const onData = (chunk: string | Buffer): void => onInput(chunk.toString());
   const sizeOf = (): Size => ({ columns: stdout.columns || 80, rows: stdout.rows || 24 });
-  const changed = (): void => {
-    // Terminals move lines about when they change their size.
+  const onSize = (): void => {
+    // Terminals reflow lines when they are resized.
     painted = [];
     if (isOurs) stdout.write("\u001b[2J");
-    resized(sizeOf());
+    onResize(sizeOf());
   };
 
   function take(): void {
@@ -48,36 +49,35 @@ export function takeTerminal({ stdin, stdout, read, resized, lost }: TerminalOpt
     painted = [];
     stdout.write(enter);
     stdin.setRawMode?.(true);
-    stdin.setEncoding("utf8").on("data", heard).resume();
+    stdin.setEncoding("utf8").on("data", onData).resume();
   }
 
-  function giveBack(): void {
+  function restore(): void {
     if (!isOurs) return;
     isOurs = false;
-    stdin.off("data", heard).pause();
+    stdin.off("data", onData).pause();
     if (isGone) return;
     stdin.setRawMode?.(false);
     stdout.write(leave);
   }
 
-  const gone = (): void => {
+  const onGone = (): void => {
     if (isGone) return;
     isGone = true;
     isOurs = false;
-    lost();
+    onLost();
   };
 
-  // They stay when the terminal is given back: what was written last may still fail, and must not end the process by that.
-  stdin.on("end", gone).on("error", gone);
-  stdout.on("error", gone);
-  stdout.on("resize", changed);
+  // These listeners stay after `close`: the last write may still fail and must not end the process.
+  stdin.on("end", onGone).on("error", onGone);
+  stdout.on("error", onGone);
+  stdout.on("resize", onSize);
   take();
-  // The monitor hears of an exception before Node prints it: on our screen nobody would see it. Where somebody catches
-  // what nobody caught, as our commands do, the process goes on, and so do we.
-  const crashed = (): void => {
-    if (process.listenerCount("uncaughtException") === 0) giveBack();
+  // Restore before Node prints an uncaught exception, unless a handler keeps the process alive.
+  const onCrash = (): void => {
+    if (process.listenerCount("uncaughtException") === 0) restore();
   };
-  process.on("exit", giveBack).on("uncaughtExceptionMonitor", crashed);
+  process.on("exit", restore).on("uncaughtExceptionMonitor", onCrash);
   return {
     get size() {
       return sizeOf();
@@ -85,7 +85,7 @@ export function takeTerminal({ stdin, stdout, read, resized, lost }: TerminalOpt
     paint(frame) {
       if (!isOurs) return;
       const lines = frame.split("\n").slice(0, sizeOf().rows);
-      // The row is cleared before it is written: behind a full one the cursor still stands on its last character.
+      // Clear before writing: after a full row the cursor is still on its last character.
       const changes = lines
         .map((line, row) =>
           line === painted[row] ? "" : `\u001b[${row + 1};1H\u001b[K${line}\u001b[0m`,
@@ -96,19 +96,19 @@ export function takeTerminal({ stdin, stdout, read, resized, lost }: TerminalOpt
       if (changes + rest !== "") stdout.write(beginFrame + changes + rest + endFrame);
     },
     async lend(work) {
-      giveBack();
+      restore();
       try {
         return await work();
       } finally {
         take();
-        // The window may be another size by now.
-        if (isOurs) resized(sizeOf());
+        // The window may have been resized meanwhile.
+        if (isOurs) onResize(sizeOf());
       }
     },
     close() {
-      giveBack();
-      stdout.off("resize", changed);
-      process.off("exit", giveBack).off("uncaughtExceptionMonitor", crashed);
+      restore();
+      stdout.off("resize", onSize);
+      process.off("exit", restore).off("uncaughtExceptionMonitor", onCrash);
     },
   };
 }

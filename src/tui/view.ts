@@ -1,53 +1,125 @@
-import { type Editing, editText } from "./editing.ts";
-import type { Intention } from "./intentions.ts";
-import type { Key } from "./keyboard.ts";
-import type { TuiState } from "./state.ts";
+import type { Editing } from "./editing.ts";
+import type { Intention } from "./events.ts";
+import type { Line } from "./parts/line.ts";
+import { wrapUpTo } from "./parts/text.ts";
+import type { ScreenName, TuiState } from "./state.ts";
 
-/** What only this terminal knows: where the cursor is. Everything that would be missed is in the state. */
+/** What only this terminal knows: cursors and focus. Everything worth keeping is in the state. */
 export interface View {
-  /** Where the cursor stands in a text, by the text's id; at its end when absent. */
+  /** Cursor positions by text id; the end of the text when absent. */
   readonly cursors: Readonly<Record<string, number>>;
-  /** Which part of a screen or a form has the keys, by its name. */
+  /** The focused part of a screen or form, by its name. */
   readonly focus: Readonly<Record<string, string>>;
-  /** Which earlier text was brought back, counted from the newest. */
+  /** An earlier text that was recalled, counted from the newest. */
   readonly recalled:
     | { readonly id: string; readonly back: number; readonly draft: string }
     | undefined;
-  /** Something this terminal has to say, until the next key. */
+  /** A message of this terminal, until the next key. */
   readonly note: string | undefined;
 }
 
-/** What a screen is drawn from, and what keys are judged by. */
-export interface Moment {
+export const initialView: View = { cursors: {}, focus: {}, recalled: undefined, note: undefined };
+
+/** Everything a screen is drawn from and keys are interpreted with. */
+export interface Snapshot {
   readonly state: TuiState;
   readonly view: View;
   /** Milliseconds since 1970. */
   readonly now: number;
 }
 
-/** What a key leads to: something wanted of the session, a change of the view, a document in the person's editor. */
-export type Act =
+export type Action =
   | Intention
   | { readonly kind: "focus"; readonly on: string; readonly part: string }
-  | { readonly kind: "look"; readonly view: View }
+  | { readonly kind: "view"; readonly view: View }
   | { readonly kind: "edit file"; readonly path: string };
 
 export interface Binding {
-  /** As the keyboard names them. */
+  /** Key names of `keyboard.ts`. */
   readonly keys: readonly string[];
-  /** What it does, in a word or two. */
-  readonly says: string;
-  act(): Act | readonly Act[] | undefined;
+  /** The effect in a word or two, for hints and help. */
+  readonly label: string;
+  run(): Action | readonly Action[] | undefined;
 }
 
-export function on(keys: string, says: string, act: Binding["act"]): Binding {
-  return { keys: keys.split(" "), says, act };
+export function on(keys: string, label: string, run: Binding["run"]): Binding {
+  return { keys: keys.split(" "), label, run };
 }
 
-export const initialView: View = { cursors: {}, focus: {}, recalled: undefined, note: undefined };
+/** Flattens lists and leaves out the bindings whose condition is false. */
+export function bindingsFrom(
+  ...items: readonly (Binding | readonly Binding[] | false | undefined)[]
+): readonly Binding[] {
+  return items.flatMap((item) => item || []);
+}
 
-export function focusOf({ focus }: View, on: string, usual: string): string {
-  return focus[on] ?? usual;
+/** Up and down in a list; `letters` adds the vi keys. */
+export function selectBindings<T>(
+  items: readonly T[],
+  isSelected: (item: T) => boolean,
+  { select, letters = true }: { select(item: T): Intention; readonly letters?: boolean },
+): readonly Binding[] {
+  const go = (step: number) => () => {
+    const next = neighbour(items, isSelected, step);
+    return next && select(next);
+  };
+  return [
+    on(letters ? "up k" : "up", "up", go(-1)),
+    on(letters ? "down j" : "down", "down", go(1)),
+  ];
+}
+
+/** The item that many steps from the selected one, within the list. */
+export function neighbour<T>(
+  items: readonly T[],
+  isSelected: (item: T) => boolean,
+  step: number,
+): T | undefined {
+  const at = items.findIndex(isSelected);
+  if (at < 0) return items[0];
+  return items[Math.min(items.length - 1, Math.max(0, at + step))];
+}
+
+/** Help and the hint line are built from the same bindings as the keys. */
+export interface Screen {
+  readonly name: ScreenName;
+  readonly title: string;
+  /** Most important first. Printable keys are text while something is being typed. */
+  bindings(snapshot: Snapshot): readonly Binding[];
+  /** The text field that has the keys. */
+  editing?(snapshot: Snapshot): Editing | undefined;
+  body(options: BodyOptions): readonly Line[];
+}
+
+export interface BodyOptions extends Snapshot {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** Header, tabs and rule above the body, hints below it. */
+const frameRows = 4;
+const noticeRowsMax = 3;
+
+export function bodyRows(state: Pick<TuiState, "size" | "notices" | "connection">): number {
+  return Math.max(1, state.size.rows - frameRows - noticeTexts(state).length);
+}
+
+/** The last notice, or the reason for a lost connection. At least one row. */
+export function noticeTexts({
+  notices,
+  size,
+  connection,
+}: Pick<TuiState, "size" | "notices" | "connection">): readonly string[] {
+  const notice = notices.at(-1);
+  const failure = "failure" in connection ? connection.failure : undefined;
+  if (!notice) return [failure ? `! ${failure.message}` : ""];
+  const keys = `(${notice.retry ? "^Y retry, " : ""}^X dismiss)`;
+  const mark = notice.level === "info" ? "" : "! ";
+  return wrapUpTo(`${keys} ${mark}${notice.text}`, size.columns, noticeRowsMax);
+}
+
+export function focusOf({ focus }: View, on: string, fallback: string): string {
+  return focus[on] ?? fallback;
 }
 
 export function withFocus(view: View, on: string, part: string): View {
@@ -56,44 +128,6 @@ export function withFocus(view: View, on: string, part: string): View {
 
 export function cursorOf({ cursors }: View, { id, text }: Pick<Editing, "id" | "text">): number {
   return Math.min(cursors[id] ?? text.length, text.length);
-}
-
-/** What a key does to the text that is being typed; undefined when nothing. */
-export function type(editing: Editing, view: View, key: Key): readonly Act[] | undefined {
-  const recalled = recall(editing, view, key);
-  if (recalled) return recalled;
-  const cursor = cursorOf(view, editing);
-  const edited = editText({ text: editing.text, cursor }, key);
-  if (!edited) return undefined;
-  const look: Act = {
-    kind: "look",
-    view: {
-      ...view,
-      cursors: { ...view.cursors, [editing.id]: edited.cursor },
-      recalled: undefined,
-    },
-  };
-  return edited.text === editing.text ? [look] : [editing.change(edited.text), look];
-}
-
-/** Up and down go through what was typed before; what was being typed is at the end of it. */
-function recall(
-  { id, text, history = [], change }: Editing,
-  view: View,
-  { name }: Key,
-): readonly Act[] | undefined {
-  if (history.length === 0 || (name !== "up" && name !== "down")) return undefined;
-  const { back, draft } = view.recalled?.id === id ? view.recalled : { back: 0, draft: text };
-  const next = Math.min(history.length, Math.max(0, back + (name === "up" ? 1 : -1)));
-  const shown = next === 0 ? draft : (history.at(-next) ?? "");
-  const { [id]: _old, ...cursors } = view.cursors;
-  return [
-    change(shown),
-    {
-      kind: "look",
-      view: { ...view, cursors, recalled: next === 0 ? undefined : { id, back: next, draft } },
-    },
-  ];
 }
 
 const keyLabels: Readonly<Record<string, string>> = {

@@ -2,12 +2,13 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { mergeTexts } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
-import { mergeTexts } from "../base/three-way.ts";
-import { checkInside, type Place } from "./place.ts";
+import { formatBytes } from "../base/text.ts";
+import { checkInside, type FeaturePlace } from "./place.ts";
 
-/** A document as a step would write it, from the feature's folder on. */
+/** A document a step wants to write; the path is relative to the feature's folder. */
 export interface Draft {
   readonly path: string;
   readonly text: string;
@@ -19,21 +20,21 @@ export interface Written {
 }
 
 export interface WriteOptions {
-  readonly place: Place;
+  readonly place: FeaturePlace;
   readonly memory: ArtefactMemory;
-  /** Replaces what was edited by hand and cannot be merged. */
+  /** Replaces files with hand edits that cannot be merged. */
   readonly force: boolean;
-  /** Texts that nobody has written anything into yet, such as a template that was copied. */
+  /** Texts without content of their own, such as a copied template. */
   readonly blanks?: readonly string[];
 }
 
-/** What the workflow wrote the last time, by file: what a file has beyond that was written by a person, and stays. */
+/** The texts the workflow wrote last, by file. Differences from them are hand edits and are kept. */
 export interface ArtefactMemory {
   read(): Promise<Readonly<Record<string, string>>>;
   write(texts: Readonly<Record<string, string>>): Promise<void>;
 }
 
-/** Writes all of them, or none when one of them was edited in a way that cannot be merged. */
+/** Writes all documents, or none if one of them has hand edits that cannot be merged. */
 export async function writeArtefacts(
   drafts: readonly Draft[],
   { place, memory, force, blanks = [] }: WriteOptions,
@@ -56,9 +57,9 @@ export async function writeArtefacts(
   if (conflicts.length > 0) {
     throw new HallError(
       "EXECUTION",
-      `edited by hand, so nothing was written: ${conflicts.join("; ")}`,
+      `nothing was written because of hand edits: ${conflicts.join("; ")}`,
       {
-        hint: "Take the edits over by hand, or call again with force: true to replace the files.",
+        hint: "Merge the edits by hand, or repeat the step with force to replace the files.",
         details: { conflicts },
       },
     );
@@ -82,15 +83,16 @@ interface Resolved {
 }
 
 interface Versions {
-  /** What we wrote the last time. */
+  /** The text we wrote last. */
   readonly base: string | undefined;
   readonly next: string;
   readonly force: boolean;
   readonly blanks: readonly string[];
 }
 
-/** Three versions: what we wrote, what is there, what we would write. */
-function resolveText(mine: string | undefined, { base, next, force, blanks }: Versions): Resolved {
+/** Merges what is in the file (`mine`) with what we would write (`next`) over what we wrote last (`base`). */
+function resolveText(mine: string | undefined, versions: Versions): Resolved {
+  const { base, next, force, blanks } = versions;
   if (mine === undefined) return { after: next, change: "created" };
   const plain = mine.replaceAll("\r\n", "\n");
   const back = (text: string): string => (mine === plain ? text : text.replaceAll("\n", "\r\n"));
@@ -99,7 +101,7 @@ function resolveText(mine: string | undefined, { base, next, force, blanks }: Ve
     return { after: back(next), change: "updated" };
   if (force) return { after: back(next), change: "replaced" };
   if (base === undefined)
-    return { after: mine, change: "unchanged", conflict: "somebody else wrote it" };
+    return { after: mine, change: "unchanged", conflict: "the workflow did not write this file" };
   if (base === next) return { after: mine, change: "unchanged" };
   const { text, conflicts } = mergeTexts(base, plain, next);
   const [first] = conflicts;
@@ -107,16 +109,23 @@ function resolveText(mine: string | undefined, { base, next, force, blanks }: Ve
     return {
       after: mine,
       change: "unchanged",
-      conflict: `line ${first.line} was changed here and would be changed by this step`,
+      conflict: `line ${first.line} was edited and would be changed by this step`,
     };
   return { after: back(text), change: text === plain ? "unchanged" : "merged" };
 }
 
+/** A copied template that nobody has filled in may be overwritten. */
+export async function readTemplate(place: FeaturePlace, name: string): Promise<readonly string[]> {
+  const file = join(place.project, ".specify", "templates", `${name}-template.md`);
+  const text = await readInside(place, file);
+  return text === undefined ? [] : [text.replaceAll("\r\n", "\n")];
+}
+
 const fileBytesMax = 2 * 1024 * 1024;
 
-/** The text of a file, or undefined when there is none. A link in its place is not followed. */
+/** The text of a file; undefined if it does not exist. Links are not followed. */
 export async function readInside(
-  place: Pick<Place, "root">,
+  place: Pick<FeaturePlace, "root">,
   file: string,
 ): Promise<string | undefined> {
   await checkInside(place, file);
@@ -133,7 +142,7 @@ export async function readInside(
     if (size > fileBytesMax)
       throw new HallError(
         "TOO_LARGE",
-        `${file} has ${size} bytes; at most ${fileBytesMax} are read`,
+        `"${file}" exceeds the limit of ${formatBytes(fileBytesMax)}`,
       );
     return await handle.readFile("utf8");
   } finally {
@@ -141,7 +150,7 @@ export async function readInside(
   }
 }
 
-/** Whole or not at all: a reader sees the old file or the new one, and a full disk leaves the old one. */
+/** Replaces a file atomically; a full disk leaves the old one. */
 export async function replaceFile(file: string, text: string): Promise<void> {
   const folder = dirname(file);
   await mkdir(folder, { recursive: true });
@@ -164,25 +173,25 @@ export async function replaceFile(file: string, text: string): Promise<void> {
   }
 }
 
-/** What a disk or a folder refuses, in words. */
+/** Turns errors of a full or read-only disk into HallErrors. */
 export function explainDisk(error: unknown, file: string): unknown {
   const code = (error as NodeJS.ErrnoException).code;
   if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") {
-    return new HallError("EXECUTION", `there is no room on the disk for ${file}; it is as it was`, {
+    return new HallError("EXECUTION", `no space left to write "${file}"; it is unchanged`, {
       cause: error,
-      hint: "Make room, then run the step again.",
+      hint: "Free some disk space, then repeat the step.",
     });
   }
   if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
-    return new HallError("EXECUTION", `${file} may not be written`, {
+    return new HallError("EXECUTION", `no permission to write "${file}"`, {
       cause: error,
-      hint: "Change the folder's permissions, then run the step again.",
+      hint: "Check the file permissions, then repeat the step.",
     });
   }
   return error;
 }
 
-/** Kept in the project's `.guildhall`, beside the files, so that another machine knows the same. */
+/** Kept in the project's `.guildhall` folder, so that it travels with the files. */
 export function openArtefactMemory(file: string): ArtefactMemory {
   return {
     async read() {
@@ -196,7 +205,7 @@ export function openArtefactMemory(file: string): ArtefactMemory {
           ),
         );
       } catch {
-        // Unreadable: then everything there counts as written by a person.
+        // Unreadable: everything in the files then counts as a hand edit.
         return {};
       }
     },

@@ -1,13 +1,15 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { readInside, replaceFile } from "./artefacts.ts";
-import { findDoubts } from "./doubts.ts";
-import { cleanName } from "./numbering.ts";
+import { cleanName } from "./feature-name.ts";
+import { bodyOf, findSection } from "./markdown.ts";
 import { checkInside } from "./place.ts";
+import { findOpenTopics } from "./questions.ts";
 import { parseSpec, type Spec } from "./spec.ts";
 import { dateOf, needDocument, type Step } from "./step.ts";
+import { namedIn } from "./technologies.ts";
 
-/** Questions about how good the requirements are, for one domain; appended to what is there, never in its place. */
+/** Appends questions about the quality of the requirements to `checklists/<domain>.md`. */
 export const checklist: Step = async (input) => {
   const { place, args, run, settings } = input;
   const spec = parseSpec(await needDocument(input, "spec.md", "specify"));
@@ -15,32 +17,18 @@ export const checklist: Step = async (input) => {
   if (domain === "requirements")
     throw new HallError(
       "VALIDATION",
-      "checklists/requirements.md is written by speckit.specify; choose another domain",
+      'domain "requirements" is reserved for the checklist of speckit.specify',
     );
-  run.say(30, `Looking at ${spec.requirements.length} requirements`);
+
+  run.report(30, `Reading ${spec.requirements.length} requirements`);
   const file = join(place.path, "checklists", `${domain}.md`);
   const before = await readInside(place, file);
   const plain = before?.replaceAll("\r\n", "\n") ?? "";
   const items = findItems(spec, domain).filter(({ text }) => !plain.includes(text));
   if (items.length === 0)
     return { text: `Nothing to add to ${file}`, files: [], details: { added: 0 } };
-  const first =
-    Math.max(0, ...[...plain.matchAll(/\bCHK(\d{3,})\b/g)].map((found) => Number(found[1]))) + 1;
-  const date = dateOf(settings.now());
-  const head =
-    before === undefined
-      ? `# ${domain.charAt(0).toUpperCase()}${domain.slice(1)} Checklist: ${spec.title}\n\n**Purpose**: Are the requirements good enough, as to ${domain}? Each item asks about the requirements, not about the code.\n**Created**: ${date}\n**Feature**: [spec.md](../spec.md)\n`
-      : plain.replace(/\n*$/, "\n");
-  const groups = [...new Set(items.map(({ group }) => group))];
-  let number = first;
-  const body = groups.map(
-    (group) =>
-      `\n## ${group}${before === undefined ? "" : ` (${date})`}\n\n${items
-        .filter((item) => item.group === group)
-        .map(({ text }) => `- [ ] CHK${String(number++).padStart(3, "0")} ${text}`)
-        .join("\n")}\n`,
-  );
-  const after = `${head}${body.join("")}`;
+
+  const after = appendItems(items, { plain, domain, spec, date: dateOf(settings.now()) });
   await checkInside(place, file);
   await replaceFile(file, before?.includes("\r\n") ? after.replaceAll("\n", "\r\n") : after);
   return {
@@ -52,84 +40,262 @@ export const checklist: Step = async (input) => {
   };
 };
 
-interface Item {
+interface QualityItem {
   readonly group: string;
   readonly text: string;
 }
 
+interface ChecklistFacts {
+  /** The checklist so far; empty for a new one. */
+  readonly plain: string;
+  readonly domain: string;
+  readonly spec: Spec;
+  readonly date: string;
+}
+
+function appendItems(
+  items: readonly QualityItem[],
+  { plain, domain, spec, date }: ChecklistFacts,
+): string {
+  const title = domain.charAt(0).toUpperCase() + domain.slice(1);
+  const head =
+    plain === ""
+      ? `# ${title} Checklist: ${spec.title}\n\n**Purpose**: Check the quality of the requirements (${domain}), not of the code.\n**Created**: ${date}\n**Feature**: [spec.md](../spec.md)\n`
+      : plain.replace(/\n*$/, "\n");
+  const used = [...plain.matchAll(/\bCHK(\d{3,})\b/g)].map((found) => Number(found[1]));
+  let number = Math.max(0, ...used) + 1;
+
+  const groups = [...new Set(items.map(({ group }) => group))];
+  const body = groups.map((group) => {
+    const lines = items
+      .filter((item) => item.group === group)
+      .map(({ text }) => `- [ ] CHK${String(number++).padStart(3, "0")} ${text}`);
+    return `\n## ${group}${plain === "" ? "" : ` (${date})`}\n\n${lines.join("\n")}\n`;
+  });
+  return `${head}${body.join("")}`;
+}
+
 const itemsMax = 40;
 
-/** What each domain's requirements say, by the words they would have. */
+/** Topics each domain's requirements should cover, with the words that show they do. */
 const domains: Readonly<Record<string, readonly (readonly [string, RegExp])[]>> = {
   security: [
     ["who may do what", /\b(?:only|owner|role|permission|signed in|admin)/i],
-    ["what is logged of sensitive actions", /\b(?:log|audit|history)/i],
+    ["which sensitive actions are logged", /\b(?:log|audit|history)/i],
     ["how long data is kept", /\b(?:kept|retention|deleted after)/i],
     ["what happens after several failed attempts", /\b(?:failed attempts|lock)/i],
   ],
   ux: [
-    ["what is shown while there is nothing yet", /\b(?:empty|no .+ yet)/i],
-    ["what is shown while something takes long", /\b(?:progress|loading|wait)/i],
-    ["how a person learns that something failed", /\b(?:error|fail|refused|says why)/i],
-    ["how it is used with a keyboard or a screen reader", /\b(?:keyboard|accessib|screen reader)/i],
+    ["what an empty state shows", /\b(?:empty|no .+ yet)/i],
+    ["how long waits are shown", /\b(?:progress|loading|wait)/i],
+    ["how failures are shown", /\b(?:error|fail|refused)/i],
+    ["how keyboards and screen readers are supported", /\b(?:keyboard|accessib|screen reader)/i],
   ],
   api: [
-    ["how failures are told to the caller", /\b(?:error|fail|refused|status)/i],
-    ["how often it may be called", /\b(?:rate|limit|per (?:second|minute|hour))/i],
+    ["how failures are reported to the caller", /\b(?:error|fail|refused|status)/i],
+    ["which rate limits apply", /\b(?:rate|limit|per (?:second|minute|hour))/i],
     ["how changes stay compatible", /\b(?:version|compatib)/i],
-    ["whether a call may safely be repeated", /\b(?:idempot|twice|once|again)/i],
+    ["which calls are safe to repeat", /\b(?:idempot|twice|once|again)/i],
   ],
   performance: [
     ["how fast an action must be", /\b\d[\d.,]*\s?(?:ms|s|seconds?|minutes?)\b/i],
-    [
-      "how much it must cope with",
-      /\b\d[\d.,]*\s?(?:users|items|requests|gb|mb|records)|\b(?:thousand|million)/i,
-    ],
-    ["what happens past that", /\b(?:limit|exceed|overload|refused)/i],
+    ["how much load is expected", /\b\d[\d.,]*\s?(?:users|items|requests|gb|mb|records)/i],
+    ["what happens above that load", /\b(?:limit|exceed|overload|refused)/i],
   ],
 };
 
-function findItems(spec: Spec, domain: string): readonly Item[] {
+export const vagueWords =
+  /\b(?:fast|quickly|easy|easily|simple|intuitive|user-friendly|secure|scalable|robust|reliable|modern|nice|appropriate|reasonable|etc|and so on)\b/i;
+
+function findItems(spec: Spec, domain: string): readonly QualityItem[] {
   const all = [...spec.requirements, ...spec.criteria];
   const text = [...all.map((item) => item.text), ...spec.edgeCases].join("\n");
-  const asked = (domains[domain] ?? [])
-    .filter(([, words]) => !words.test(text))
-    .map(([what]) => ({ group: "Completeness", text: `Do the requirements say ${what}? [Gap]` }));
-  const doubts = findDoubts(spec).map(({ question }) => ({
-    group: "Completeness",
-    text: `Is this decided: ${question} [Gap]`,
-  }));
-  const vague = all.flatMap(({ id, text: words }) =>
-    [
-      ...words.matchAll(
-        /\b(fast|quickly|easy|easily|simple|intuitive|secure|scalable|robust|reliable|modern|appropriate|reasonable)\b/gi,
+  const item = (group: string, question: string): QualityItem => ({ group, text: question });
+  return [
+    ...(domains[domain] ?? [])
+      .filter(([, words]) => !words.test(text))
+      .map(([what]) => item("Completeness", `Do the requirements say ${what}? [Gap]`)),
+    ...findOpenTopics(spec).map(({ question }) =>
+      item("Completeness", `Is this decided: ${question} [Gap]`),
+    ),
+    ...all.flatMap(({ id, text: words }) => {
+      const word = vagueWords.exec(words)?.[0];
+      return word === undefined
+        ? []
+        : [item("Clarity", `Is “${word.toLowerCase()}” measurable? [Clarity, Spec ${id}]`)];
+    }),
+    ...spec.criteria
+      .filter((criterion) => !/\d|\ball\b|\bevery\b/i.test(criterion.text))
+      .map(({ id }) => item("Measurability", `Is ${id} measurable? [Measurability, Spec ${id}]`)),
+    ...spec.stories
+      .filter(({ scenarios }) => !scenarios.some((line) => /refus|fail|not |error/i.test(line)))
+      .map(({ number }) =>
+        item("Coverage", `Does User Story ${number} cover failures? [Coverage, Spec US${number}]`),
       ),
-    ].map((found) => ({
-      group: "Clarity",
-      text: `Is “${found[1]?.toLowerCase()}” said in terms one can check? [Clarity, Spec ${id}]`,
-    })),
+    ...spec.edgeCases
+      .filter((edge) => edge.includes("?"))
+      .map((edge) => item("Coverage", `Is this edge case answered: ${edge} [Coverage, Edge Case]`)),
+  ].slice(0, itemsMax);
+}
+
+/** An item of `checklists/requirements.md`. Without a rule, only a person can tick it. */
+interface RequirementsItem {
+  readonly text: string;
+  readonly judge?: (spec: Spec, text: string) => boolean;
+}
+
+const forPerson = "(checked by a person)";
+
+const requirementsItems: Readonly<Record<string, readonly RequirementsItem[]>> = {
+  "Content Quality": [
+    {
+      text: "No implementation details (languages, frameworks, APIs)",
+      judge: (spec) => !namesTechnology(textOf(spec)),
+    },
+    { text: "Focused on user value and business needs" },
+    { text: "Written for non-technical stakeholders" },
+    { text: "All mandatory sections completed", judge: hasSections },
+  ],
+  "Requirement Completeness": [
+    {
+      text: "No [NEEDS CLARIFICATION] markers remain",
+      judge: ({ openQuestions }) => openQuestions.length === 0,
+    },
+    {
+      text: "Requirements are testable and unambiguous",
+      judge: ({ requirements }) =>
+        requirements.length > 0 &&
+        !requirements.some(({ text }) => vagueWords.test(text) || isMarked(text)),
+    },
+    {
+      text: "Success criteria are measurable",
+      judge: ({ criteria }) =>
+        criteria.length > 0 &&
+        criteria.every(({ text }) => /\d|\ball\b|\bevery\b|\bno\b/i.test(text)),
+    },
+    {
+      text: "Success criteria are technology-agnostic",
+      judge: ({ criteria }) => !namesTechnology(criteria.map(({ text }) => text).join("\n")),
+    },
+    {
+      text: "All acceptance scenarios are defined",
+      judge: ({ stories }) =>
+        stories.length > 0 &&
+        stories.every(
+          ({ scenarios }) =>
+            scenarios.length > 0 &&
+            !scenarios.some((line) => isMarked(line) || /\bis open: /.test(line)),
+        ),
+    },
+    {
+      text: "Edge cases are identified",
+      judge: ({ edgeCases }) => edgeCases.some((edge) => !edge.startsWith("Open:")),
+    },
+    {
+      text: "Scope is clearly bounded",
+      judge: ({ assumptions }) => assumptions.some((line) => /\bscope\b/i.test(line)),
+    },
+    {
+      text: "Dependencies and assumptions identified",
+      judge: ({ assumptions }) => assumptions.length > 0,
+    },
+  ],
+  "Feature Readiness": [
+    { text: "All functional requirements have clear acceptance criteria" },
+    { text: "User scenarios cover primary flows" },
+    { text: "Feature meets measurable outcomes defined in Success Criteria" },
+    {
+      text: "No implementation details leak into specification",
+      judge: (spec) => !namesTechnology(textOf(spec)),
+    },
+  ],
+};
+
+function isMarked(text: string): boolean {
+  return text.includes("[NEEDS CLARIFICATION");
+}
+
+/** Technologies whose names are also everyday words. */
+const everyday = /^(?:Click|Express|Echo|Fiber|Rocket|Solid|Next|C|Go|Rust|Shell|Swift|Dart)$/i;
+
+function namesTechnology(text: string): boolean {
+  const { languages, technologies } = namedIn(text);
+  return [...languages, ...technologies.map(({ name }) => name)].some(
+    (name) => !everyday.test(name),
   );
-  const unmeasured = spec.criteria
-    .filter((item) => !/\d|\ball\b|\bevery\b/i.test(item.text))
-    .map(({ id }) => ({
-      group: "Measurability",
-      text: `Can ${id} be measured by somebody who did not build the feature? [Measurability, Spec ${id}]`,
-    }));
-  const scenarios = spec.stories.flatMap(({ number, scenarios: known }) =>
-    known.some((scenario) => /refus|fail|not |no longer|error/i.test(scenario))
-      ? []
-      : [
-          {
-            group: "Coverage",
-            text: `Does User Story ${number} say what happens when it fails? [Coverage, Spec US${number}]`,
-          },
-        ],
+}
+
+function textOf({ requirements, stories, criteria }: Spec): string {
+  return [
+    ...[...requirements, ...criteria].map(({ text }) => text),
+    ...stories.map(({ title, text }) => `${title}\n${text}`),
+  ].join("\n");
+}
+
+function hasSections(_spec: Spec, text: string): boolean {
+  return [/^User Scenarios & Testing/i, /^Requirements/i, /^Success Criteria/i].every((title) => {
+    const section = findSection(text, title);
+    return section !== undefined && bodyOf(text, section).trim() !== "";
+  });
+}
+
+export interface RequirementsChecklistInput {
+  readonly title: string;
+  readonly date: string;
+  readonly specText: string;
+  /** The checklist so far: items that a person ticked stay ticked. */
+  readonly before: string | undefined;
+}
+
+/** `checklists/requirements.md`: rules tick what they can judge, a person ticks the rest. */
+export function writeRequirementsChecklist({
+  title,
+  date,
+  specText,
+  before = "",
+}: RequirementsChecklistInput): string {
+  const text = specText.replaceAll("\r\n", "\n");
+  const spec = parseSpec(text);
+  const created = /\*\*Created\*\*:\s*(\S+)/.exec(before)?.[1] ?? date;
+  const ticked = before.split("\n").filter((line) => /^- \[[xX]\] /.test(line));
+  const writeItem = ({ text: words, judge }: RequirementsItem): string => {
+    const isTicked = judge ? judge(spec, text) : ticked.some((line) => line.includes(words));
+    return `- [${isTicked ? "x" : " "}] ${words}${judge ? "" : ` ${forPerson}`}`;
+  };
+  const body = Object.entries(requirementsItems).map(
+    ([group, items]) => `## ${group}\n\n${items.map(writeItem).join("\n")}`,
   );
-  const edges = spec.edgeCases
-    .filter((edge) => edge.includes("?"))
-    .map((edge) => ({
-      group: "Coverage",
-      text: `Is this edge case answered: ${edge} [Coverage, Edge Case]`,
-    }));
-  return [...asked, ...doubts, ...vague, ...unmeasured, ...scenarios, ...edges].slice(0, itemsMax);
+  return `# Specification Quality Checklist: ${title}
+
+**Purpose**: Check that the specification is complete enough to plan from
+**Created**: ${created}
+**Feature**: [spec.md](../spec.md)
+
+${body.join("\n\n")}
+
+## Notes
+
+- Rules tick what they can judge; a person ticks items that end in "${forPerson}".
+`;
+}
+
+export interface ChecklistState {
+  readonly name: string;
+  readonly total: number;
+  readonly checked: number;
+  /** Unchecked items that only a person can tick. */
+  readonly forPerson: number;
+}
+
+export function countChecklist(name: string, text: string): ChecklistState {
+  const boxes = text.match(/^\s*- \[[ xX]\].*$/gm) ?? [];
+  const open = boxes.filter((box) => /^\s*- \[ \]/.test(box));
+  return {
+    name,
+    total: boxes.length,
+    checked: boxes.length - open.length,
+    // Checklists of earlier versions end such items in "(a person says)".
+    forPerson: open.filter((box) => /\((?:checked by a person|a person says)\)\s*$/.test(box))
+      .length,
+  };
 }

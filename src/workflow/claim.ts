@@ -6,12 +6,13 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { placePrivate, removeIfStill } from "../base/private-file.ts";
 import { findBirth } from "../base/process-birth.ts";
+import { formatTime } from "../base/text.ts";
 import { explainDisk } from "./artefacts.ts";
 import { type StepName, stepNames } from "./tool-list.ts";
 
 /**
- * The mark of a run at work on a feature: nobody else works on it meanwhile, and after a crash it says what was interrupted. It lies in the user's data
- * folder, not beside the feature: a repository that brought one could stop all work on a feature, or have a step go on with arguments of its choice.
+ * A lock on a feature while a step runs, and after a crash the record of what was interrupted. Claims are in the user's data
+ * folder: a claim that came with a repository could block a feature, or resume a step with arguments of its choice.
  */
 export interface Claim {
   readonly run: string;
@@ -20,18 +21,18 @@ export interface Claim {
   readonly startedAt: string;
   readonly arguments: JsonObject;
   readonly pid: number;
-  /** A number is given again to another process; its birth is not. */
+  /** When the process started: process ids are reused. */
   readonly birth: string;
 }
 
 export type NewClaim = Omit<Claim, "pid" | "birth">;
 
-export const usualClaims = (): string => join(dataFolder(), "workflow");
+export const defaultClaims = (): string => join(dataFolder(), "workflow");
 
-/** Runs of this process: its own claim is no proof that somebody is at work. */
-const here = new Set<string>();
+/** Active runs of this process. A claim with our process id but not in here is stale. */
+const activeRuns = new Set<string>();
 
-/** Returns how to give it back. Throws EXECUTION while another run is at work on the feature; the claim of one that was killed is taken over. */
+/** Returns the function that releases the claim. Throws EXECUTION while another run is active; a stale claim is replaced. */
 export async function takeClaim(folder: string, wanted: NewClaim): Promise<() => Promise<void>> {
   const file = fileOf(folder, wanted.directory);
   const claim: Claim = {
@@ -42,12 +43,12 @@ export async function takeClaim(folder: string, wanted: NewClaim): Promise<() =>
   const name = basename(claim.directory);
   try {
     for (let attempt = 0; attempt < 3; attempt++) {
-      // The arguments are nobody else's to read.
+      // Private, because arguments may be confidential.
       if (await placePrivate(file, JSON.stringify(claim))) {
-        here.add(claim.run);
+        activeRuns.add(claim.run);
         return async () => {
           await rm(file, { force: true });
-          here.delete(claim.run);
+          activeRuns.delete(claim.run);
         };
       }
       const text = await readFile(file, "utf8").catch(() => undefined);
@@ -56,9 +57,9 @@ export async function takeClaim(folder: string, wanted: NewClaim): Promise<() =>
       if (found && (await isAtWork(found))) {
         throw new HallError(
           "EXECUTION",
-          `${name} is being worked on: ${found.step} runs since ${found.startedAt} (${found.run})`,
+          `${name} is busy: ${found.step} has been running since ${formatTime(found.startedAt)}`,
           {
-            hint: "Wait until it ends, or cancel it; then call again.",
+            hint: "Wait until it ends, or cancel it.",
             details: { run: found.run, step: found.step },
           },
         );
@@ -68,15 +69,15 @@ export async function takeClaim(folder: string, wanted: NewClaim): Promise<() =>
   } catch (error) {
     throw explainDisk(error, file);
   }
-  throw new HallError("EXECUTION", `${name} is being worked on by another run`, {
-    hint: "Wait until it ends, then call again.",
+  throw new HallError("EXECUTION", `${name} is busy with another run`, {
+    hint: "Wait until it ends.",
   });
 }
 
-/** The run that is at work on a feature, or was when its process ended. */
+/** The active run of a feature, or the one that was interrupted. */
 export async function findClaim(
   directory: string,
-  folder = usualClaims(),
+  folder = defaultClaims(),
 ): Promise<(Claim & { readonly isAtWork: boolean }) | undefined> {
   const text = await readFile(fileOf(folder, directory), "utf8").catch(() => undefined);
   const claim = text === undefined ? undefined : parseClaim(text, directory);
@@ -90,10 +91,10 @@ function fileOf(folder: string, directory: string): string {
 
 async function isAtWork({ pid, birth, run }: Claim): Promise<boolean> {
   if ((await findBirth(pid)) !== birth) return false;
-  return pid !== process.pid || here.has(run);
+  return pid !== process.pid || activeRuns.has(run);
 }
 
-/** Undefined for what no run of ours has written. */
+/** Undefined if no run of ours wrote it. */
 function parseClaim(text: string, directory: string): Claim | undefined {
   const value = parseObject(text);
   const step = stepNames.find((name) => name === value?.step);

@@ -3,262 +3,295 @@ import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
 import { readInside, replaceFile, type Written } from "./artefacts.ts";
-import { type Doubt, findDoubts, optionsIn } from "./doubts.ts";
-import { appendTo, findSection, oneLine, type Section, sectionsOf } from "./markdown.ts";
-import { checkInside } from "./place.ts";
-import { writeRequirementsChecklist } from "./requirements-checklist.ts";
+import { writeRequirementsChecklist } from "./checklist.ts";
+import {
+  appendTo,
+  appendToEnd,
+  findSection,
+  type MarkdownSection,
+  oneLine,
+  sectionsOf,
+} from "./markdown.ts";
+import { checkInside, type FeaturePlace } from "./place.ts";
+import {
+  findOpenTopics,
+  markedTopics,
+  type OpenTopic,
+  optionsIn,
+  resultOptions,
+  type TopicSection,
+} from "./questions.ts";
 import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
+import { noEdgeCase, resultQuestion } from "./spec-draft.ts";
 import { dateOf, needDocument, type Step, type StepInput } from "./step.ts";
 
-/** A question to whoever knows. */
 interface Question {
   readonly question: string;
-  /** The first is recommended; none where any answer will do. */
+  /** The first one is recommended. Empty if any answer will do. */
   readonly options: readonly string[];
-  /** Set where the question is a mark in the text, which the answer replaces. */
-  readonly mark?: string;
-  readonly doubt?: Doubt;
+  /** The answer replaces a mark in the text. */
+  readonly isMark?: boolean;
+  readonly topic?: OpenTopic;
 }
+
+interface Answer {
+  readonly text: string;
+  /** Nobody chose it: the recommended answer was taken. */
+  readonly isAssumed: boolean;
+}
+
+/** "skip" leaves a question open, "stop" ends the round. */
+type Reply = Answer | "skip" | "stop";
 
 const questionsMax = 5;
 
-/** Asks what the spec leaves open, one question a round, and puts each answer into it at once. */
+/** Asks what the spec leaves open, one question at a time, and writes each answer into it at once. */
 export const clarify: Step = async (input) => {
   const { place, args, context, run } = input;
-  const specFile = join(place.path, "spec.md");
+  const file = join(place.path, "spec.md");
   let text = await needDocument(input, "spec.md", "specify");
-  run.say(10, "Looking for what is open");
-  const given = Array.isArray(args.questions)
-    ? args.questions.map(String).filter((question) => question.trim() !== "")
-    : [];
+  run.report(10, "Looking for open questions");
+
+  const given = stringsOf(args.questions).filter((question) => question.trim() !== "");
   const questions =
     given.length > 0
       ? given.map((question): Question => ({ question: oneLine(question), options: [] }))
       : findQuestions(text);
-  const answers = Array.isArray(args.answers) ? args.answers.map(String) : undefined;
-  const surplus = (answers ?? [])
-    .slice(questions.length)
-    .filter((said) => !/^(?:|yes)$/i.test(said.trim())).length;
-  const notes =
-    surplus > 0
-      ? [
-          `there ${questions.length === 1 ? "was only 1 question" : `were only ${questions.length} questions`}: the last ${surplus === 1 ? "answer was" : `${surplus} answers were`} not used`,
-        ]
-      : [];
+  const answers = Array.isArray(args.answers) ? stringsOf(args.answers) : undefined;
+  const notes = describeSurplus(answers ?? [], questions.length);
   if (questions.length === 0)
     return {
-      text: `Nothing to ask: ${specFile} leaves nothing open that a rule can find.`,
+      text: `No open questions in ${file}`,
       files: [],
       notes,
       next: "plan",
       details: { questions: [] },
     };
-  const ask = answers
-    ? (question: Question, at: number) =>
-        Promise.resolve(
-          answers[at] === undefined ? undefined : { answer: readAnswer(answers[at], question) },
-        )
-    : canAsk(context)
-      ? (question: Question, at: number) => askPerson(context, question, at, questions.length)
-      : undefined;
+
+  const ask = chooseAsker(context, answers, questions.length);
   if (!ask)
     return {
-      text: tellQuestions(questions),
+      text: listQuestions(questions),
       files: [],
       isPaused: true,
-      next: "clarify",
-      details: { questions: questions.map(describe) },
+      ...askAgain,
+      details: { questions: questions.map(describeQuestion) },
     };
 
   let answered = 0;
   for (const [at, question] of questions.entries()) {
-    run.say(15 + (70 * at) / questions.length, `Question ${at + 1} of ${questions.length}`);
-    const said = await ask(question, at);
-    if (said === undefined) break;
-    const { answer } = said;
-    if (answer === undefined) continue;
-    // Somebody may have edited the file while the question was open.
-    text = (await readInside(place, specFile)) ?? text;
-    text = fold(text, question, answer, dateOf(input.settings.now()));
-    await checkInside(place, specFile);
-    await replaceFile(specFile, text);
-    run.note(`Q: ${question.question} → A: ${answer}`);
+    run.report(15 + (70 * at) / questions.length, `Question ${at + 1} of ${questions.length}`);
+    const reply = await ask(question, at);
+    if (reply === "stop") break;
+    if (reply === "skip") continue;
+
+    // The file may have been edited while the question was open.
+    text = (await readInside(place, file)) ?? text;
+    text = applyAnswer(text, question, reply, dateOf(input.settings.now()));
+    await checkInside(place, file);
+    await replaceFile(file, text);
+    run.note(`Q: ${question.question} → A: ${reply.text}${reply.isAssumed ? " (assumed)" : ""}`);
     answered++;
   }
-  run.say(90, "Checking the requirements again");
+
+  run.report(90, "Checking the requirements");
   const files: Written[] =
-    answered > 0 ? [{ path: "spec.md", change: "updated" }, ...(await recheck(input, text))] : [];
+    answered > 0
+      ? [{ path: "spec.md", change: "updated" }, ...(await updateChecklist(input, text))]
+      : [];
   const left = given.length > 0 ? questions.slice(answered) : findQuestions(text);
-  const open = findOpenQuestions(text).length;
+  const isOpen = findOpenQuestions(text).length > 0;
   return {
-    text: `${answered} of ${questions.length} questions answered in ${specFile}${left.length > 0 ? `\n\n${tellQuestions(left)}` : ""}`,
+    text: [
+      `${answered} of ${questions.length} questions answered in ${file}`,
+      ...(left.length > 0 ? [listQuestions(left)] : []),
+    ].join("\n\n"),
     files,
     notes,
-    next: open > 0 ? "clarify" : "plan",
-    isPaused: open > 0,
-    details: { answered, questions: left.map(describe) },
+    isPaused: isOpen,
+    ...(isOpen ? askAgain : { next: "plan" }),
+    details: { answered, questions: left.map(describeQuestion) },
   };
 };
 
-/** Marks first, then what a look through the areas finds. The same spec gives the same questions in the same order. */
+/** The caller asks its user and calls again. */
+const askAgain = {
+  next: "clarify",
+  nextArguments: { answers: ["…"] },
+  forModel:
+    'Ask the user these questions. Pass the answers in this order: a letter, a few words, or "yes" for the recommended one.',
+} as const;
+
+function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+/** Answers beyond the last question are reported, unless they only accept recommendations. */
+function describeSurplus(answers: readonly string[], questionCount: number): readonly string[] {
+  const surplus = answers
+    .slice(questionCount)
+    .filter((answer) => !/^(?:|yes)$/i.test(answer.trim())).length;
+  return surplus > 0 ? [`${surplus} of ${answers.length} answers had no question`] : [];
+}
+
+/** Marks first, then topics the spec does not cover. The same spec gives the same questions. */
 function findQuestions(text: string): readonly Question[] {
   const spec = parseSpec(text);
-  const doubts = findDoubts({
-    ...spec,
-    requirements: spec.requirements.map((item) => ({
-      ...item,
-      text: item.text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, ""),
-    })),
-  });
+  const topics = findOpenTopics(parseSpec(text.replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, "")));
+  const result = resultQuestion(spec.stories[0]?.title ?? "");
+  const optionsOf = (mark: string): readonly string[] => {
+    if (mark === result) return resultOptions;
+    const topic = [...markedTopics, ...topics].find(({ question }) => question === mark);
+    return topic?.options ?? optionsIn(mark) ?? ["Leave it out of this feature"];
+  };
   const marked = spec.openQuestions.map(
-    (mark): Question => ({
-      question: mark,
-      mark,
-      options: doubts.find(({ question }) => question === mark)?.options ??
-        optionsIn(mark) ?? ["Leave it out of this feature"],
-    }),
+    (mark): Question => ({ question: mark, isMark: true, options: optionsOf(mark) }),
   );
-  const others = doubts
+  const others = topics
     .filter(
       ({ question }) => !spec.openQuestions.includes(question) && !text.includes(`Q: ${question}`),
     )
-    .map((doubt): Question => ({ question: doubt.question, options: doubt.options, doubt }));
+    .map((topic): Question => ({ question: topic.question, options: topic.options, topic }));
   return [...marked, ...others].slice(0, questionsMax);
 }
 
-function canAsk({ capabilities }: CallContext): boolean {
-  const elicitation = capabilities?.elicitation;
-  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
-}
+type Asker = (question: Question, at: number) => Promise<Reply>;
 
-/** What somebody said to a question; without an answer it stays open. */
-interface Said {
-  readonly answer: string | undefined;
-}
-
-/** Undefined when the person wants no more questions. */
-async function askPerson(
+/** Answers come with the call or from the user; undefined if neither is possible. */
+function chooseAsker(
   context: CallContext,
-  asked: Question,
+  answers: readonly string[] | undefined,
+  total: number,
+): Asker | undefined {
+  if (answers)
+    return async (question, at) => {
+      const answer = answers[at];
+      return answer === undefined ? "stop" : readAnswer(answer, question);
+    };
+  const elicitation = context.capabilities?.elicitation;
+  const canAsk =
+    isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
+  return canAsk ? (question, at) => askUser(context, question, at, total) : undefined;
+}
+
+async function askUser(
+  context: CallContext,
+  question: Question,
   at: number,
   total: number,
-): Promise<Said | undefined> {
-  const { question, options } = asked;
-  const [recommended] = options;
-  const properties =
-    recommended === undefined
-      ? { answer: { type: "string", title: "Answer", maxLength: 500 } }
-      : {
-          answer: {
-            type: "string",
-            title: "Answer",
-            enum: options,
-            enumNames: options.map((option, index) =>
-              index === 0 ? `${option} (recommended)` : option,
-            ),
-            default: recommended,
-          },
-          other: {
-            type: "string",
-            title: "Another answer instead, in a few words",
-            default: "",
-            maxLength: 500,
-          },
-        };
+): Promise<Reply> {
   const params = {
     mode: "form",
-    message: `Question ${at + 1} of ${total}: ${question}${recommended === undefined ? "" : `\n\nRecommended: ${recommended}`}`,
-    requestedSchema: { type: "object", properties, required: ["answer"] },
+    message: `Question ${at + 1} of ${total}: ${question.question}`,
+    requestedSchema: {
+      type: "object",
+      properties: formFields(question.options),
+      required: ["answer"],
+    },
   };
   const key = `clarify-${at + 1}`;
   const { [key]: result } = await context.ask({ [key]: { method: "elicitation/create", params } });
-  if (result?.action !== "accept" || !isObject(result.content)) return undefined;
+  if (result?.action !== "accept" || !isObject(result.content)) return "stop";
+
   const { answer, other } = result.content;
-  // What is written in one's own words is taken by the word: "1" is no choice there.
+  // An answer in the user's own words is taken literally: "1" is not a choice there.
+  if (typeof other === "string" && other.trim() !== "")
+    return { text: cleanAnswer(other), isAssumed: false };
+  const reply = readAnswer(String(answer ?? ""), question);
+  return typeof reply === "string" ? reply : { ...reply, isAssumed: false };
+}
+
+function formFields(options: readonly string[]) {
+  const [recommended] = options;
+  if (recommended === undefined)
+    return { answer: { type: "string", title: "Answer", maxLength: 500 } };
   return {
-    answer:
-      typeof other === "string" && other.trim() !== ""
-        ? plainAnswer(other)
-        : readAnswer(String(answer ?? ""), asked),
+    answer: {
+      type: "string",
+      title: "Answer",
+      enum: options,
+      enumNames: options.map((option, at) => (at === 0 ? `${option} (recommended)` : option)),
+      default: recommended,
+    },
+    other: { type: "string", title: "Or another answer", default: "", maxLength: 500 },
   };
 }
 
-/** A letter, a number, "yes" or nothing choose among the options; anything else is the answer itself. Undefined where there is none. */
-function readAnswer(said: string, { options }: Question): string | undefined {
-  const text = plainAnswer(said);
+/** A letter or a number chooses an option; "yes" or nothing takes the recommended one; other text is the answer. */
+function readAnswer(given: string, { options }: Question): Reply {
+  const text = cleanAnswer(given);
   const [recommended] = options;
-  if (recommended !== undefined && /^(?:|yes|recommended|ok)$/i.test(text)) return recommended;
-  const chosen = /^[A-E]$/i.test(text)
-    ? options[text.toUpperCase().charCodeAt(0) - 65]
-    : /^[1-5]$/.test(text)
-      ? options[Number(text) - 1]
-      : undefined;
-  return chosen ?? (text === "" ? undefined : text);
+  if (recommended !== undefined && /^(?:|yes|recommended|ok)$/i.test(text))
+    return { text: recommended, isAssumed: true };
+  if (text === "") return "skip";
+  return { text: chooseOption(text, options) ?? text, isAssumed: false };
 }
 
-function plainAnswer(said: string): string {
-  return oneLine(said).replaceAll("\\|", "|").slice(0, 500);
+function chooseOption(text: string, options: readonly string[]): string | undefined {
+  if (/^[A-E]$/i.test(text)) return options[text.toUpperCase().charCodeAt(0) - 65];
+  return /^[1-5]$/.test(text) ? options[Number(text) - 1] : undefined;
 }
 
-/** Into the list of clarifications, and into the section it belongs to. */
-function fold(
+function cleanAnswer(text: string): string {
+  return oneLine(text).replaceAll("\\|", "|").slice(0, 500);
+}
+
+/** Writes an answer into the list of clarifications and into the section it belongs to. */
+function applyAnswer(
   text: string,
-  { question, mark, doubt }: Question,
-  answer: string,
+  { question, isMark, topic }: Question,
+  { text: answer, isAssumed }: Answer,
   date: string,
 ): string {
   const isWindows = text.includes("\r\n");
   const plain = text.replaceAll("\r\n", "\n");
   const safe = answer.replaceAll("[NEEDS CLARIFICATION", "(NEEDS CLARIFICATION");
-  // In the middle of a sentence it begins small.
   const inside = /^[A-Z][a-z]/.test(safe) ? safe.charAt(0).toLowerCase() + safe.slice(1) : safe;
-  const folded =
-    mark === undefined
-      ? foldStatement(plain, doubt, question, doubt ? inside : safe)
-      : endLine(answerOpenQuestion(plain, mark, inside), inside);
-  const noted = noteAnswer(folded, `- Q: ${question} → A: ${safe}`, date);
+
+  let next = plain;
+  if (isMark) next = endSentence(answerOpenQuestion(plain, question, inside), inside);
+  else if (topic) next = addStatement(plain, topic.section, topic.statement(inside));
+  else next = addStatement(plain, "assumptions", `${question} ${safe}`);
+  if (isAssumed) next = addStatement(next, "assumptions", `Assumed: ${question} ${safe}`);
+
+  const line = `- Q: ${question} → A: ${safe}${isAssumed ? " (assumed)" : ""}`;
+  const noted = addClarification(next, line, date);
   return isWindows ? noted.replaceAll("\n", "\r\n") : noted;
 }
 
-/** A requirement that ended in its mark ends like the others: with a full stop where they have one. */
-function endLine(text: string, answer: string): string {
+/** A requirement that ended in its mark gets a full stop if the others have one. */
+function endSentence(text: string, answer: string): string {
   const lines = text.split("\n");
   const isItem = (line: string): boolean => /^- \*\*(?:FR|SC)-/.test(line);
   if (!lines.some((line) => isItem(line) && line.endsWith("."))) return text;
   return lines
-    .map((line) =>
-      isItem(line) && line.endsWith(` ${answer}`) && !/[.!?]$/.test(line) ? `${line}.` : line,
-    )
+    .map((line) => {
+      const needsStop = isItem(line) && line.endsWith(` ${answer}`) && !/[.!?。]$/.test(line);
+      return needsStop ? `${line}.` : line;
+    })
     .join("\n");
 }
 
-function foldStatement(
-  text: string,
-  doubt: Doubt | undefined,
-  question: string,
-  answer: string,
-): string {
-  const places: Readonly<Record<Doubt["section"], RegExp>> = {
-    requirements: /^(?:Functional Requirements|Requirements)/i,
-    criteria: /^(?:Measurable Outcomes|Success Criteria)/i,
-    edgeCases: /^Edge Cases/i,
-    assumptions: /^Assumptions/i,
-  };
-  const kind = doubt?.section ?? "assumptions";
-  const section =
-    (kind === "requirements"
-      ? findSection(text, /^Functional Requirements/i)
-      : kind === "criteria"
-        ? findSection(text, /^Measurable Outcomes/i)
-        : undefined) ?? findSection(text, places[kind]);
-  const statement = doubt ? doubt.statement(answer) : `${question} ${answer}`;
-  const line = `- ${idFor(kind, text)}${/[.!?]$/.test(statement) ? statement : `${statement}.`}`;
+const sectionTitles: Readonly<Record<TopicSection, readonly RegExp[]>> = {
+  requirements: [/^Functional Requirements/i, /^Requirements/i],
+  criteria: [/^Measurable Outcomes/i, /^Success Criteria/i],
+  edgeCases: [/^Edge Cases/i],
+  assumptions: [/^Assumptions/i],
+};
+
+function addStatement(text: string, kind: TopicSection, statement: string): string {
+  const section = sectionTitles[kind]
+    .map((title) => findSection(text, title))
+    .find((found) => found !== undefined);
+  const line = `- ${nextId(kind, text)}${/[.!?。]$/.test(statement) ? statement : `${statement}.`}`;
+  if (kind === "edgeCases" && text.includes(`- ${noEdgeCase}\n`))
+    return text.replace(`- ${noEdgeCase}\n`, () => `${line}\n`);
   return section
     ? appendTo(text, section, [line])
     : `${text.trimEnd()}\n\n## Assumptions\n\n${line}\n`;
 }
 
-function idFor(kind: Doubt["section"], text: string): string {
+function nextId(kind: TopicSection, text: string): string {
   if (kind !== "requirements" && kind !== "criteria") return "";
   const prefix = kind === "requirements" ? "FR" : "SC";
   const used = [...text.matchAll(new RegExp(`\\b${prefix}-(\\d{3,})`, "g"))].map((found) =>
@@ -267,42 +300,35 @@ function idFor(kind: Doubt["section"], text: string): string {
   return `**${prefix}-${String(Math.max(0, ...used) + 1).padStart(3, "0")}**: `;
 }
 
-function noteAnswer(text: string, line: string, date: string): string {
+function addClarification(text: string, line: string, date: string): string {
   const clarifications = findSection(text, /^Clarifications$/i);
-  if (!clarifications)
-    return insertBefore(
-      text,
-      findSection(text, /^User Scenarios/i) ?? sectionsOf(text).find(({ level }) => level === 2),
-      `## Clarifications\n\n### Session ${date}\n\n${line}\n\n`,
-    );
+  if (!clarifications) {
+    const first =
+      findSection(text, /^User Scenarios/i) ?? sectionsOf(text).find(({ level }) => level === 2);
+    return insertBefore(text, first, `## Clarifications\n\n### Session ${date}\n\n${line}\n\n`);
+  }
   const session = findSection(text, new RegExp(`^Session ${date}$`), clarifications);
   return session
     ? appendTo(text, session, [line])
     : appendToEnd(text, clarifications, ["", `### Session ${date}`, "", line]);
 }
 
-function insertBefore(text: string, section: Section | undefined, added: string): string {
+function insertBefore(text: string, section: MarkdownSection | undefined, added: string): string {
   if (!section) return `${text.trimEnd()}\n\n${added}`;
   const lines = text.split("\n");
-  return [
-    ...lines.slice(0, section.from),
-    ...added.slice(0, -1).split("\n"),
-    ...lines.slice(section.from),
-  ].join("\n");
+  lines.splice(section.from, 0, ...added.slice(0, -1).split("\n"));
+  return lines.join("\n");
 }
 
-function appendToEnd(text: string, section: Section, added: readonly string[]): string {
-  const lines = text.split("\n");
-  let at = section.to;
-  while (at > section.from + 1 && (lines[at - 1] ?? "").trim() === "") at--;
-  return [...lines.slice(0, at), ...added, ...lines.slice(at)].join("\n");
-}
-
-/** The checklist follows the spec; marks of people stay. */
-async function recheck({ place, settings }: StepInput, text: string): Promise<readonly Written[]> {
+/** The checklist follows the spec; items that a person ticked stay ticked. */
+async function updateChecklist(
+  { place, settings }: StepInput,
+  text: string,
+): Promise<readonly Written[]> {
   const file = join(place.path, "checklists", "requirements.md");
   const before = await readInside(place, file);
   if (before !== undefined && !/Specification Quality Checklist/.test(before)) return [];
+
   const after = writeRequirementsChecklist({
     title: parseSpec(text).title || basename(place.path),
     date: dateOf(settings.now()),
@@ -317,18 +343,18 @@ async function recheck({ place, settings }: StepInput, text: string): Promise<re
   ];
 }
 
-function tellQuestions(questions: readonly Question[]): string {
-  const lines = questions.map(({ question, options }, at) => {
-    const choices = options.map(
-      (option, index) =>
-        `   ${String.fromCharCode(65 + index)}. ${option}${index === 0 ? " (recommended)" : ""}`,
-    );
-    return [`${at + 1}. ${question}`, ...choices].join("\n");
-  });
-  return `Open questions; call speckit.clarify again with \`answers\` in this order (a letter, or a few words; "yes" takes the recommended one):\n\n${lines.join("\n")}`;
+function listQuestions(questions: readonly Question[]): string {
+  const lines = questions.flatMap(({ question, options }, at) => [
+    `${at + 1}. ${question}`,
+    ...options.map((option, index) => {
+      const letter = String.fromCharCode(65 + index);
+      return `   ${letter}. ${option}${index === 0 ? " (recommended)" : ""}`;
+    }),
+  ]);
+  return ["Open questions:", ...lines].join("\n");
 }
 
-function describe({ question, options }: Question): {
+function describeQuestion({ question, options }: Question): {
   readonly question: string;
   readonly options: readonly string[];
   readonly recommended: string | null;
@@ -336,16 +362,16 @@ function describe({ question, options }: Question): {
   return { question, options, recommended: options[0] ?? null };
 }
 
-/** For steps that may not begin while something is open. */
-export function refuseOpenQuestions(text: string): void {
+/** Refuses a step that must not begin while the spec has marks. */
+export function refuseOpenQuestions(text: string, { path }: FeaturePlace): void {
   const open = findOpenQuestions(text);
   if (open.length === 0) return;
   throw new HallError(
     "EXECUTION",
-    `spec.md has ${open.length} open ${open.length === 1 ? "question" : "questions"}: run speckit.clarify first. ${open.map((question) => `“${question}”`).join(" ")}`,
+    `spec.md has open questions: ${open.map((question) => `“${question}”`).join(", ")}`,
     {
-      hint: "Call speckit.clarify with the same spec_directory.",
-      details: { questions: open, step: "clarify" },
+      next: [{ do: "run-step", step: "clarify", arguments: { spec_directory: path } }],
+      details: { questions: open },
     },
   );
 }

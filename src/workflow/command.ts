@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 import { HallError } from "../base/errors.ts";
+import { harmlessLines } from "../base/harmless.ts";
 import type { Scope } from "../base/scope.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { allowedEnvironment } from "../upstream/process.ts";
-import type { CommandOutput } from "./command-output.ts";
 
-/** A command a task declares: a program and its arguments, never a line for a shell. */
+/** Splits the command of a task into a program and its arguments. Shell syntax is refused. */
 export function parseCommand(line: string): readonly string[] {
   const words: string[] = [];
   let word: string | undefined;
@@ -21,26 +21,27 @@ export function parseCommand(line: string): readonly string[] {
       if (word !== undefined) words.push(word);
       word = undefined;
     } else if (/[|&;<>`$(){}*?!\\~#\s]/.test(character)) {
-      throw notPlain(line, `"${character}" is for a shell`);
+      throw notPlain(line, `"${character}" needs a shell`);
     } else word = (word ?? "") + character;
   }
-  if (quote !== undefined) throw notPlain(line, "a quote is not closed");
+  if (quote !== undefined) throw notPlain(line, "unclosed quote");
   if (word !== undefined) words.push(word);
   if (words.length === 0) throw notPlain(line, "it is empty");
-  if (/^[A-Za-z_]\w*=/.test(words[0] ?? "")) throw notPlain(line, "variables are set by a shell");
+  if (/^[A-Za-z_]\w*=/.test(words[0] ?? ""))
+    throw notPlain(line, "setting variables needs a shell");
   return words;
 }
 
 function notPlain(line: string, why: string): HallError {
-  return new HallError("VALIDATION", `\`${line.slice(0, 200)}\` is not a plain command: ${why}`, {
-    hint: "Commands run without a shell: write one program with its arguments, or put the line into a script and name that.",
+  return new HallError("VALIDATION", `"${line.slice(0, 200)}" is not a plain command: ${why}`, {
+    hint: "Commands run without a shell. Name one program with its arguments, or put the line into a script.",
   });
 }
 
 export interface CommandResult {
   readonly code: number | null;
   readonly signal: string | null;
-  /** The end of what it wrote, to stdout and stderr apart. */
+  /** The end of each stream. */
   readonly stdout: string;
   readonly stderr: string;
 }
@@ -51,7 +52,7 @@ export interface CommandOptions {
   readonly output: CommandOutput;
 }
 
-/** Runs it in a group of its own, which ends with the scope, and with the hall: whoever goes on would else start it beside itself. */
+/** Runs a command in its own process group, which ends with the scope and with the hall. */
 export function runCommand(
   argv: readonly string[],
   { cwd, scope, output }: CommandOptions,
@@ -83,8 +84,8 @@ export function runCommand(
         new HallError(
           "EXECUTION",
           error.code === "ENOENT"
-            ? `"${program}" was not found`
-            : `"${program}" could not be started (${error.message})`,
+            ? `program "${program}" not found`
+            : `could not start "${program}": ${error.message}`,
           {
             cause: error,
           },
@@ -104,6 +105,106 @@ function endGroup(pid: number): void {
   try {
     process.kill(-pid, "SIGKILL");
   } catch {
-    // It has ended by itself.
+    // The group has already ended.
   }
+}
+
+export type Stream = "stdout" | "stderr";
+
+/** The output of a command: forwarded line by line without control sequences and secrets; its end is kept. */
+export interface CommandOutput {
+  take(stream: Stream, text: string): void;
+  /** Forwards what is left, and returns the end of each stream. */
+  end(): { readonly stdout: string; readonly stderr: string };
+}
+
+export interface CommandOutputOptions {
+  /** Receives whole lines of one stream. */
+  onLines(stream: Stream, lines: string): void;
+  scrub(text: string): string;
+  /** How long lines are collected before they are forwarded. Default 100. */
+  readonly intervalMs?: number;
+}
+
+const tailCharactersMax = 32 * 1024;
+const lineCharactersMax = 4_000;
+/** Searched for secrets before a long line is cut. */
+const heldCharactersMax = 64 * 1024;
+const batchCharactersMax = 32 * 1024;
+const forwardedMax = 4 * 1024 * 1024;
+
+export function createCommandOutput({
+  onLines,
+  scrub,
+  intervalMs = 100,
+}: CommandOutputOptions): CommandOutput {
+  const tails = { stdout: "", stderr: "" };
+  const held = { stdout: "", stderr: "" };
+  const waiting: { readonly stream: Stream; readonly line: string }[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let forwarded = 0;
+
+  function addLine(stream: Stream, line: string): void {
+    forwarded += line.length + 1;
+    waiting.push({ stream, line });
+    timer ??= setTimeout(flush, intervalMs);
+  }
+
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    let lines: string[] = [];
+    let characters = 0;
+    for (const [at, { stream, line }] of waiting.entries()) {
+      lines.push(line);
+      characters += line.length;
+      if (waiting[at + 1]?.stream === stream && characters < batchCharactersMax) continue;
+      onLines(stream, clean(lines.join("\n"), scrub).split("\n").map(shorten).join("\n"));
+      lines = [];
+      characters = 0;
+    }
+    waiting.length = 0;
+  }
+
+  return {
+    take(stream, text) {
+      tails[stream] = (tails[stream] + text).slice(-2 * tailCharactersMax);
+      if (forwarded > forwardedMax) return;
+      const lines = text.split("\n");
+      for (const [at, part] of lines.entries()) {
+        held[stream] = (held[stream] + part).slice(0, heldCharactersMax);
+        if (at === lines.length - 1) break;
+        addLine(stream, held[stream]);
+        held[stream] = "";
+      }
+      if (forwarded > forwardedMax)
+        addLine(stream, "… output limit of 4 MiB reached; only its end is kept");
+    },
+    end() {
+      if (forwarded <= forwardedMax)
+        for (const stream of ["stdout", "stderr"] as const)
+          if (held[stream] !== "") addLine(stream, held[stream]);
+      flush();
+      return { stdout: tailOf(tails.stdout, scrub), stderr: tailOf(tails.stderr, scrub) };
+    },
+  };
+}
+
+/** Removes control sequences first: they may be in the middle of a secret. */
+function clean(text: string, scrub: (text: string) => string): string {
+  return scrub(harmlessLines(text).join("\n"));
+}
+
+function shorten(line: string): string {
+  return line.length <= lineCharactersMax
+    ? line
+    : `${line.slice(0, lineCharactersMax)}… (line cut)`;
+}
+
+/** Starts with a whole line if possible: half a secret is not recognised. */
+function tailOf(raw: string, scrub: (text: string) => string): string {
+  const text = clean(raw, scrub);
+  if (text.length <= tailCharactersMax) return text;
+  const tail = text.slice(-tailCharactersMax);
+  return tail.slice(tail.indexOf("\n") + 1);
 }

@@ -1,68 +1,107 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { readInside, replaceFile } from "./artefacts.ts";
-import {
-  type Constitution,
-  constitutionPath,
-  type Principle,
-  parseConstitution,
-} from "./constitution-file.ts";
-import { oneLine } from "./markdown.ts";
-import { checkInside } from "./place.ts";
+import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
+import { checkInside, type FeaturePlace } from "./place.ts";
 import { dateOf, type Step, type StepInput } from "./step.ts";
 
-/** What every plan is held against: principles a person gives, or the rules that the project's notes already state. */
+/** `.specify/memory/constitution.md`: the principles that every plan is checked against. */
+export interface Constitution {
+  readonly text: string;
+  readonly version: string | undefined;
+  readonly principles: readonly Principle[];
+  /** Placeholders of the template that are not filled in. */
+  readonly blanks: readonly string[];
+}
+
+export interface Principle {
+  readonly name: string;
+  readonly text: string;
+}
+
+function constitutionPath({ project }: Pick<FeaturePlace, "project">): string {
+  return join(project, ".specify", "memory", "constitution.md");
+}
+
+export async function readConstitution(place: FeaturePlace): Promise<Constitution | undefined> {
+  const text = await readInside(place, constitutionPath(place));
+  return text === undefined ? undefined : parseConstitution(text.replaceAll("\r\n", "\n"));
+}
+
+function parseConstitution(text: string): Constitution {
+  const withoutComments = (part: string): string => part.replace(/<!--[\s\S]*?-->/g, "");
+  const core = findSection(text, /^Core Principles/i);
+  const heads = sectionsOf(text).filter(
+    (section) =>
+      core && section.level === core.level + 1 && section.from > core.from && section.to <= core.to,
+  );
+  return {
+    text,
+    version: /\*\*Version\*\*:\s*(\d+\.\d+\.\d+)/.exec(text)?.[1],
+    principles: heads
+      .map((section) => ({
+        name: section.title.replace(/^(?:[IVX]+|\d+)\.\s*/, ""),
+        text: withoutComments(bodyOf(text, section)).trim(),
+      }))
+      .filter(({ name }) => !/^\[[A-Z0-9_]+\]$/.test(name)),
+    blanks: [...new Set(withoutComments(text).match(/\[[A-Z][A-Z0-9_]{2,}\]/g) ?? [])],
+  };
+}
+
+/** Writes or amends the constitution from given principles, or from rules in the project's notes. */
 export const constitution: Step = async (input) => {
   const { place, args, run, settings } = input;
-  run.say(20, "Reading what the project says of itself");
+  run.report(20, "Reading the project's principles");
   const file = constitutionPath(place);
-  const found = await readInside(place, file);
-  const before =
-    found === undefined ? undefined : parseConstitution(found.replaceAll("\r\n", "\n"));
+  const before = await readConstitution(place);
   const given = Array.isArray(args.principles)
     ? args.principles
         .map(String)
         .filter((text) => text.trim() !== "")
         .map(readPrinciple)
     : [];
-  const noted =
-    given.length > 0 || (before && before.principles.length > 0) ? [] : await findInNotes(input);
+  const isEmpty = given.length === 0 && !before?.principles.length;
+  const noted = isEmpty ? await findInNotes(input) : [];
   const principles = mergePrinciples(before?.principles ?? [], [...given, ...noted]);
-  if (principles.length === 0) {
+  if (principles.length === 0)
     throw new HallError(
       "EXECUTION",
-      "there are no principles: neither `principles` nor AGENTS.md, CLAUDE.md or CONTRIBUTING.md names any",
-      {
-        hint: 'Call speckit.constitution with principles: ["Name: what must hold", …].',
-      },
+      "no principles given, and none found in AGENTS.md, CLAUDE.md or CONTRIBUTING.md",
+      { hint: 'Give principles such as "Small: changes stay under 400 lines".' },
     );
-  }
+
   const date = dateOf(settings.now());
   const version = nextVersion(before, principles);
-  if (before && version === before.version && before.blanks.length === 0) {
+  const details = { version, principles: principles.map(({ name }) => name) };
+  const isComplete = before !== undefined && before.blanks.length === 0;
+  if (isComplete && version === before.version)
     return {
-      text: `Nothing to change: ${file} is version ${version}`,
+      text: `No change: ${file} is version ${version}`,
       files: [],
       next: "specify",
-      details: { version, principles: principles.map(({ name }) => name) },
+      details,
     };
-  }
+
   const name =
     typeof args.project_name === "string" && args.project_name.trim() !== ""
       ? args.project_name
       : nameOf(before, place.project);
   const text =
-    before && before.principles.length > 0 && before.blanks.length === 0
+    isComplete && before.principles.length > 0
       ? amend(before, principles, { version, date })
       : write({ name, principles, version, date, before });
   await checkInside(place, file);
-  run.say(80, "Writing the constitution");
+  run.report(80, "Writing the constitution");
   await replaceFile(file, text);
   return {
-    text: `Constitution version ${version} written at ${file}${noted.length > 0 ? `\nIts principles are rules found in the project's notes; read them before you rely on them.` : ""}`,
+    text: `Constitution version ${version} written to ${file}`,
     files: [{ path: file, change: before ? "updated" : "created" }],
+    notes:
+      noted.length > 0
+        ? ["the principles were found in the project's notes; review them before you rely on them"]
+        : [],
     next: "specify",
-    details: { version, principles: principles.map((principle) => principle.name) },
+    details,
   };
 };
 
@@ -76,7 +115,7 @@ function readPrinciple(text: string): Principle {
 
 const principlesMax = 12;
 
-/** Rules a project's notes state in so many words. */
+/** Lines of the project's notes that state a rule. */
 async function findInNotes({ place }: StepInput): Promise<readonly Principle[]> {
   const files = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];
   const texts = await Promise.all(
@@ -114,7 +153,7 @@ function mergePrinciples(
   return [...byName.values()];
 }
 
-/** Major when one is gone or was turned round, minor when one is new, patch when words changed. */
+/** Minor if a principle is new, patch if only words changed. Principles are never removed here. */
 function nextVersion(before: Constitution | undefined, principles: readonly Principle[]): string {
   if (!before?.version) return "1.0.0";
   const [major = 0, minor = 0, patch = 0] = before.version.split(".").map(Number);
@@ -134,7 +173,7 @@ function nameOf(before: Constitution | undefined, project: string): string {
   return titled && !titled.startsWith("[") ? titled : (project.split(/[/\\]/).at(-1) ?? "Project");
 }
 
-interface Writing {
+interface ConstitutionText {
   readonly name: string;
   readonly principles: readonly Principle[];
   readonly version: string;
@@ -144,7 +183,7 @@ interface Writing {
 
 const numerals = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-function write({ name, principles, version, date, before }: Writing): string {
+function write({ name, principles, version, date, before }: ConstitutionText): string {
   return `${report({ principles, version, before })}
 # ${name} Constitution
 
@@ -154,14 +193,14 @@ ${principles.map((principle, at) => `### ${numerals[at] ?? at + 1}. ${principle.
 
 ## Governance
 
-The plan of every feature is checked against these principles, twice. A change of them is a new version: the first number when a principle goes, the
-second when one comes, the third when only words change.
+Every plan is checked against these principles. A change is a new version: major if a principle is removed, minor if one is
+added, patch if only the wording changes.
 
 **Version**: ${version} | **Ratified**: ${date} | **Last Amended**: ${date}
 `;
 }
 
-/** What others wrote stays; new principles come behind the last, changed ones in their place. */
+/** Changes principles in place and adds new ones after the last; the rest of the text stays. */
 function amend(
   before: Constitution,
   principles: readonly Principle[],
@@ -198,7 +237,7 @@ function report({
   principles,
   version,
   before,
-}: Pick<Writing, "principles" | "version" | "before">): string {
+}: Pick<ConstitutionText, "principles" | "version" | "before">): string {
   const known = new Set(before?.principles.map(({ name }) => name.toLowerCase()) ?? []);
   const added = principles
     .filter(({ name }) => !known.has(name.toLowerCase()))
@@ -209,6 +248,6 @@ function report({
 Sync Impact Report
 Version: ${before?.version ?? "none"} → ${version}
 Added: ${list(added)}
-To look at again: the Constitution Check of plans that are not finished
+Review: the Constitution Check of unfinished plans
 -->`;
 }

@@ -5,12 +5,12 @@ import type { JsonObject } from "../base/json.ts";
 import type { Resource, ResourceSource } from "../tool.ts";
 import { readInside } from "./artefacts.ts";
 import { type Feature, listFeatureNames, readFeature } from "./feature.ts";
-import { isFeatureName } from "./numbering.ts";
-import { findPlace, type Place } from "./place.ts";
+import { isFeatureName } from "./feature-name.ts";
+import { type FeaturePlace, findPlace } from "./place.ts";
 
 const root = "speckit://features";
 
-/** The features of the project and their documents: `speckit://features`, `speckit://features/001-x`, `speckit://features/001-x/spec.md`. */
+/** Features and their documents as resources: `speckit://features`, `…/001-x`, `…/001-x/spec.md`. */
 export function createFeatureResources({
   folder,
   roots,
@@ -18,11 +18,10 @@ export function createFeatureResources({
   readonly folder: string;
   readonly roots: readonly string[];
 }): ResourceSource {
-  const project = (): Promise<Place> => findPlace(folder, roots);
-  const read = async (place: Place, name: string): Promise<Feature> =>
+  const project = (): Promise<FeaturePlace> => findPlace(folder, roots);
+  const read = async (place: FeaturePlace, name: string): Promise<Feature> =>
     readFeature({ ...place, path: join(place.project, "specs", name) });
   return {
-    // A project without features has nothing to show; the first one brings the list.
     async list() {
       const place = await project();
       const features = await Promise.all(
@@ -63,7 +62,7 @@ const all: Resource = {
   uri: root,
   name: "features",
   title: "Features",
-  description: "Every feature, how far it is, and what comes next.",
+  description: "All features with their phase and next step.",
   mimeType: "application/json",
 };
 
@@ -86,7 +85,7 @@ function describeFeature({ name, files, phase }: Feature): readonly Resource[] {
     {
       uri: `${root}/${encodeURI(name)}`,
       name,
-      description: phase === "done" ? "done" : `next is ${phase}`,
+      description: phase === "done" ? "done" : `next step: ${phase}`,
       mimeType: "application/json",
     },
     ...documents.map((file) => ({
@@ -98,16 +97,13 @@ function describeFeature({ name, files, phase }: Feature): readonly Resource[] {
 }
 
 function mimeOf(file: string): string {
-  return file.endsWith(".md")
-    ? "text/markdown"
-    : file.endsWith(".json")
-      ? "application/json"
-      : "text/plain";
+  if (file.endsWith(".md")) return "text/markdown";
+  return file.endsWith(".json") ? "application/json" : "text/plain";
 }
 
 const quietMs = 200;
 
-/** Tells when features come or go without us. Where folders cannot be watched, the list follows at the next step. */
+/** Watches for features added or removed by other programs. If watching fails, the list updates after the next step. */
 export function watchSpecs(folder: string, changed: () => void): { renew(): void; close(): void } {
   let watcher: FSWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
@@ -125,7 +121,7 @@ export function watchSpecs(folder: string, changed: () => void): { renew(): void
         watcher = undefined;
       });
     } catch {
-      // There is no such folder yet.
+      // The folder does not exist yet.
     }
   };
   start();

@@ -2,27 +2,26 @@ import { readdir } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { isObject } from "../base/json.ts";
 import { readInside, replaceFile } from "./artefacts.ts";
-import { isFeatureName, numberOf } from "./numbering.ts";
-import { checkInside, type Place } from "./place.ts";
+import { isFeatureName, numberOf } from "./feature-name.ts";
+import { checkInside, type FeaturePlace } from "./place.ts";
 import { findOpenQuestions } from "./spec.ts";
 import { countTasks, parseTasks, type TaskCount } from "./tasks.ts";
 
-/** A feature's folder, and how far its files say it is. */
+/** A feature and its phase, derived from the files in its folder. */
 export interface Feature {
   readonly name: string;
   readonly directory: string;
   readonly phase: Phase;
-  /** From the folder on, in order. */
+  /** Relative to the folder, sorted. */
   readonly files: readonly string[];
   readonly tasks?: TaskCount | undefined;
-  /** Questions that are still marked in the spec. */
+  /** The number of marks in the spec. */
   readonly openQuestions: number;
 }
 
 export type Phase = "specify" | "clarify" | "plan" | "tasks" | "implement" | "done";
 
-/** What the files say: nothing yet, a spec with or without open questions, a plan, tasks, and all of them done. */
-export async function readFeature(place: Place): Promise<Feature> {
+export async function readFeature(place: FeaturePlace): Promise<Feature> {
   const [files, spec, plan, tasksText] = await Promise.all([
     listFiles(place.path),
     readInside(place, join(place.path, "spec.md")),
@@ -31,18 +30,31 @@ export async function readFeature(place: Place): Promise<Feature> {
   ]);
   const openQuestions = spec === undefined ? 0 : findOpenQuestions(spec).length;
   const tasks = tasksText === undefined ? undefined : countTasks(parseTasks(tasksText).tasks);
-  const phase = ((): Phase => {
-    if (spec === undefined) return "specify";
-    if (plan === undefined) return openQuestions > 0 ? "clarify" : "plan";
-    if (tasks === undefined) return "tasks";
-    return tasks.total > 0 && tasks.done === tasks.total ? "done" : "implement";
-  })();
+  const phase = phaseOf({
+    hasSpec: spec !== undefined,
+    openQuestions,
+    hasPlan: plan !== undefined,
+    tasks,
+  });
   return { name: basename(place.path), directory: place.path, phase, files, tasks, openQuestions };
+}
+
+interface PhaseFacts {
+  readonly hasSpec: boolean;
+  readonly openQuestions: number;
+  readonly hasPlan: boolean;
+  readonly tasks: TaskCount | undefined;
+}
+
+function phaseOf({ hasSpec, openQuestions, hasPlan, tasks }: PhaseFacts): Phase {
+  if (!hasSpec) return "specify";
+  if (!hasPlan) return openQuestions > 0 ? "clarify" : "plan";
+  if (!tasks) return "tasks";
+  return tasks.total > 0 && tasks.done === tasks.total ? "done" : "implement";
 }
 
 const filesMax = 200;
 
-/** Its documents, folders inside included. */
 async function listFiles(folder: string): Promise<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
   return entries
@@ -52,7 +64,7 @@ async function listFiles(folder: string): Promise<readonly string[]> {
     .slice(0, filesMax);
 }
 
-/** Folders of features in `specs`, in the order of their numbers. */
+/** Feature folders in `specs`, by number. */
 export async function listFeatureNames(project: string): Promise<readonly string[]> {
   const entries = await readdir(join(project, "specs"), { withFileTypes: true }).catch(() => []);
   return entries
@@ -65,9 +77,9 @@ export async function listFeatureNames(project: string): Promise<readonly string
     );
 }
 
-/** The folder people work on: what the environment says, else `.specify/feature.json`. */
+/** The active feature: SPECIFY_FEATURE_DIRECTORY, else `.specify/feature.json`. */
 export async function findActive(
-  place: Pick<Place, "root" | "project">,
+  place: Pick<FeaturePlace, "root" | "project">,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<string | undefined> {
   const wanted = env.SPECIFY_FEATURE_DIRECTORY;
@@ -77,7 +89,7 @@ export async function findActive(
   return typeof named === "string" && named !== "" ? resolve(place.project, named) : undefined;
 }
 
-export async function setActive(place: Place): Promise<void> {
+export async function setActive(place: FeaturePlace): Promise<void> {
   const file = join(place.project, ".specify", "feature.json");
   const known = (await readJson(place, file)) ?? {};
   const directory = relative(place.project, place.path).split("\\").join("/");
@@ -89,17 +101,16 @@ export async function setActive(place: Place): Promise<void> {
   );
 }
 
-/** How the project numbers its features. */
 export async function readNumbering(
-  place: Pick<Place, "root" | "project">,
+  place: Pick<FeaturePlace, "root" | "project">,
 ): Promise<"sequential" | "timestamp"> {
   const value = await readJson(place, join(place.project, ".specify", "init-options.json"));
   return value?.feature_numbering === "timestamp" ? "timestamp" : "sequential";
 }
 
-/** Undefined for what is not there or is no object: these files belong to others too. */
+/** Undefined if the file is missing or not a JSON object: other tools write these files too. */
 async function readJson(
-  place: Pick<Place, "root">,
+  place: Pick<FeaturePlace, "root">,
   file: string,
 ): Promise<Record<string, unknown> | undefined> {
   const text = await readInside(place, file);

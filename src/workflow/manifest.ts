@@ -1,18 +1,17 @@
 import { isObject } from "../base/json.ts";
 
-/** What a project's own file says: what it is built on, and the commands that build, test and run it. */
+/** A project file such as package.json: its dependencies and commands. */
 export interface Manifest {
-  /** From the project's folder on. */
+  /** Relative to the project's folder. */
   readonly path: string;
   readonly name?: string | undefined;
   /** "Node.js >=20", "Python >=3.11". */
   readonly runtime?: string | undefined;
-  /** Name and version as they are written. */
   readonly dependencies: readonly Dependency[];
   readonly commands: Partial<Readonly<Record<CommandKind, string>>>;
-  /** It gives people commands to call. */
+  /** It declares command-line programs. */
   readonly hasCommands: boolean;
-  /** Others import it. */
+  /** Other projects can import it. */
   readonly isLibrary: boolean;
 }
 
@@ -28,7 +27,7 @@ type Reader = (
   path: string,
 ) => Promise<Omit<Manifest, "path">> | Omit<Manifest, "path">;
 
-/** By file name. A file that cannot be read tells nothing. */
+/** By file name. */
 const readers: Readonly<Record<string, Reader>> = {
   "package.json": readPackage,
   "pyproject.toml": readPyproject,
@@ -82,7 +81,7 @@ export async function readManifest(path: string, text: string): Promise<Manifest
   try {
     return reader && { path, ...(await reader(text, path)) };
   } catch {
-    // Broken, or of a kind we do not know: it tells nothing, and is not ours to repair.
+    // A broken manifest is not ours to repair.
     return undefined;
   }
 }
@@ -238,7 +237,7 @@ function javaOf(text: string): string | undefined {
   return version === undefined ? undefined : `Java ${version}`;
 }
 
-/** Builds of the JVM name what they use in ways too many to parse; the few that tell something are looked for. */
+/** JVM builds declare dependencies in many ways; this only looks for a few well-known ones. */
 function namedDependencies(text: string): readonly Dependency[] {
   return ["spring-boot", "quarkus", "junit"]
     .filter((name) => text.includes(name))

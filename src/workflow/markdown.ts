@@ -1,13 +1,13 @@
-/** A document by its headings. Lines inside code fences and comments are no headings. */
-export interface Section {
+/** A heading and the lines below it. Lines inside code fences and comments are not headings. */
+export interface MarkdownSection {
   readonly title: string;
   readonly level: number;
-  /** The line of the heading, and the one after its last; sections inside belong to it. */
+  /** The line of the heading, and the line after the section, which includes its sub-sections. */
   readonly from: number;
   readonly to: number;
 }
 
-export function sectionsOf(text: string): readonly Section[] {
+export function sectionsOf(text: string): readonly MarkdownSection[] {
   const lines = text.split("\n");
   const heads: { title: string; level: number; from: number }[] = [];
   let fence: string | undefined;
@@ -27,7 +27,11 @@ export function sectionsOf(text: string): readonly Section[] {
   }));
 }
 
-export function findSection(text: string, title: RegExp, within?: Section): Section | undefined {
+export function findSection(
+  text: string,
+  title: RegExp,
+  within?: MarkdownSection,
+): MarkdownSection | undefined {
   return sectionsOf(text).find(
     (section) =>
       title.test(section.title) &&
@@ -35,16 +39,16 @@ export function findSection(text: string, title: RegExp, within?: Section): Sect
   );
 }
 
-/** What stands under a heading, without it. */
-export function bodyOf(text: string, section: Section): string {
+/** The lines below a heading. */
+export function bodyOf(text: string, section: MarkdownSection): string {
   return text
     .split("\n")
     .slice(section.from + 1, section.to)
     .join("\n");
 }
 
-/** Puts lines at the end of a section's own text: before the sections inside it, behind its last line that says something. */
-export function appendTo(text: string, section: Section, added: readonly string[]): string {
+/** Adds lines at the end of a section's own text, before its first sub-section. */
+export function appendTo(text: string, section: MarkdownSection, added: readonly string[]): string {
   const lines = text.split("\n");
   const inner = sectionsOf(text).find(({ from, to }) => from > section.from && to <= section.to);
   let at = inner?.from ?? section.to;
@@ -55,7 +59,19 @@ export function appendTo(text: string, section: Section, added: readonly string[
   return [...lines.slice(0, at), ...before, ...added, ...lines.slice(at)].join("\n");
 }
 
-/** Bullets of a text, each on one line, without nested ones. */
+/** Adds lines after everything in a section, sub-sections included. */
+export function appendToEnd(
+  text: string,
+  section: MarkdownSection,
+  added: readonly string[],
+): string {
+  const lines = text.split("\n");
+  let at = section.to;
+  while (at > section.from + 1 && (lines[at - 1] ?? "").trim() === "") at--;
+  return [...lines.slice(0, at), ...added, ...lines.slice(at)].join("\n");
+}
+
+/** The top-level bullets of a text. */
 export function bulletsOf(text: string): readonly string[] {
   return text
     .split("\n")
@@ -63,7 +79,17 @@ export function bulletsOf(text: string): readonly string[] {
     .filter((line) => line !== undefined);
 }
 
-/** Text of others in a table's cell or a bullet. */
+/** Foreign text for a table cell or a bullet. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").replaceAll("|", "\\|").trim();
+}
+
+export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
+  const inside = new Set<number>();
+  let isFenced = false;
+  for (const [at, line] of lines.entries()) {
+    if (/^\s*(```|~~~)/.test(line)) isFenced = !isFenced;
+    if (isFenced) inside.add(at);
+  }
+  return inside;
 }

@@ -1,5 +1,4 @@
-import { hasKey } from "../agents/model/api-key.ts";
-import { parseModelName } from "../agents/model/model-name.ts";
+import { hasKey, parseModelName } from "../agents/model/provider.ts";
 import { openingFor, type PlannerConfig, plannerMeta } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
@@ -8,7 +7,7 @@ import type { CallContext } from "../tool.ts";
 import type { Writer } from "./writer.ts";
 
 export interface ModelWriterOptions {
-  /** Who plans for agents writes for the workflow too. */
+  /** The planner of agents also writes for the workflow. */
   readonly planner?: PlannerConfig | undefined;
   readonly secrets: Secrets;
   readonly env?: NodeJS.ProcessEnv | undefined;
@@ -17,8 +16,8 @@ export interface ModelWriterOptions {
 const outputTokensMax = 16_000;
 
 /**
- * The model of the config where there is a key for it; the client's own only where somebody asked for that: a document is many questions,
- * and a client may put each to its user. Undefined for none: then the drafts made by rule stand.
+ * The configured model if it has a key. The client's own model only on request: a document takes many questions, and a
+ * client may show each one to its user. Undefined for drafts without a model.
  */
 export function createModelWriter({
   planner = {},
@@ -77,7 +76,7 @@ function sampleWith(context: CallContext): Writer {
     const text = parts
       .map((part) => (isObject(part) && typeof part.text === "string" ? part.text : ""))
       .join("");
-    if (text === "") throw new HallError("BAD_ANSWER", "the client's model answered without text");
+    if (text === "") throw new HallError("BAD_ANSWER", "the client's model returned no text");
     return text;
   };
 }

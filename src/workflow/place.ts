@@ -2,20 +2,20 @@ import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { HallError } from "../base/errors.ts";
 
-/** A path inside a folder the user opened to the workflow. Whatever may lead out of it – `..`, a link on the way – is refused, not followed. */
-export interface Place {
-  /** The opened folder, by its real name. */
+/** A path inside a folder that the workflow may use. `..` and links are refused. */
+export interface FeaturePlace {
+  /** The real path of the allowed folder. */
   readonly root: string;
   readonly path: string;
-  /** The folder that has, or will have, `.specify`: where `specs` lies. */
+  /** The folder that contains `.specify` and `specs`. */
   readonly project: string;
 }
 
-/** Throws VALIDATION for what is no path, DENIED for one that is not inside. */
-export async function findPlace(given: string, roots: readonly string[]): Promise<Place> {
+/** Throws VALIDATION if it is not a path to a folder, DENIED if it is outside the roots. */
+export async function findPlace(given: string, roots: readonly string[]): Promise<FeaturePlace> {
   if (given.trim() === "" || given.includes("\0"))
-    throw new HallError("VALIDATION", "spec_directory must name a folder");
-  if (given.split(/[/\\]/).includes("..")) throw outside(given, 'it has ".." in it', roots);
+    throw new HallError("VALIDATION", "spec_directory must be the path of a folder");
+  if (given.split(/[/\\]/).includes("..")) throw outside(given, 'it contains ".."', roots);
   const [first = "."] = roots;
   const wanted = isAbsolute(given) ? resolve(given) : resolve(first, given);
   for (const root of roots) {
@@ -29,17 +29,20 @@ export async function findPlace(given: string, roots: readonly string[]): Promis
     await refuseLinks(real, path, given, roots);
     return { root: real, path, project: await findProject(real, path) };
   }
-  throw outside(given, "it lies elsewhere", roots);
+  throw outside(given, "it is outside the allowed folders", roots);
 }
 
-/** The same for a file of a place, before it is read or written. */
-export async function checkInside({ root }: Pick<Place, "root">, path: string): Promise<void> {
+/** Refuses a file outside the root or behind a link, before it is read or written. */
+export async function checkInside(
+  { root }: Pick<FeaturePlace, "root">,
+  path: string,
+): Promise<void> {
   if (path !== root && !path.startsWith(`${root}${sep}`))
-    throw outside(path, "it lies elsewhere", [root]);
+    throw outside(path, "it is outside the allowed folders", [root]);
   await refuseLinks(root, path, path, [root]);
 }
 
-/** Every part by itself: what is not there yet cannot lead anywhere. */
+/** Checks each part of the path; parts that do not exist yet cannot be links. */
 async function refuseLinks(
   root: string,
   path: string,
@@ -54,28 +57,26 @@ async function refuseLinks(
     at = join(at, part);
     const found = await lstat(at).catch((error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT") return undefined;
-      throw error.code === "ENOTDIR"
-        ? new HallError("VALIDATION", `${dirname(at)} is a file; spec_directory must name a folder`)
-        : error;
+      throw error.code === "ENOTDIR" ? notFolder(dirname(at)) : error;
     });
     if (!found) return;
     if (found.isSymbolicLink()) throw outside(given, `${at} is a link`, roots);
-    if (index < parts.length - 1 && !found.isDirectory())
-      throw new HallError("VALIDATION", `${at} is a file; spec_directory must name a folder`);
+    if (index < parts.length - 1 && !found.isDirectory()) throw notFolder(at);
   }
 }
 
-function outside(given: string, why: string, roots: readonly string[]): HallError {
-  return new HallError(
-    "DENIED",
-    `${given.slice(0, 300)} is not a folder the workflow may use: ${why}`,
-    {
-      hint: `It may use ${roots.join(", ")}; a person adds others to \`workflow.roots\` in their config.`,
-    },
-  );
+function notFolder(path: string): HallError {
+  return new HallError("VALIDATION", `spec_directory: "${path}" is a file, not a folder`);
 }
 
-/** The nearest folder above with `.specify`; without one, the folder that `specs` lies in. */
+function outside(given: string, why: string, roots: readonly string[]): HallError {
+  return new HallError("DENIED", `the workflow may not use "${given.slice(0, 300)}": ${why}`, {
+    hint: `Allowed folders: ${roots.join(", ")}. The user can add others.`,
+    next: [{ do: "edit-config", field: "workflow.roots" }],
+  });
+}
+
+/** The nearest parent with `.specify`; without one, the parent of `specs`. */
 async function findProject(root: string, path: string): Promise<string> {
   for (let at = path; at.startsWith(root); at = dirname(at)) {
     const found = await lstat(join(at, ".specify")).catch(() => undefined);

@@ -1,21 +1,19 @@
-import type { Draft } from "./artefacts.ts";
-import type { Constitution } from "./constitution-file.ts";
-import { draftContract } from "./contract-draft.ts";
-import { draftDataModel } from "./data-model-draft.ts";
-import { type Design, type DesignedAction, nameWithVersion } from "./design.ts";
-import { clip, countOf } from "./english.ts";
+import { plural } from "../base/text.ts";
+import type { Constitution } from "./constitution.ts";
+import { hasFigure } from "./description.ts";
 import { oneLine } from "./markdown.ts";
-import { findOpenPoints, namesFigure, type OpenPoint, tellOpen } from "./open-points.ts";
-import { draftQuickstart } from "./quickstart-draft.ts";
-import { draftResearch } from "./research-draft.ts";
-import { pluralOf } from "./statement.ts";
-import { providing } from "./story-draft.ts";
+import type { Spec } from "./spec.ts";
+import type { Survey } from "./survey.ts";
+import { namedIn } from "./technologies.ts";
 
-/** plan.md and what belongs to it, from the spec and the repository. What neither says is an open point with a number, never a guess. */
+/** The facts a plan is written from: the spec, the repository, and the technology the caller named. */
 export interface PlanInput {
-  readonly design: Design;
+  readonly spec: Spec;
+  readonly survey: Survey;
+  /** Such as "TypeScript with Fastify". */
+  readonly technology: string;
   readonly constitution: Constitution | undefined;
-  /** The feature's folder, from the project's on: "specs/001-x". */
+  /** The feature's folder in the project: "specs/001-x". */
   readonly folder: string;
   readonly branch: string;
   readonly date: string;
@@ -24,105 +22,103 @@ export interface PlanInput {
 export interface PlanDrafts {
   readonly plan: string;
   readonly research: string;
+  /** Only if the spec names entities. */
   readonly dataModel: string | undefined;
-  readonly contracts: string | undefined;
   readonly quickstart: string;
 }
 
-/** The drafts as files. */
-export function planFiles({
-  plan,
-  research,
-  dataModel,
-  contracts,
-  quickstart,
-}: PlanDrafts): readonly Draft[] {
-  return [
-    { path: "plan.md", text: plan },
-    { path: "research.md", text: research },
-    ...(dataModel === undefined ? [] : [{ path: "data-model.md", text: dataModel }]),
-    ...(contracts === undefined ? [] : [{ path: "contracts/actions.md", text: contracts }]),
-    { path: "quickstart.md", text: quickstart },
-  ];
+/** Neither the spec nor the repository says it; a person decides before it is built. */
+export interface OpenPoint {
+  readonly id: string;
+  readonly subject: Subject;
+  readonly text: string;
 }
 
+type Subject = "language" | "storage" | "testing" | "interface" | "performance";
+
 export function draftPlan(input: PlanInput): PlanDrafts {
-  const points = findOpenPoints(input.design);
+  const context = readContext(input);
   return {
-    plan: writePlan(input, points),
-    research: draftResearch(input, points),
-    dataModel: input.design.entities.length > 0 ? draftDataModel(input.design) : undefined,
-    contracts: input.design.actions.length > 0 ? draftContract(input.design) : undefined,
-    quickstart: draftQuickstart(input, points),
+    plan: writePlan(input, context),
+    research: writeResearch(input, context),
+    dataModel: input.spec.entities.length > 0 ? writeDataModel(input.spec) : undefined,
+    quickstart: writeQuickstart(input),
   };
 }
 
-function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
-  const { design, folder, branch, date, constitution } = input;
-  const { spec, survey, technologies, language, projectType, actions, entities } = design;
-  const role = (...roles: string[]): string =>
-    technologies
-      .filter((technology) => roles.includes(technology.role))
-      .map(describeTechnology)
-      .join(", ");
-  const isNamedTwice =
-    language !== undefined && survey.runtime?.text.startsWith(`${language.name} `);
-  const typescript =
-    language?.name === "TypeScript" ? findDependency(survey, "typescript") : undefined;
-  const named =
-    language &&
-    (typescript ? `TypeScript ${typescript.version} (${typescript.from})` : language.name);
-  const versions = [
-    isNamedTwice ? undefined : named,
-    survey.runtime ? `${survey.runtime.text} (${survey.runtime.from})` : undefined,
-  ]
-    .filter((part) => part !== undefined)
-    .join(", ");
-  const fields: readonly (readonly [string, string])[] = [
+interface TechnicalContext {
+  readonly language: { readonly name: string; readonly from: string } | undefined;
+  readonly technologies: Survey["technologies"];
+  readonly projectType: string | undefined;
+  readonly open: readonly OpenPoint[];
+}
+
+const caller = "the caller";
+
+function readContext({ spec, survey, technology }: PlanInput): TechnicalContext {
+  const named = namedIn(technology);
+  const [main] = survey.languages;
+  const [asked] = named.languages;
+  const repository = main && { name: main.name, from: plural(main.files, "file") };
+  const language = asked === undefined ? repository : { name: asked, from: caller };
+  const technologies = [
+    ...named.technologies.map((known) => ({
+      ...known,
+      dependency: known.name,
+      version: "",
+      from: caller,
+    })),
+    ...survey.technologies.filter(
+      ({ name }) => !named.technologies.some((known) => known.name === name),
+    ),
+  ];
+  const known = { language, technologies, projectType: survey.projectType };
+  return { ...known, open: findOpenPoints(spec, survey, known) };
+}
+
+function findOpenPoints(
+  spec: Spec,
+  survey: Survey,
+  { language, technologies, projectType }: Omit<TechnicalContext, "open">,
+): readonly OpenPoint[] {
+  const has = (role: string): boolean => technologies.some((known) => known.role === role);
+  const hasInterface = projectType !== undefined || ["web", "cli", "ui"].some(has);
+  const points: (readonly [boolean, Subject, string])[] = [
+    [!language, "language", "the repository has no source files"],
     [
-      "Language/Version",
-      language
-        ? `${versions}${survey.runtime || typescript ? "" : ` (${language.from}; no manifest names a version)`}`
-        : tellOpen(points, "language"),
+      spec.entities.length > 0 && !has("storage"),
+      "storage",
+      `no manifest names a store for ${spec.entities.map(({ name }) => name).join(", ")}`,
     ],
+    [!has("test") && !survey.commands.test, "testing", "no test tool or test command was found"],
+    [!hasInterface, "interface", "the repository does not show how people reach the feature"],
     [
-      "Primary Dependencies",
-      role("web", "ui", "cli", "messaging") || "None of note in the manifests; the plan adds none",
+      ![...spec.criteria, ...spec.requirements].some(({ text }) => hasFigure(text)),
+      "performance",
+      "the spec names no figure for speed or size",
     ],
-    ["Storage", role("storage") || tellOpen(points, "storage") || "None: nothing has to be kept"],
-    [
-      "Testing",
-      [
-        role("test"),
-        survey.commands.test
-          ? `\`${survey.commands.test.text}\` (${survey.commands.test.from})`
-          : "",
-        survey.tests
-          ? `${countOf(survey.tests.files, "test file", "test files")}, such as ${survey.tests.example}`
-          : "",
-      ]
-        .filter((part) => part !== "")
-        .join("; ") || tellOpen(points, "testing"),
-    ],
-    ["Target Platform", describePlatform(design)],
-    ["Project Type", projectType ?? tellOpen(points, "interface")],
-    [
-      "Performance Goals",
-      (spec.criteria.some(({ text }) => namesFigure(text)) ? spec.criteria : spec.requirements)
-        .filter(({ text }) => namesFigure(text))
-        .map(({ id, text }) => `${id}: ${oneLine(text)}`)
-        .join(" ") || tellOpen(points, "performance"),
-    ],
-    [
-      "Constraints",
-      design.rules.map(({ id }) => id).join(", ")
-        ? `What holds throughout: ${design.rules.map(({ id }) => id).join(", ")}`
-        : "None beyond the requirements",
-    ],
-    [
-      "Scale/Scope",
-      `${countOf(spec.stories.length, "user story", "user stories")}, ${countOf(spec.requirements.length, "requirement", "requirements")}, ${countOf(entities.length, "entity", "entities")}; the repository has ${survey.isCut ? "more than " : ""}${countOf(survey.fileCount, "file", "files")}`,
-    ],
+  ];
+  return points
+    .filter(([isOpen]) => isOpen)
+    .map(([, subject, text], at) => ({ id: `O${at + 1}`, subject, text }));
+}
+
+/** Open points of research.md without a decision. */
+export function openPointsOf(research: string): readonly Pick<OpenPoint, "id" | "text">[] {
+  return [...research.matchAll(/^- \*\*(O\d+)\*\* \(\w+\): (.+?)\.? Decision: open\.?$/gm)].map(
+    ([, id = "", text = ""]) => ({ id, text }),
+  );
+}
+
+function writePlan(input: PlanInput, context: TechnicalContext): string {
+  const { spec, survey, folder, branch, date, constitution } = input;
+  const gate = writeGate(constitution);
+  const documents = [
+    "spec.md",
+    "plan.md",
+    "research.md",
+    ...(spec.entities.length > 0 ? ["data-model.md"] : []),
+    "quickstart.md",
   ];
   return `# Implementation Plan: ${spec.title}
 
@@ -131,11 +127,13 @@ function writePlan(input: PlanInput, points: readonly OpenPoint[]): string {
 
 ## Summary
 
-${summarize(design)}${points.length > 0 ? `\n\nTo decide before it is built: ${points.map(({ id, subject }) => `${id} (${subject})`).join(", ")}; see [research.md](./research.md).` : ""}
+${summarize(input, context)}
 
 ## Technical Context
 
-${fields.map(([name, value]) => `**${name}**: ${value}`).join("\n")}
+${technicalFields(input, context)
+  .map(([name, value]) => `**${name}**: ${value}`)
+  .join("\n")}
 
 ## Constitution Check
 
@@ -143,11 +141,11 @@ ${fields.map(([name, value]) => `**${name}**: ${value}`).join("\n")}
 
 ### Before research
 
-${writeGate(constitution)}
+${gate}
 
 ### After design
 
-${writeGate(constitution)}
+${gate}
 
 ## Project Structure
 
@@ -155,149 +153,211 @@ ${writeGate(constitution)}
 
 \`\`\`text
 ${folder}/
-├── spec.md
-├── plan.md
-├── research.md
-${entities.length > 0 ? "├── data-model.md\n" : ""}${actions.length > 0 ? "├── contracts/actions.md\n" : ""}├── quickstart.md
-└── tasks.md            # written by the tasks step
+${documents.map((name) => `├── ${name}`).join("\n")}
+└── tasks.md            # written by speckit.tasks
 \`\`\`
 
 ### Source Code (repository root)
 
 \`\`\`text
-${writeTree(design)}
+${listFolders(survey)}
 \`\`\`
 
-**Structure Decision**: ${decideStructure(design)}
+**Structure Decision**: ${describeStructure(survey)}
 
 ## Complexity Tracking
 
-${writeComplexity(design)}
+${writeComplexity(context)}
 `;
 }
 
-function findDependency(
-  { manifests }: Design["survey"],
-  wanted: string,
-): { readonly version: string; readonly from: string } | undefined {
-  return manifests
-    .flatMap(({ path, dependencies }) =>
-      dependencies.map(({ name, version }) => ({ name, version, from: path })),
-    )
-    .find(({ name, version }) => name === wanted && version !== "");
+function summarize({ spec, survey }: PlanInput, { open }: TechnicalContext): string {
+  const counts = `${plural(spec.requirements.length, "requirement")} in ${plural(spec.stories.length, "user story", "user stories")}`;
+  const where = survey.sourceFolder === "" ? "" : `; source code is in \`${survey.sourceFolder}/\``;
+  const points = open.map(({ id, subject }) => `${id} (${subject})`).join(", ");
+  const undecided =
+    points === "" ? "" : `\n\nOpen points, listed in [research.md](./research.md): ${points}.`;
+  return `${spec.title}: ${counts}${where}.${undecided}`;
 }
 
-function describeTechnology(technology: Design["technologies"][number]): string {
-  return `${nameWithVersion(technology)} (${technology.from})`;
+function technicalFields(
+  { spec, survey }: PlanInput,
+  context: TechnicalContext,
+): readonly (readonly [string, string])[] {
+  const using = (...roles: string[]): string =>
+    context.technologies
+      .filter(({ role }) => roles.includes(role))
+      .map((known) => `${nameWithVersion(known)} (${known.from})`)
+      .join(", ");
+  const open = (subject: Subject): string => markOf(context, subject);
+  const { test } = survey.commands;
+  const testing = [
+    using("test"),
+    test ? `\`${test.text}\` (${test.from})` : "",
+    survey.tests
+      ? `${plural(survey.tests.files, "test file")}, such as ${survey.tests.example}`
+      : "",
+  ].filter((part) => part !== "");
+  const goals = [...spec.criteria, ...spec.requirements].filter(({ text }) => hasFigure(text));
+
+  return [
+    ["Language/Version", describeLanguage(survey, context) || open("language")],
+    ["Primary Dependencies", using("web", "ui", "cli", "messaging") || "none found"],
+    ["Storage", using("storage") || open("storage") || "none found"],
+    ["Testing", testing.join("; ") || open("testing")],
+    ["Target Platform", describePlatform(survey)],
+    ["Project Type", context.projectType ?? (open("interface") || "as the caller named")],
+    ["Performance Goals", listItems(goals) || open("performance")],
+    ["Constraints", "see the requirements in [spec.md](./spec.md)"],
+    [
+      "Scale/Scope",
+      `the repository has ${survey.isCut ? "more than " : ""}${plural(survey.fileCount, "file")}`,
+    ],
+  ];
 }
 
-function summarize({ spec, actions, entities, survey, language }: Design): string {
-  const what =
-    actions.length > 0
-      ? `Build ${countOf(actions.length, "action", "actions")} (${actions.map(({ name }) => clip(name, 40)).join("; ")})`
-      : `Build ${countOf(spec.stories.length, "user story", "user stories")}`;
-  const on = entities.length > 0 ? ` over ${entities.map(({ name }) => name).join(", ")}` : "";
-  const where =
-    language && survey.fileCount > 0
-      ? ` in the existing ${language.name} code${survey.sourceFolder === "" ? "" : ` under \`${survey.sourceFolder}/\``}`
-      : "";
-  return `${what}${on}${where}, story by story in the order of their priority.`;
+function listItems(items: readonly { readonly id: string; readonly text: string }[]): string {
+  return items.map(({ id, text }) => `${id}: ${oneLine(text)}`).join(" ");
 }
 
-function describePlatform({ survey, language }: Design): string {
-  const runtime =
-    survey.runtime?.text ??
-    (language && survey.fileCount > 0
-      ? `wherever the existing ${language.name} code runs`
-      : undefined);
-  const deployed =
-    survey.deployment.length > 0 ? `deployed by ${survey.deployment.join(", ")}` : "";
-  return (
-    [runtime, deployed].filter((part) => part !== undefined && part !== "").join("; ") ||
-    "Open: follows from the language"
-  );
+/** Empty if nothing is open about the subject. */
+function markOf({ open }: TechnicalContext, subject: Subject): string {
+  const point = open.find((candidate) => candidate.subject === subject);
+  return point ? `[NEEDS CLARIFICATION: ${point.text} (${point.id})]` : "";
 }
 
-/** Which principle holds is for a person to say; what can be seen is said beside it. */
+function describeLanguage(survey: Survey, { language }: TechnicalContext): string {
+  if (!language) return "";
+  const { runtime } = survey;
+  const shown = `${language.name} (${language.from})`;
+  if (!runtime) return shown;
+  const isSame = runtime.text.startsWith(`${language.name} `);
+  return `${isSame ? "" : `${shown}, `}${runtime.text} (${runtime.from})`;
+}
+
+function nameWithVersion({ name, dependency, version }: Survey["technologies"][number]): string {
+  if (version === "") return name;
+  return dependency.toLowerCase() === name.toLowerCase()
+    ? `${name} ${version}`
+    : `${name} by ${dependency} ${version}`;
+}
+
+function describePlatform({ runtime, deployment }: Survey): string {
+  const parts = [
+    ...(runtime ? [runtime.text] : []),
+    ...(deployment.length > 0 ? [`deployed by ${deployment.join(", ")}`] : []),
+  ];
+  return parts.join("; ") || "the repository does not say";
+}
+
+const principleCharactersMax = 160;
+
+/** A person ticks each principle; nothing here can judge it. */
 function writeGate(constitution: Constitution | undefined): string {
   if (!constitution || constitution.principles.length === 0)
-    return "No principles: `.specify/memory/constitution.md` has none, so there is no gate.";
+    return "No gate: `.specify/memory/constitution.md` has no principles.";
   return constitution.principles
-    .map(
-      ({ name, text }) =>
-        `- [ ] ${name}: ${oneLine(clip(text, 160)) || "the constitution says nothing more"}`,
-    )
+    .map(({ name, text }) => {
+      const words = oneLine(text);
+      const isLong = words.length > principleCharactersMax;
+      const shown = isLong ? `${words.slice(0, principleCharactersMax)} …` : words;
+      return `- [ ] ${name}: ${shown || "see the constitution"}`;
+    })
     .join("\n");
 }
 
 const foldersShownMax = 30;
 
-function writeTree(design: Design): string {
-  const { survey, layout, actions, entities } = design;
-  const planned = [
-    ...new Set([
-      ...entities.map(({ name }) => layout.fileFor("model", name)),
-      ...actions.map((action) => layout.fileFor("service", serviceName(action, design))),
-      ...actions.map((action) => layout.fileFor("interface", interfaceName(action, design))),
-    ]),
-  ].sort();
-  const [top = ""] = survey.sourceFolder.split("/");
-  const shown = survey.folders.filter(
-    ({ path }) => !path.includes("/") || (top !== "" && path.startsWith(`${top}/`)),
-  );
-  const known = shown
+function listFolders({ folders }: Survey): string {
+  const lines = folders
     .slice(0, foldersShownMax)
-    .map(
-      ({ path, files }) =>
-        `${`${path}/ `.padEnd(40)}# ${countOf(files, "source file", "source files")}`,
-    );
-  const added = planned.map(
-    (path) =>
-      `${path} `.padEnd(40) +
-      (path.endsWith("/") ? "# new; file names follow from the language" : "# new"),
+    .map(({ path, files }) => `${`${path}/ `.padEnd(40)}# ${plural(files, "source file")}`);
+  return lines.join("\n") || "# no folders with source files yet";
+}
+
+function describeStructure({ sourceFolder, tests }: Survey): string {
+  if (sourceFolder === "")
+    return "No folder is chosen yet; whoever builds the feature names the files.";
+  const testFolder = tests?.folder ? `, tests in \`${tests.folder}/\`` : "";
+  return `The feature goes into \`${sourceFolder}/\`${testFolder}; no files are named yet.`;
+}
+
+function writeComplexity({ technologies }: TechnicalContext): string {
+  const added = technologies.filter(({ from }) => from === caller);
+  if (added.length === 0) return "Nothing to justify: the plan adds no dependency.";
+  const rows = added.map(({ name }) => `| ${name} | asked for by the caller | not examined |`);
+  return `| Addition | Why Needed | Simpler Alternative Rejected Because |\n|---|---|---|\n${rows.join("\n")}`;
+}
+
+function writeResearch(
+  { spec, branch, date }: PlanInput,
+  { language, technologies, open }: TechnicalContext,
+): string {
+  const sourceOf = (from: string, what: string): string =>
+    from === caller ? "The caller asked for it." : what;
+  const decisions = [
+    ...(language
+      ? [
+          [
+            `Language: ${language.name}`,
+            sourceOf(language.from, `The repository has ${language.from} of it.`),
+          ] as const,
+        ]
+      : []),
+    ...technologies.map(
+      (known) =>
+        [nameWithVersion(known), sourceOf(known.from, `Already in ${known.from}.`)] as const,
+    ),
+  ].map(
+    ([what, why]) =>
+      `### ${what}\n\n- **Decision**: ${what}\n- **Rationale**: ${why}\n- **Alternatives considered**: none`,
   );
-  return [...known, ...added].join("\n") || "# nothing yet";
+  const points = open.map(
+    ({ id, subject, text }) => `- **${id}** (${subject}): ${text}. Decision: open.`,
+  );
+  return `# Research: ${spec.title}
+
+**Feature**: \`${branch}\` | **Date**: ${date}
+
+## Decisions
+
+${decisions.join("\n\n") || "None: the repository shows no technology."}
+
+## Open points
+
+${points.join("\n") || "None."}
+`;
 }
 
-/** Services are cut by entity; what has none is a service by itself. */
-export function serviceName({ entity, story }: DesignedAction, design: Design): string {
-  return entity === undefined ? nameOfStory(story, design) : `${entity} service`;
+/** The entities in the words of the spec. */
+function writeDataModel({ title, entities }: Spec): string {
+  const sections = entities.map(({ name, text }) => `## ${name}\n\n${text || "No details yet."}`);
+  return `# Data Model: ${title}\n\n${sections.join("\n\n")}\n`;
 }
 
-export function interfaceName({ entity, story }: DesignedAction, design: Design): string {
-  if (entity !== undefined) return pluralOf(entity);
-  const kinds: Readonly<Record<string, string>> = {
-    "command-line tool": "command",
-    "web service": "route",
-    library: "api",
-  };
-  return `${nameOfStory(story, design)} ${kinds[design.projectType ?? ""] ?? "entry"}`;
-}
+function writeQuickstart({ spec, survey, branch }: PlanInput): string {
+  const kinds = ["install", "build", "test", "run"] as const;
+  const commands = kinds.flatMap((kind) => {
+    const command = survey.commands[kind];
+    return command ? [`${command.text.padEnd(36)}# ${kind}, from ${command.from}`] : [];
+  });
+  const stories = spec.stories.map(({ number, title, independentTest, scenarios }) =>
+    [
+      `### User Story ${number}: ${title}`,
+      ...(independentTest === "" ? [] : [independentTest]),
+      scenarios.map((scenario, at) => `${at + 1}. ${scenario}`).join("\n") || "No scenarios yet.",
+    ].join("\n\n"),
+  );
+  return `# Quickstart: ${spec.title}
 
-/** Its first action, in two or three words. */
-function nameOfStory(story: number | undefined, { actions }: Design): string {
-  const first =
-    actions.find((candidate) => candidate.story === story && candidate.entity === undefined) ??
-    actions[0];
-  if (first && providing.test(first.action.verb) && first.action.things[0] !== undefined)
-    return first.action.things[0];
-  return first
-    ? `${first.action.verb} ${first.action.things[0] ?? first.action.rest.split(" ").slice(0, 2).join(" ")}`.trim()
-    : "feature";
-}
+How to check \`${branch}\` from a fresh checkout.
 
-function decideStructure({ survey, layout, language }: Design): string {
-  if (!language)
-    return "The files are named when the language is decided; until then the folders above stand for them.";
-  const own = layout.newFolders[0];
-  return own === undefined
-    ? "The feature goes into the folders the repository already has for such files."
-    : `The feature gets a folder of its own, \`${own}/\`, as the repository has no folders by role${survey.naming ? `; files are named in ${survey.naming} case like the others` : ""}.`;
-}
+## Prepare
 
-function writeComplexity({ technologies, layout }: Design): string {
-  const said = technologies.filter(({ from }) => from === "the caller");
-  if (said.length === 0)
-    return `Nothing to justify: the plan adds no project, no service and no dependency${layout.newFolders.length > 0 ? ", only files" : ""}.`;
-  return `| Addition | Why Needed | Simpler Alternative Rejected Because |\n|---|---|---|\n${said.map(({ name }) => `| ${name} | asked for by the caller | not examined |`).join("\n")}`;
+${commands.length > 0 ? `\`\`\`sh\n${commands.join("\n")}\n\`\`\`` : "The repository names no commands."}
+
+## Check
+
+${stories.join("\n\n") || "The spec has no user stories."}
+`;
 }

@@ -1,48 +1,48 @@
 import { basename, join } from "node:path";
-import { writeArtefacts } from "./artefacts.ts";
+import { readTemplate, writeArtefacts } from "./artefacts.ts";
 import { refuseOpenQuestions } from "./clarify.ts";
-import { readConstitution } from "./constitution-file.ts";
-import { type Design, designFeature } from "./design.ts";
+import { readConstitution } from "./constitution.ts";
 import { bodyOf, findSection } from "./markdown.ts";
-import { draftPlan, type PlanDrafts, type PlanInput, planFiles } from "./plan-draft.ts";
-import { parseSpec } from "./spec.ts";
-import { readTemplate } from "./specify.ts";
+import { draftPlan, openPointsOf, type PlanDrafts } from "./plan-draft.ts";
+import { parseSpec, type Spec } from "./spec.ts";
 import {
   dateOf,
+  describeWritten,
   folderOf,
+  listWritten,
   needDocument,
   type Step,
   type StepInput,
-  tellFiles,
-  tellWritten,
 } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
-import { type Section, writeSection } from "./writer.ts";
+import { type DraftSection, writeSection } from "./writer.ts";
 
-/** plan.md, research.md, data-model.md, contracts and quickstart.md, from the spec and the repository. */
+/** Writes plan.md, research.md, quickstart.md and data-model.md; a model also writes the contract. */
 export const plan: Step = async (input) => {
   const { place, args, context, run, memory, settings } = input;
   const specText = await needDocument(input, "spec.md", "specify");
-  refuseOpenQuestions(specText);
-  run.say(10, "Looking at the repository");
+  refuseOpenQuestions(specText, place);
+
+  run.report(10, "Reading the repository");
   const survey = await surveyRepository(place.project, context.scope);
-  run.say(
-    40,
-    `Found ${survey.fileCount} files, ${survey.languages.map(({ name }) => name).join(", ") || "no source"}`,
-  );
-  const technology =
-    typeof args.technical_context === "string" ? args.technical_context : undefined;
-  const design = designFeature({ spec: parseSpec(specText), survey, technology });
-  const planInput: PlanInput = {
-    design,
+  const languages = survey.languages.map(({ name }) => name).join(", ") || "no source code";
+  run.report(40, `Found ${survey.fileCount} files (${languages})`);
+
+  const spec = parseSpec(specText);
+  const technology = typeof args.technical_context === "string" ? args.technical_context : "";
+  const drafts = draftPlan({
+    spec,
+    survey,
+    technology,
     constitution: await readConstitution(place),
     folder: folderOf(place),
     branch: basename(place.path),
     date: dateOf(settings.now()),
-  };
-  const { drafts, notes } = await writeDrafts(draftPlan(planInput), { input, design });
-  run.say(90, "Writing plan.md");
-  const files = await writeArtefacts(planFiles(drafts), {
+  });
+  const { documents, notes } = await writeDocuments(drafts, { input, spec, specText, technology });
+
+  run.report(90, "Writing plan.md");
+  const files = await writeArtefacts(documents, {
     place,
     memory,
     force: args.force === true,
@@ -50,123 +50,162 @@ export const plan: Step = async (input) => {
   });
   const openPoints = openPointsOf(drafts.research);
   return {
-    text: `${tellWritten("Plan", files, join(place.path, "plan.md"))}\n${tellFiles(files, place)}${openPoints.length > 0 ? `\n\nTo be decided before it is built:\n${openPoints.map(({ id, text }) => `- ${id}: ${text}`).join("\n")}` : ""}`,
+    text: [
+      describeWritten("Plan", files, join(place.path, "plan.md")),
+      listWritten(files, place),
+      ...(openPoints.length > 0
+        ? ["", "Open points:", ...openPoints.map(({ id, text }) => `- ${id}: ${text}`)]
+        : []),
+    ].join("\n"),
     files,
     notes,
     next: "tasks",
-    details: { openPoints, actions: design.actions.length, entities: design.entities.length },
+    details: { openPoints, entities: spec.entities.length },
   };
 };
 
-/** Points of research.md that nobody has decided yet. */
-export function openPointsOf(
-  research: string,
-): readonly { readonly id: string; readonly text: string }[] {
-  return [...research.matchAll(/^- \*\*(O\d+)\*\* \(\w+\): (.+?)\.? Decision: open\.?$/gm)].map(
-    ([, id = "", text = ""]) => ({ id, text }),
-  );
+interface Document {
+  readonly path: string;
+  readonly text: string;
 }
 
-interface Drafting {
+interface Documents {
+  readonly documents: readonly Document[];
+  readonly notes: readonly string[];
+}
+
+interface PlanTexts {
   readonly input: StepInput;
-  readonly design: Design;
+  readonly spec: Spec;
+  readonly specText: string;
+  readonly technology: string;
 }
 
-/** Facts of the repository stay as they were found; a model writes what needs judgement. */
-async function writeDrafts(
-  drafts: PlanDrafts,
-  { input, design }: Drafting,
-): Promise<{ readonly drafts: PlanDrafts; readonly notes: readonly string[] }> {
-  const { context, run, settings, args } = input;
+/** Facts of the repository stay as they are; a model writes the parts that need judgement. */
+async function writeDocuments(drafts: PlanDrafts, texts: PlanTexts): Promise<Documents> {
+  const { input, spec, specText, technology } = texts;
+  const { context, run, settings } = input;
   const writer = await settings.writer(context);
-  if (!writer) return { drafts, notes: [] };
+  if (!writer) return { documents: filesOf(drafts, undefined), notes: [] };
+
   const notes: string[] = [];
-  const spec = design.spec;
-  const background = `# The specification\n\n${await needDocument(input, "spec.md", "specify")}\n\n# The plan so far\n\n${drafts.plan}${typeof args.technical_context === "string" ? `\n\n# What the caller says\n\n${args.technical_context}` : ""}`;
-  const write = async (percent: number, section: Section): Promise<string> => {
-    run.say(percent, `Writing: ${section.name}`);
-    const { text, by, faults } = await writeSection(section, {
+  const said = technology === "" ? "" : `\n\n# Technology the caller named\n\n${technology}`;
+  const background = `# The specification\n\n${specText}\n\n# The plan so far\n\n${drafts.plan}${said}`;
+  const write = async (percent: number, section: DraftSection): Promise<string> => {
+    run.report(percent, `Writing: ${section.name}`);
+    const { text, note } = await writeSection(section, {
       writer,
       background,
       scope: context.scope,
       note: run.note,
     });
-    if (by === "rule")
-      notes.push(
-        `"${section.name}" is the draft made by rule: the model's text did not fit (${faults.join("; ")})`,
-      );
+    if (note !== undefined) notes.push(note);
     return text;
   };
-  const under = (text: string, title: RegExp): string => {
-    const section = findSection(text, title);
-    return section ? bodyOf(text, section).trim() : "";
+
+  const summary = summarySection(drafts);
+  const plan = drafts.plan.replace(summary.draft, await keep(write(45, summary)));
+  const decisions = decisionsSection(drafts);
+  const research = drafts.research.replace(decisions.draft, await keep(write(55, decisions)));
+  const dataModel =
+    drafts.dataModel === undefined
+      ? undefined
+      : `# Data Model: ${spec.title}\n\n${await write(65, dataModelSection(drafts.dataModel, spec))}\n`;
+  const contract = await write(75, contractSection(spec));
+  return {
+    documents: filesOf(
+      { ...drafts, plan, research, dataModel },
+      contract === "" ? undefined : `# Contract: ${spec.title}\n\n${contract}\n`,
+    ),
+    notes,
   };
-  const oldSummary = under(drafts.plan, /^Summary$/);
-  const summary = await write(45, {
+}
+
+/** A function as the replacement keeps `$` in the text. */
+async function keep(text: Promise<string>): Promise<() => string> {
+  const written = await text;
+  return () => written;
+}
+
+function filesOf(drafts: PlanDrafts, contract: string | undefined): readonly Document[] {
+  const files: readonly (readonly [string, string | undefined])[] = [
+    ["plan.md", drafts.plan],
+    ["research.md", drafts.research],
+    ["data-model.md", drafts.dataModel],
+    ["contracts/actions.md", contract],
+    ["quickstart.md", drafts.quickstart],
+  ];
+  return files.flatMap(([path, text]) => (text === undefined ? [] : [{ path, text }]));
+}
+
+function bodyUnder(text: string, title: RegExp): string {
+  const section = findSection(text, title);
+  return section ? bodyOf(text, section).trim() : "";
+}
+
+const summaryCharactersMax = 1_500;
+
+function summarySection({ plan }: PlanDrafts): DraftSection {
+  return {
     name: "Summary",
-    ask: "One or two paragraphs: what is built and how, from the specification and the facts. No headings, at most 1,500 characters.",
-    draft: oldSummary,
+    ask: "One or two paragraphs: what is built and how. No headings, at most 1,500 characters.",
+    draft: bodyUnder(plan, /^Summary$/),
     check: (text) => [
       ...(/^#/m.test(text) ? ["it must have no headings"] : []),
-      ...(text.length > 1_500 ? ["it is longer than 1,500 characters"] : []),
+      ...(text.length > summaryCharactersMax ? ["it is longer than 1,500 characters"] : []),
     ],
-  });
-  const oldDecisions = under(drafts.research, /^Decisions$/);
-  const decisions = await write(55, {
+  };
+}
+
+const decisionFields = ["Decision", "Rationale", "Alternatives considered"];
+
+function decisionsSection({ research }: PlanDrafts): DraftSection {
+  return {
     name: "Research decisions",
-    ask: "For each decision `### Title` and bullets `- **Decision**: …`, `- **Rationale**: …`, `- **Alternatives considered**: …`. Keep what the draft found in the repository.",
-    draft: oldDecisions,
-    check: (text) => {
-      const titles = (text.match(/^### /gm) ?? []).length;
-      const complete = ["Decision", "Rationale", "Alternatives considered"].every(
-        (field) =>
-          (text.match(new RegExp(`^- \\*\\*${field}\\*\\*:`, "gm")) ?? []).length === titles,
+    ask: "For each decision `### Title` and bullets `- **Decision**: …`, `- **Rationale**: …`, `- **Alternatives considered**: …`. Keep the facts of the draft.",
+    draft: bodyUnder(research, /^Decisions$/),
+    check(text) {
+      const count = (form: RegExp): number => (text.match(form) ?? []).length;
+      const titles = count(/^### /gm);
+      const isComplete = decisionFields.every(
+        (field) => count(new RegExp(`^- \\*\\*${field}\\*\\*:`, "gm")) === titles,
       );
       return [
-        ...(titles === 0 || !complete
-          ? [
-              "every decision needs `### Title`, **Decision**, **Rationale** and **Alternatives considered**",
-            ]
-          : []),
-        ...(/^## /m.test(text) ? ["it must have no headings of the second level"] : []),
+        ...(isComplete && titles > 0
+          ? []
+          : ["every decision needs `### Title`, Decision, Rationale and Alternatives considered"]),
+        ...(/^## /m.test(text) ? ["it must have no headings of level 2"] : []),
       ];
     },
-  });
-  const dataModel =
-    drafts.dataModel &&
-    (await write(65, {
-      name: "Data model",
-      ask: "One section `## Entity` for each entity of the specification: a table of fields, relations, rules, states. No field without a reason in the specification.",
-      draft: drafts.dataModel.replace(/^# .+\n\n/, ""),
-      check: (text) =>
-        design.entities
-          .filter(({ name }) => !new RegExp(`^## .*${name}`, "mi").test(text))
-          .map(({ name }) => `it needs a section \`## ${name}\``),
-    }));
-  const contracts =
-    drafts.contracts &&
-    (await write(75, {
-      name: "Contract",
-      ask: "One section `## A1: name` for each action, with what it covers, takes, gives and how it fails.",
-      draft: drafts.contracts.replace(/^# .+\n\n/, ""),
-      check: (text) => [
-        ...design.actions
-          .filter(({ id }) => !new RegExp(`^## ${id}:`, "m").test(text))
-          .map(({ id }) => `it needs a section \`## ${id}: …\``),
-        ...[...text.matchAll(/\bFR-\d{3,}\b/g)]
-          .map(([id]) => id)
-          .filter((id) => !spec.requirements.some((item) => item.id === id))
-          .map((id) => `${id} is not in the specification`),
-      ],
-    }));
+  };
+}
+
+function dataModelSection(draft: string, { entities }: Spec): DraftSection {
   return {
-    drafts: {
-      ...drafts,
-      plan: drafts.plan.replace(oldSummary, () => summary),
-      research: drafts.research.replace(oldDecisions, () => decisions),
-      dataModel: dataModel && `# Data Model: ${spec.title}\n\n${dataModel}\n`,
-      contracts: contracts && `# Contract: ${spec.title}\n\n${contracts}\n`,
+    name: "Data model",
+    ask: "One section `## Entity` for each entity of the specification: a table of fields, relations, rules, states. No field without a reason in the specification.",
+    draft: draft.replace(/^# .+\n\n/, "").trim(),
+    check: (text) =>
+      entities
+        .filter(({ name }) => !text.toLowerCase().includes(`## ${name.toLowerCase()}`))
+        .map(({ name }) => `it needs a section \`## ${name}\``),
+  };
+}
+
+/** Without a model there is no contract: the requirements alone do not say what is called and how. */
+function contractSection({ requirements }: Spec): DraftSection {
+  return {
+    name: "Contract",
+    ask: "The interface of the feature: one section `## FR-001: name` for each requirement that needs one, with its input, its result and its failures.",
+    draft: "",
+    check(text) {
+      const unknown = [...text.matchAll(/\bFR-\d{3,}\b/g)]
+        .map(([id]) => id)
+        .filter((id) => !requirements.some((item) => item.id === id));
+      return [
+        ...(/^## FR-\d{3,}/m.test(text) ? [] : ["it needs sections `## FR-001: …`"]),
+        ...unknown.map((id) => `${id} is not in the specification`),
+      ];
     },
-    notes,
   };
 }

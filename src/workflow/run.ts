@@ -4,135 +4,152 @@ import { basename, join } from "node:path";
 import type { Json, JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { DocumentStore } from "../store/store.ts";
-import type { CallContext } from "../tool.ts";
-import { takeClaim } from "./claim.ts";
-import { stampOf } from "./numbering.ts";
-import { checkInside, type Place } from "./place.ts";
+import type { CallContext, Progress } from "../tool.ts";
+import { type NewClaim, takeClaim } from "./claim.ts";
+import { timestampOf } from "./feature-name.ts";
+import { checkInside, type FeaturePlace } from "./place.ts";
 import type { StepName } from "./tool-list.ts";
 
-/** One execution of a step: an id, a log, a row in the store; and nobody else at work on the feature meanwhile. */
-export interface Run {
-  readonly id: string;
-  /** From the hall's folder on. */
-  readonly log: string;
-  /** Says how far it is, to the caller and the log. Throws when the caller has withdrawn: what is done by then stays. */
-  say(percent: number, message: string): void;
-  /** The same for what comes so often that the log has enough without it. Never throws. */
-  tell(percent: number, message: string): void;
-  /** For the log only. */
-  note(message: string): void;
-  end(state: RunState, message: string): Promise<void>;
-}
+export type StepRunState = "completed" | "paused" | "failed" | "cancelled";
 
-export type RunState = "completed" | "paused" | "failed" | "cancelled";
-
-export interface RunOptions {
-  readonly place: Place;
+export interface StepRunOptions {
+  readonly place: FeaturePlace;
   readonly step: StepName;
   readonly args: JsonObject;
   readonly context: CallContext;
   /** The hall's folder. */
   readonly folder: string;
-  /** Where runs mark what they work on. */
+  /** The folder of claims. */
   readonly claims: string;
   readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   readonly now: () => Date;
-  /** It only reads, so it need not be alone. */
+  /** The step only reads, so it needs no claim. */
   readonly isReader?: boolean;
 }
 
 const rowDays = 30;
-/** Commands and agents may say more than anybody reads. */
 const logCharactersMax = 16 * 1024 * 1024;
 
-export async function beginRun({
-  place,
-  step,
-  args,
-  context,
-  folder,
-  claims,
-  shelf,
-  secrets,
-  now,
-  isReader = false,
-}: RunOptions): Promise<Run> {
-  const id = `run_${randomUUID()}`;
+/** Takes the claim, opens the log and adds the row. Throws if another run works on the feature. */
+export async function beginRun(options: StepRunOptions): Promise<StepRun> {
+  const { place, step, args, folder, claims, now, isReader = false } = options;
   const startedAt = now();
-  const feature = basename(place.path);
-  const log = join(".guildhall", "logs", `${feature}-${step}-${stampOf(startedAt)}.log`);
-  // A cloned project may bring links in the place of our own folders.
+  const name = `${basename(place.path)}-${step}-${timestampOf(startedAt)}.log`;
+  const log = join(".guildhall", "logs", name);
+  // A cloned project may contain links in the place of our folders.
   await checkInside({ root: folder }, join(folder, log));
-  const outline = {
-    run: id,
+
+  const claim: NewClaim = {
+    run: `run_${randomUUID()}`,
     step,
     directory: place.path,
     startedAt: startedAt.toISOString(),
     arguments: args,
   };
-  const leave = isReader ? async () => {} : await takeClaim(claims, outline);
-  let written: Promise<void> = Promise.resolve();
+  const release = isReader ? async () => {} : await takeClaim(claims, claim);
   let handle: FileHandle | undefined;
-  const put = (state: string, details: JsonObject = {}): Promise<void> =>
-    shelf?.put(
-      `workflow:${id}`,
-      {
-        kind: "workflow",
-        feature,
-        directory: place.path,
-        step,
-        state,
-        startedAt: outline.startedAt,
-        log,
-        arguments: args as Json,
-        ...details,
-      } as Json,
-      { ttlMs: rowDays * 86_400_000 },
-    ) ?? Promise.resolve();
-  const append = (message: string): void => {
-    const line = `${now().toISOString()} ${message.replace(/\n/g, "\n  ")}\n`;
-    // A log that cannot be written stops no work; the run's row tells how it ended.
-    written = written.then(() => handle?.appendFile(secrets?.scrub(line) ?? line)).catch(() => {});
-  };
-  let noted = 0;
-  const note = (message: string): void => {
-    if (noted > logCharactersMax) return;
-    noted += message.length;
-    append(noted > logCharactersMax ? "… and more, too much to keep" : message);
-  };
   try {
     await mkdir(join(folder, ".guildhall", "logs"), { recursive: true });
+    // The step runs even if the log cannot be written; the row says how it ended.
     handle = await open(join(folder, log), "a").catch(() => undefined);
-    note(`run ${id}: ${step} of ${feature}\n${place.path}\narguments: ${JSON.stringify(args)}`);
-    await put("running");
+    const run = new StepRun(options, { claim, log, handle, release });
+    await run.begin();
+    return run;
   } catch (error) {
-    await leave();
+    await release();
     await handle?.close();
     throw error;
   }
-  let last = 0;
-  // What is told must grow, and never to the end: that is said once, by the answer.
-  const tell = (percent: number, message: string): void => {
-    last = Math.max(last + (100 - last) / 100_000, percent);
-    context.progress({ progress: last, total: 100, message });
+}
+
+interface RunParts {
+  readonly claim: NewClaim;
+  readonly log: string;
+  readonly handle: FileHandle | undefined;
+  release(): Promise<void>;
+}
+
+/** One execution of a step: an id, a log file and a row in the store. */
+export class StepRun {
+  readonly id: string;
+  /** Relative to the hall's folder. */
+  readonly log: string;
+  readonly #options: StepRunOptions;
+  readonly #parts: RunParts;
+  #written: Promise<unknown> = Promise.resolve();
+  #notedCharacters = 0;
+  #percent = 0;
+
+  constructor(options: StepRunOptions, parts: RunParts) {
+    this.id = parts.claim.run;
+    this.log = parts.log;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async begin(): Promise<void> {
+    const { step, place, args } = this.#options;
+    const head = `run ${this.id}: ${step} of ${basename(place.path)}`;
+    this.note(`${head}\n${place.path}\narguments: ${JSON.stringify(args)}`);
+    await this.#putRow("running");
+  }
+
+  /** Reports progress to the caller and the log. Throws if the caller has cancelled. */
+  report(percent: number, message: string): void {
+    this.note(`${percent} % ${message}`);
+    const { cancelled } = this.#options.context.scope;
+    if (cancelled) throw cancelled;
+    this.progress(percent, { message });
+  }
+
+  /** Reports progress to the caller only; for frequent updates. Never throws. */
+  progress(percent: number, details: Pick<Progress, "message" | "elapsedSeconds">): void {
+    // Progress must grow, and reaches 100 only with the result.
+    this.#percent = Math.max(this.#percent + (100 - this.#percent) / 100_000, percent);
+    this.#options.context.progress({ progress: this.#percent, total: 100, ...details });
+  }
+
+  /** Adds to the log, up to a limit. */
+  readonly note = (message: string): void => {
+    if (this.#notedCharacters > logCharactersMax) return;
+    this.#notedCharacters += message.length;
+    const isFull = this.#notedCharacters > logCharactersMax;
+    this.#append(isFull ? "log limit of 16 MiB reached" : message);
   };
-  return {
-    id,
-    log,
-    say(percent, message) {
-      note(`${percent} % ${message}`);
-      if (context.scope.cancelled) throw context.scope.cancelled;
-      tell(percent, message);
-    },
-    tell,
-    note,
-    async end(state, message) {
-      append(`${state}: ${message}`);
-      await written;
-      await handle?.close();
-      await leave();
-      await put(state, { endedAt: now().toISOString(), message });
-    },
-  };
+
+  async end(state: StepRunState, message: string): Promise<void> {
+    this.#append(`${state}: ${message}`);
+    await this.#written;
+    await this.#parts.handle?.close();
+    await this.#parts.release();
+    await this.#putRow(state, { endedAt: this.#options.now().toISOString(), message });
+  }
+
+  #append(message: string): void {
+    const { now, secrets } = this.#options;
+    const line = `${now().toISOString()} ${message.replace(/\n/g, "\n  ")}\n`;
+    this.#written = this.#written
+      .then(() => this.#parts.handle?.appendFile(secrets?.scrub(line) ?? line))
+      // A full disk must not stop the step.
+      .catch(() => {});
+  }
+
+  async #putRow(state: string, details: JsonObject = {}): Promise<void> {
+    const { directory, step, startedAt, arguments: args } = this.#parts.claim;
+    const row = {
+      kind: "workflow",
+      feature: basename(directory),
+      directory,
+      step,
+      state,
+      startedAt,
+      log: this.log,
+      arguments: args,
+      ...details,
+    };
+    await this.#options.shelf?.put(`workflow:${this.id}`, row as Json, {
+      ttlMs: rowDays * 86_400_000,
+    });
+  }
 }

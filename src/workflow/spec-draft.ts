@@ -1,28 +1,16 @@
-import { type Doubt, findDoubts } from "./doubts.ts";
-import { article, clip, joinWords } from "./english.ts";
-import { findEntities, writeEntity } from "./entity-draft.ts";
+import { type Description, readDescription, titleOf } from "./description.ts";
 import { oneLine } from "./markdown.ts";
-import { findRequirements } from "./requirement-draft.ts";
+import { access, findOpenTopics, success } from "./questions.ts";
 import { parseSpec } from "./spec.ts";
-import { parseStatements } from "./statement.ts";
-import {
-  findEdges,
-  findStories,
-  type Numbered,
-  orderStories,
-  titleOf,
-  writeStory,
-} from "./story-draft.ts";
 
-/** A spec from a description alone: every sentence of it says something the description says, or something that follows from one of its verbs. */
 export interface SpecInput {
   readonly description: string;
-  /** The folder's name. */
+  /** The name of the feature's folder. */
   readonly branch: string;
   readonly date: string;
 }
 
-/** The parts of a spec, by heading, each as Markdown: a model may write some of them instead. */
+/** The parts of spec.md by heading, each as Markdown. A model may write some of them instead. */
 export interface SpecParts {
   readonly title: string;
   readonly stories: string;
@@ -33,27 +21,164 @@ export interface SpecParts {
   readonly assumptions: string;
 }
 
-export function draftSpec({ description }: Pick<SpecInput, "description">): SpecParts {
-  // What is said to be undecided is asked about, not required.
-  const statements = parseStatements(description).filter(
-    ({ text }) => !/^(?:maybe|perhaps|possibly|tbd)\b/i.test(text),
-  );
-  const stories = orderStories(findStories(statements));
-  const requirements = findRequirements(statements);
-  const entities = findEntities(stories, statements);
-  const titled = stories.map((story, at) => ({ ...story, number: at + 1 }));
-  const edges = findEdges(titled);
+export const noEdgeCase = "Open: the description names no edge case.";
+
+/** spec-kit allows three marks in a spec. */
+export const openQuestionsMax = 3;
+
+/**
+ * Quotes the description under the headings of spec.md. What the description does not say is an open question; the most
+ * important three are marked, the author's own first.
+ */
+export function draftSpec(input: SpecInput): SpecParts {
+  const described = readDescription(input.description);
+  const parts = writeParts(described, []);
+  const given = findMarks(input.description);
+  const budget = Math.max(0, openQuestionsMax - given);
+
+  const topics = findOpenTopics(parseSpec(writeSpec(parts, input)));
+  const needsResult = described.scenarios.length === 0;
+  const wanted: readonly Mark[] = [
+    ...described.questions.map((question): Mark => ({ kind: "author", question })),
+    ...(needsResult ? [{ kind: "result" } as const] : []),
+    ...(described.criteria.length === 0 ? [{ kind: "success" } as const] : []),
+    ...(topics.includes(access) ? [{ kind: "access" } as const] : []),
+  ];
+  return writeParts(described, wanted.slice(0, budget));
+}
+
+type Mark =
+  | { readonly kind: "author"; readonly question: string }
+  | { readonly kind: "result" }
+  | { readonly kind: "success" }
+  | { readonly kind: "access" };
+
+function findMarks(text: string): number {
+  return (text.match(/\[NEEDS CLARIFICATION/g) ?? []).length;
+}
+
+function writeParts(described: Description, marks: readonly Mark[]): SpecParts {
+  const has = (kind: Mark["kind"]): boolean => marks.some((mark) => mark.kind === kind);
+  const asked = marks.flatMap((mark) => (mark.kind === "author" ? [mark.question] : []));
+  const requirements = [
+    ...described.requirements.map(emphasizeMust),
+    ...asked.map((question) => `${question} ${markOf(question)}`),
+    ...(has("access") ? [access.statement(markOf(access.question))] : []),
+  ];
+  const criteria = has("success")
+    ? [success.statement(markOf(success.question))]
+    : described.criteria;
+  const unasked = described.questions.filter((question) => !asked.includes(question));
+
   return {
-    title: titleOf(stories[0], description),
-    stories: titled.map((story) => writeStory(story, titled, statements)).join("\n\n---\n\n"),
-    edgeCases: edges.map((edge) => `- ${edge}`).join("\n"),
-    requirements: requirements.map((text, at) => `- **${idOf("FR", at)}**: ${text}`).join("\n"),
-    entities:
-      entities.map((entity) => writeEntity(entity, titled)).join("\n") ||
-      "- None: the description names nothing that has to be kept.",
-    criteria: writeCriteria(titled, requirements),
-    assumptions: writeAssumptions(titled),
+    title: described.title,
+    stories: writeStories(described, has("result")),
+    edgeCases: bulletsOr(described.edgeCases, noEdgeCase),
+    requirements: numberItems("FR", requirements.length > 0 ? requirements : [described.title]),
+    entities: bulletsOr(
+      described.entities.map(writeEntity),
+      "Open: the description lists no entities.",
+    ),
+    criteria: numberItems(
+      "SC",
+      criteria.length > 0
+        ? criteria
+        : ["All acceptance scenarios pass (assumed: the description names no figure)."],
+    ),
+    assumptions: bulletsOr(
+      [
+        ...described.assumptions,
+        ...unasked.map((question) => `Open: ${question}`),
+        "Assumed: anything the description does not mention is out of scope.",
+      ],
+      "",
+    ),
   };
+}
+
+/** The stories the author wrote, or the whole description as one. */
+function writeStories(described: Description, isMarked: boolean): string {
+  const { stories, requirements, title } = described;
+  const all = stories.length > 0 ? stories : [requirements.join(" ") || title];
+  return all
+    .map((text, at) => {
+      const name = stories.length > 0 ? titleOf(text) : title;
+      return `### User Story ${at + 1} - ${name} (Priority: P${Math.min(at + 1, 9)})
+
+${text}
+
+**Why this priority**: ${whyPriority(at, all.length)}
+
+**Independent Test**: Go through the acceptance scenarios of this story alone.
+
+**Acceptance Scenarios**:
+
+${writeScenarios(described.scenarios, { at, name, isMarked })}`;
+    })
+    .join("\n\n---\n\n");
+}
+
+function whyPriority(at: number, total: number): string {
+  if (total === 1) return "It is the only story of the description.";
+  return at === 0
+    ? "The description names it first."
+    : `The description names it as number ${at + 1} of ${total}.`;
+}
+
+interface StoryFacts {
+  readonly at: number;
+  readonly name: string;
+  readonly isMarked: boolean;
+}
+
+function writeScenarios(scenarios: readonly string[], { at, name, isMarked }: StoryFacts): string {
+  if (at === 0 && scenarios.length > 0)
+    return scenarios
+      .map((scenario, index) => `${index + 1}. ${emphasizeSteps(scenario)}`)
+      .join("\n");
+
+  const result =
+    at === 0 && isMarked
+      ? markOf(resultQuestion(name))
+      : "the result is open: the description does not name it";
+  return `1. **Given** this story is in place, **When** it is used as described, **Then** ${result}`;
+}
+
+/** Asked in the first story, whose scenario has a mark in the place of its result. */
+export function resultQuestion(title: string): string {
+  return `What can be seen when “${title.replaceAll("]", ")")}” works?`;
+}
+
+function markOf(question: string): string {
+  return `[NEEDS CLARIFICATION: ${question.replaceAll("]", ")")}]`;
+}
+
+function emphasizeMust(sentence: string): string {
+  return sentence.replace(/\bmust\b/g, "MUST");
+}
+
+function emphasizeSteps(scenario: string): string {
+  return scenario.replace(
+    /\b(given|when|then)\b/gi,
+    (word) => `**${word.charAt(0).toUpperCase()}${word.slice(1).toLowerCase()}**`,
+  );
+}
+
+/** "Album: a list of photos", "Album (name, owner)" or just "Album". */
+function writeEntity(line: string): string {
+  const [, name = line, rest = ""] = /^([^:(–]+?)\s*(?:[:–]\s*(.+)|(?=\())/.exec(line) ?? [];
+  const text = rest !== "" ? rest : line.slice(name.length).trim();
+  return `**${name.replace(/[.*]/g, "").trim()}**: ${text || "named in the description"}`;
+}
+
+function bulletsOr(lines: readonly string[], otherwise: string): string {
+  return (lines.length > 0 ? lines : [otherwise]).map((line) => `- ${line}`).join("\n");
+}
+
+function numberItems(prefix: "FR" | "SC", texts: readonly string[]): string {
+  return texts
+    .map((text, at) => `- **${prefix}-${String(at + 1).padStart(3, "0")}**: ${text}`)
+    .join("\n");
 }
 
 export function writeSpec(parts: SpecParts, { description, branch, date }: SpecInput): string {
@@ -92,66 +217,4 @@ ${parts.criteria}
 
 ${parts.assumptions}
 `;
-}
-
-const openQuestionsMax = 3;
-/** What must not be guessed: who, who may, what was left undecided. */
-const markWeight = 50;
-
-/** The questions that have to be answered before anybody can plan, in the requirements; at most three. */
-export function markDoubts(parts: SpecParts, input: SpecInput): SpecParts {
-  const spec = parseSpec(writeSpec(parts, input));
-  const marked: readonly Doubt[] = findDoubts(spec)
-    .filter(({ weight }) => weight >= markWeight)
-    .slice(0, openQuestionsMax - spec.openQuestions.length);
-  if (marked.length === 0) return parts;
-  const first = spec.requirements.length;
-  const lines = marked.map(
-    ({ question, statement }, at) =>
-      `- **${idOf("FR", first + at)}**: ${statement(`[NEEDS CLARIFICATION: ${question}]`)}`,
-  );
-  return { ...parts, requirements: [parts.requirements, ...lines].join("\n") };
-}
-
-function idOf(prefix: "FR" | "SC", at: number): string {
-  return `${prefix}-${String(at + 1).padStart(3, "0")}`;
-}
-
-const figure =
-  /\d[\d.,]*\s?(?:%|percent|ms|milliseconds?|s\b|sec\w*|min\w*|hours?|days?|weeks?|months?|years?|kb|mb|gb|tb|users?|requests?|items?|files?|people|times?|pages?|rows?|records?|entries|per\b)/i;
-
-function writeCriteria(stories: readonly Numbered[], requirements: readonly string[]): string {
-  const measured = requirements.flatMap((text, at) =>
-    figure.test(text)
-      ? [`The figure in ${idOf("FR", at)} holds in every measured case: ${figureOf(text)}`]
-      : [],
-  );
-  const passed = stories.map(
-    ({ number }) =>
-      `All acceptance scenarios of User Story ${number} pass when somebody who did not build it goes through them`,
-  );
-  return [...measured, ...passed].map((text, at) => `- **${idOf("SC", at)}**: ${text}.`).join("\n");
-}
-
-/** The figure with the words that bind it. */
-function figureOf(text: string): string {
-  const around =
-    /(?:(?:within|under|up to|at most|at least|less than|more than|no more than|below|above|over|every|in) )*\d[\d.,]*\s?[^.,;:]*/i.exec(
-      text,
-    )?.[0] ?? text;
-  return clip(around.trim().replace(/\.$/, ""), 80);
-}
-
-function writeAssumptions(stories: readonly Numbered[]): string {
-  const unnamed = stories.filter(({ isActorNamed }) => !isActorNamed);
-  const lines = [
-    "Whatever the description does not name is out of scope.",
-    ...(unnamed.length > 0 && stories.length > 0
-      ? [
-          `The description does not say who acts in User Story ${joinWords(unnamed.map(({ number }) => String(number)))}; ${article(unnamed[0]?.actor ?? "person")} is taken to.`,
-        ]
-      : []),
-    ...(stories.length > 1 ? ["The order of the stories is the order they are built in."] : []),
-  ];
-  return lines.map((line) => `- ${line}`).join("\n");
 }

@@ -1,6 +1,6 @@
-import { bodyOf, bulletsOf, findSection, type Section, sectionsOf } from "./markdown.ts";
+import { bodyOf, bulletsOf, findSection, type MarkdownSection, sectionsOf } from "./markdown.ts";
 
-/** A spec.md as it is read again: ours, one of spec-kit's, or one written by hand. What is not there is empty. */
+/** A parsed spec.md: ours, one of spec-kit, or one written by hand. Missing parts are empty. */
 export interface Spec {
   readonly title: string;
   readonly input: string;
@@ -59,7 +59,7 @@ export function parseSpec(text: string): Spec {
 
 const storyTitle = /^User Story (\d+)\s*[-–—:]\s*(.+?)\s*(?:\(Priority:\s*(P\d+)\))?\s*(?:🎯.*)?$/i;
 
-function parseStory(text: string, section: Section): Story {
+function parseStory(text: string, section: MarkdownSection): Story {
   const [, number = "0", title = "", priority = "P3"] = storyTitle.exec(section.title) ?? [];
   const body = bodyOf(text, section);
   return {
@@ -91,32 +91,27 @@ function itemsOf(body: string, prefix: "FR" | "SC"): readonly Item[] {
 
 function parseEntity(bullet: string): Entity[] {
   const found = /^\*\*(.+?)\*\*:?\s*(.*)$/.exec(bullet);
-  return found
-    ? [
-        {
-          name: found[1]?.replace(/:$/, "").trim() ?? "",
-          text: found[2]?.replace(/^:\s*/, "").trim() ?? "",
-        },
-      ]
-    : [];
+  if (!found) return [];
+  const [, name = "", text = ""] = found;
+  return [{ name: name.replace(/:$/, "").trim(), text: text.replace(/^:\s*/, "").trim() }];
 }
 
+/** Stands for a mark without a question. */
+const unspecified = "unspecified";
 const mark = /\[NEEDS CLARIFICATION(?::\s*([^\]]*))?\]/g;
 
-/** What is still to be decided, in the words of the spec. What a comment or a code fence says is no question. */
+/** The open questions marked in a text. Comments and code are skipped. */
 export function findOpenQuestions(text: string): readonly string[] {
   const read = text
     .replace(/<!--[\s\S]*?-->/g, "")
     .replace(/^(```|~~~)[\s\S]*?^\1/gm, "")
     .replace(/`[^`\n]*`/g, "");
-  return [...read.matchAll(mark)].map((found) => found[1]?.trim() || "not said what");
+  return [...read.matchAll(mark)].map((found) => found[1]?.trim() || unspecified);
 }
 
-/** Puts an answer in the place of the first mark with these words. */
+/** Replaces the first mark with this question by an answer. */
 export function answerOpenQuestion(text: string, question: string, answer: string): string {
   const escaped =
-    question === "not said what"
-      ? ""
-      : `:\\s*${question.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*`;
+    question === unspecified ? "" : `:\\s*${question.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")}\\s*`;
   return text.replace(new RegExp(`\\[NEEDS CLARIFICATION${escaped}\\]`), () => answer);
 }

@@ -3,67 +3,67 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
 import { type ArtefactMemory, readInside, type Written } from "./artefacts.ts";
-import type { Place } from "./place.ts";
-import type { Run } from "./run.ts";
+import type { FeaturePlace } from "./place.ts";
+import type { StepRun } from "./run.ts";
+import type { StepName } from "./tool-list.ts";
 import type { Writer } from "./writer.ts";
 
-/** One step of the workflow: what it gets, and what it gives. Throws HallError; what it wrote before stays. */
+/** One step of the workflow. Throws HallError; files written before the failure stay. */
 export type Step = (input: StepInput) => Promise<StepAnswer>;
 
 export interface StepInput {
-  readonly place: Place;
+  readonly place: FeaturePlace;
   readonly args: JsonObject;
   readonly context: CallContext;
-  readonly run: Run;
+  readonly run: StepRun;
   readonly memory: ArtefactMemory;
   readonly settings: StepSettings;
 }
 
 export interface StepSettings {
-  /** Commands in tasks may run, each with a person's yes. */
+  /** Tasks may run commands; each one needs approval. */
   readonly commands: boolean;
-  /** Who gets the tasks of `implement`, where the caller names nobody. */
+  /** The agent for the tasks of `implement` if the caller names none. */
   readonly agent?: string | undefined;
-  /** Writes with a model; undefined where there is none. */
+  /** The model that writes; undefined without one. */
   writer(context: CallContext): Promise<Writer | undefined>;
   now(): Date;
-  /** How often what is silent gives a sign of life. */
+  /** How often silent work reports that it is alive. */
   readonly pulseMs?: number | undefined;
 }
 
 export interface StepAnswer {
-  /** What happened, naming the files. */
+  /** The result, naming the files. */
   readonly text: string;
   readonly files: readonly Written[];
   readonly notes?: readonly string[];
-  /** The step that comes next. */
-  readonly next?: string | undefined;
-  /** What the step has to say in fields of its own. */
+  /** The step to run next, and arguments beside `spec_directory`. */
+  readonly next?: StepName | undefined;
+  readonly nextArguments?: JsonObject | undefined;
+  /** Instructions for a model that called the step. */
+  readonly forModel?: string | undefined;
+  /** Fields of this step alone. */
   readonly details?: JsonObject;
-  /** It waits for somebody: answers, tasks done by the caller. */
+  /** The step waits for answers, or for tasks the caller does. */
   readonly isPaused?: boolean;
 }
 
-/** The text of a document the step cannot do without. */
+/** The text of a document that the step requires. */
 export async function needDocument(
   { place }: Pick<StepInput, "place">,
   name: string,
-  step: string,
+  step: StepName,
 ): Promise<string> {
   const text = await readInside(place, join(place.path, name));
   if (text !== undefined) return text;
-  throw new HallError(
-    "EXECUTION",
-    `${relative(place.project, place.path) || place.path} has no ${name}: run speckit.${step} first`,
-    {
-      hint: `Call speckit.${step} with the same spec_directory.`,
-      details: { missing: name, step },
-    },
-  );
+  throw new HallError("EXECUTION", `${folderOf(place) || place.path} has no ${name}`, {
+    next: [{ do: "run-step", step, arguments: { spec_directory: place.path } }],
+    details: { missing: name },
+  });
 }
 
-/** "specs/001-x", with slashes on every machine. */
-export function folderOf({ project, path }: Place): string {
+/** The feature's folder relative to the project, with slashes on every platform. */
+export function folderOf({ project, path }: FeaturePlace): string {
   return relative(project, path).split("\\").join("/");
 }
 
@@ -71,14 +71,13 @@ export function dateOf(now: Date): string {
   return now.toISOString().slice(0, 10);
 }
 
-/** "spec.md created, checklists/requirements.md unchanged". */
-export function tellFiles(files: readonly Written[], { path }: Place): string {
+export function listWritten(files: readonly Written[], { path }: FeaturePlace): string {
   return files.map((file) => `- ${join(path, file.path)} (${file.change})`).join("\n");
 }
 
-/** "Plan written at …", unless nothing had to be. */
-export function tellWritten(what: string, files: readonly Written[], file: string): string {
+export function describeWritten(what: string, files: readonly Written[], file: string): string {
   if (files.every(({ change }) => change === "unchanged"))
-    return `Nothing new to write: ${file} and what belongs to it stay as they are, edits included`;
-  return `${what} ${what === "Specification" && files[0]?.change === "created" ? "created" : "written"} at ${file}`;
+    return `${what} unchanged at ${file}; hand edits are kept`;
+  const isCreated = files[0]?.change === "created";
+  return `${what} ${isCreated ? "created successfully" : "updated"} at ${file}`;
 }

@@ -4,17 +4,21 @@ import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Scope } from "../base/scope.ts";
 import { type CommandKind, isManifest, type Manifest, readManifest } from "./manifest.ts";
-import { findTechnology, languagesByEnding, type Role, type Technology } from "./technologies.ts";
+import {
+  findTechnology,
+  languagesByEnding,
+  type Technology,
+  type TechnologyRole,
+} from "./technologies.ts";
 
-/** What a repository shows of itself: languages, frameworks, folders, tests, commands. Facts with the file they come from; nothing is guessed. */
+/** Facts of a repository, each with the file it comes from: languages, dependencies, folders, tests, commands. */
 export interface Survey {
   readonly fileCount: number;
-  /** There are more files than were looked at. */
+  /** The repository has more files than the survey read. */
   readonly isCut: boolean;
   /** Most files first. */
   readonly languages: readonly { readonly name: string; readonly files: number }[];
   readonly manifests: readonly Manifest[];
-  /** With the dependency that shows it. */
   readonly technologies: readonly (Technology & {
     readonly dependency: string;
     readonly version: string;
@@ -26,22 +30,19 @@ export interface Survey {
   >;
   /** Folders with source files, two levels deep. */
   readonly folders: readonly { readonly path: string; readonly files: number }[];
-  /** Where most source files are. "" for the top. */
+  /** The folder with most source files; "" for the top. */
   readonly sourceFolder: string;
   readonly tests: TestFacts | undefined;
-  /** How files with several words are called. */
-  readonly naming: "kebab" | "snake" | "camel" | "pascal" | undefined;
-  readonly hasReadme: boolean;
-  readonly hasGitignore: boolean;
+  /** The name of the README file. */
+  readonly readme: string | undefined;
   readonly deployment: readonly string[];
   readonly projectType: string | undefined;
 }
 
 export interface TestFacts {
   readonly files: number;
-  /** "test", or "" where tests lie beside what they test. */
+  /** "test", or "" if tests are beside the code they test. */
   readonly folder: string;
-  /** A real one, as an example. */
   readonly example: string;
 }
 
@@ -49,10 +50,10 @@ const filesMax = 5_000;
 const foldersAtOnce = 16;
 const manifestsMax = 20;
 const manifestBytesMax = 256 * 1024;
-/** How long the scan works before others get their turn. */
+/** How long the scan may block the event loop. */
 const sliceMs = 5;
 
-/** What package managers, builds and other tools put there, and the specs themselves, say nothing of the project. */
+/** Folders of dependencies, builds and tools, and the specs themselves. */
 const skipped = new Set(
   "node_modules vendor dist build target out coverage __pycache__ venv env site-packages bower_components specs Pods obj bin tmp logs".split(
     " ",
@@ -75,7 +76,7 @@ interface Seen {
 
 interface SeenFile {
   readonly path: string;
-  /** Of source files only. */
+  /** Set for source files. */
   readonly language: string | undefined;
   readonly isTest: boolean;
 }
@@ -85,7 +86,7 @@ function seeFile(path: string): SeenFile {
   return { path, language, isTest: language !== undefined && isTest(path) };
 }
 
-/** Breadth first, links not followed, in the order of names: the same repository gives the same survey. */
+/** Breadth first and by name, so that the same repository gives the same survey. Links are not followed. */
 async function walk(folder: string, scope: Scope): Promise<Seen> {
   const files: SeenFile[] = [];
   let level: string[] = [""];
@@ -137,7 +138,7 @@ async function readManifests(
   return read.filter((manifest) => manifest !== undefined);
 }
 
-/** Undefined for one that is too large to be written by a person. */
+/** Undefined if the file is too large to be written by a person. */
 async function readStart(file: string): Promise<string | undefined> {
   const handle = await open(file, "r").catch(() => undefined);
   if (!handle) return undefined;
@@ -149,7 +150,7 @@ async function readStart(file: string): Promise<string | undefined> {
   }
 }
 
-/** Others get their turn between its parts: a thousand paths here and there add up. */
+/** Yields between its parts, to keep the event loop responsive. */
 async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[]): Promise<Survey> {
   const paths = files.map(({ path }) => path);
   const inLanguage = files.filter(({ language }) => language !== undefined);
@@ -193,9 +194,7 @@ async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[])
       .slice(0, 40),
     sourceFolder,
     tests: described,
-    naming: findNaming(own),
-    hasReadme: paths.some((path) => /^readme(\.\w+)?$/i.test(path)),
-    hasGitignore: paths.includes(".gitignore"),
+    readme: paths.find((path) => /^readme(\.\w+)?$/i.test(path)),
     deployment: deployment.slice(0, 5),
     projectType: findProjectType(technologies, manifests),
   };
@@ -239,7 +238,7 @@ function findTechnologies(manifests: readonly Manifest[]): Survey["technologies"
   ].reverse();
 }
 
-/** The nearest to the top says it. */
+/** Commands of the manifests at the top of the repository. */
 function findCommands(manifests: readonly Manifest[]): Survey["commands"] {
   const commands: Partial<Record<CommandKind, { text: string; from: string }>> = {};
   const top = manifests.filter(({ path }) => !path.includes("/"));
@@ -250,7 +249,7 @@ function findCommands(manifests: readonly Manifest[]): Survey["commands"] {
   return commands;
 }
 
-/** `src`, `src/package`, `package`, or the top: where the files of the main language are. */
+/** `src`, `src/package`, `package`, or the top. */
 function findSourceFolder(own: readonly string[]): string {
   const [main] = countBy(own, (path) => (path.includes("/") ? (path.split("/")[0] ?? "") : ""));
   const folder = main?.[0] ?? "";
@@ -276,28 +275,12 @@ function describeTests(tests: readonly string[], own: readonly string[]): TestFa
   return { files: tests.length, folder: isBeside ? "" : folder, example };
 }
 
-function findNaming(own: readonly string[]): Survey["naming"] {
-  const names = own.map((path) => (path.split("/").at(-1) ?? "").replace(/\..*$/, ""));
-  const styles = [
-    ["kebab", /^[a-z0-9]+(-[a-z0-9]+)+$/],
-    ["snake", /^[a-z0-9]+(_[a-z0-9]+)+$/],
-    ["camel", /^[a-z0-9]+([A-Z][a-z0-9]*)+$/],
-    ["pascal", /^([A-Z][a-z0-9]+){2,}$/],
-  ] as const;
-  const counts = styles
-    .map(([style, pattern]) => ({
-      style,
-      count: names.filter((name) => pattern.test(name)).length,
-    }))
-    .sort((a, b) => b.count - a.count);
-  return counts[0] && counts[0].count > 0 ? counts[0].style : undefined;
-}
-
 function findProjectType(
   technologies: Survey["technologies"],
   manifests: readonly Manifest[],
 ): string | undefined {
-  const has = (role: Role): boolean => technologies.some((technology) => technology.role === role);
+  const has = (role: TechnologyRole): boolean =>
+    technologies.some((technology) => technology.role === role);
   if (has("web") && has("ui")) return "web service with a web interface";
   if (has("web")) return "web service";
   if (has("ui")) return "web application";

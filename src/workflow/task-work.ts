@@ -2,29 +2,32 @@ import { join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
 import { harmlessLines } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { startPulse, tellAge } from "../base/pulse.ts";
+import { startPulse } from "../base/pulse.ts";
 import type { InnerCall, Outcome, Progress } from "../tool.ts";
 import { readInside } from "./artefacts.ts";
 import { parseCommand } from "./command.ts";
 import { folderOf, type StepInput } from "./step.ts";
 import type { Task } from "./tasks.ts";
 
-/** What became of one task, and what was said of it by whoever did it. */
+/** The end of one task. "caller": neither a command nor an agent may do it. */
 export type TaskEnd =
   | { readonly kind: "done"; readonly report: string }
   | { readonly kind: "failed"; readonly reason: string; readonly report?: string }
   | { readonly kind: "caller" };
 
-/** Says how far a task is: a share of it, and what is being done. */
-export type TellShare = (share: number, message: string) => void;
+/** Reports progress within a task: the share that is done, from 0 to 1. */
+export type ReportShare = (
+  share: number,
+  details: Pick<Progress, "message" | "elapsedSeconds">,
+) => void;
 
-/** Has one task done: its command run, or an agent asked. What neither may do is the caller's. */
-export async function runTask(task: Task, input: StepInput, tell: TellShare): Promise<TaskEnd> {
+/** Runs the task's command, or asks an agent to do the task. */
+export async function runTask(task: Task, input: StepInput, report: ReportShare): Promise<TaskEnd> {
   const { context, settings, args } = input;
   const agent = typeof args.agent === "string" && args.agent !== "" ? args.agent : settings.agent;
   if (!context.call || (task.command !== undefined ? !settings.commands : agent === undefined))
     return { kind: "caller" };
-  const how = listenTo(task, input, tell);
+  const how = forwardFrom(task, input, report);
   try {
     return task.command === undefined
       ? readAgentEnd(await askAgent(agent ?? "", task, input, how), how, agent)
@@ -35,16 +38,16 @@ export async function runTask(task: Task, input: StepInput, tell: TellShare): Pr
   }
 }
 
-type Listening = Required<Pick<InnerCall, "progress" | "log">>;
+type Forwarding = Required<Pick<InnerCall, "progress" | "log">>;
 
-/** What whoever does a task says meanwhile: to the caller of the step as the step's own, and what is said to the log as well. */
-function listenTo(task: Task, { context, run }: StepInput, tell: TellShare): Listening {
+/** Forwards progress and log messages of a task to the caller of the step, and messages to the run's log. */
+function forwardFrom(task: Task, { context, run }: StepInput, report: ReportShare): Forwarding {
   return {
-    progress: ({ progress, total, message }) =>
-      tell(
-        total ? Math.max(0, Math.min(progress / total, 0.99)) : 0,
-        `${task.id}: ${message ?? task.text}`.slice(0, messageCharactersMax),
-      ),
+    progress: ({ progress, total, message, elapsedSeconds }) =>
+      report(total ? Math.max(0, Math.min(progress / total, 0.99)) : 0, {
+        message: `${task.id}: ${message ?? task.text}`.slice(0, messageCharactersMax),
+        ...(elapsedSeconds === undefined ? {} : { elapsedSeconds }),
+      }),
     log(level, data, logger) {
       context.log(level, data, logger);
       const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
@@ -68,7 +71,7 @@ function callCommand(
       { argv, spec_directory: place.path, task: task.id },
       undefined,
       how,
-    ) ?? Promise.reject(new HallError("EXECUTION", "commands run only inside a hall"))
+    ) ?? Promise.reject(new HallError("EXECUTION", "commands need a hall"))
   );
 }
 
@@ -90,7 +93,7 @@ async function askAgent(
   agent: string,
   task: Task,
   input: StepInput,
-  how: Listening,
+  how: Forwarding,
 ): Promise<Outcome> {
   const { context, place, settings } = input;
   const documents = await Promise.all(
@@ -105,10 +108,10 @@ async function askAgent(
     documents: Object.fromEntries(documents.filter((entry) => entry[1] !== undefined)),
   };
   const words = `Do this task of the feature "${folderOf(place)}" completely: ${task.id} ${task.text}. The documents of the feature are in the data. Work in ${place.project}.`;
-  // Its model may think for long, and whoever serves it need not be ours.
-  let newest: Progress = { progress: 0, message: `${agent} works on it` };
+  // An agent may be silent for long while its model works.
+  let newest: Progress = { progress: 0, message: `${agent} is working` };
   let isSilent = true;
-  const heard: Listening = {
+  const forwarding: Forwarding = {
     ...how,
     progress(progress) {
       newest = progress;
@@ -116,13 +119,13 @@ async function askAgent(
       how.progress(progress);
     },
   };
-  const stop = startPulse((seconds) => {
-    if (isSilent) how.progress({ ...newest, message: tellAge(newest.message ?? agent, seconds) });
+  const stop = startPulse((elapsedSeconds) => {
+    if (isSilent) how.progress({ ...newest, elapsedSeconds });
     isSilent = true;
   }, settings.pulseMs);
   try {
     return (
-      (await context.call?.(agent, { task: words, data }, undefined, heard)) ?? {
+      (await context.call?.(agent, { task: words, data }, undefined, forwarding)) ?? {
         content: [],
         isError: true,
       }
@@ -132,18 +135,18 @@ async function askAgent(
   }
 }
 
-/** An agent that only names tools, or stopped half-way, has not done the task. */
+/** An agent that only suggests tools, or stopped early, has not done the task. */
 function readAgentEnd(
   { isError, structuredContent, content }: Outcome,
-  { log }: Listening,
+  { log }: Forwarding,
   agent: string | undefined,
 ): TaskEnd {
   const report = harmlessLines(String(content[0]?.text ?? "")).join("\n");
-  const [said = "", ...more] = report.split("\n");
+  const [first = "", ...more] = report.split("\n");
   if (isError)
     return {
       kind: "failed",
-      reason: said || "the agent failed",
+      reason: first || "the agent failed",
       report: beginningOf(more.join("\n")),
     };
   const facts = isObject(structuredContent) ? structuredContent : {};
@@ -152,7 +155,7 @@ function readAgentEnd(
   if (Array.isArray(facts.approvals_needed) && facts.approvals_needed.length > 0)
     return {
       kind: "failed",
-      reason: "a person must allow some of its calls",
+      reason: "some of its calls need approval",
       report: beginningOf(report),
     };
   return { kind: "done", report: beginningOf(report) };
@@ -160,7 +163,7 @@ function readAgentEnd(
 
 const reportCharactersMax = 1_000;
 
-/** What went wrong with a program stands at the end of what it wrote; what an agent has done, at the beginning of what it says. */
+/** The errors of a program are at the end of its output; the result of an agent is at the beginning of its report. */
 function endOf(text: string): string {
   const trimmed = text.trimEnd();
   return trimmed.length <= reportCharactersMax

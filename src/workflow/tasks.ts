@@ -1,10 +1,11 @@
-import { sectionsOf } from "./markdown.ts";
+import { HallError } from "../base/errors.ts";
+import { fencedLines, sectionsOf } from "./markdown.ts";
 
-/** A tasks.md as it is read again. The grammar of a line: `- [ ] T001 [P] [US1] Text with a file path`. */
+/** A parsed tasks.md. The form of a line: `- [ ] T001 [P] [US1] Text with a file path`. */
 export interface TaskList {
   readonly phases: readonly TaskPhase[];
   readonly tasks: readonly Task[];
-  /** Lines that look like tasks and are none, with what is wrong. */
+  /** Lines that look like tasks but break the form. */
   readonly faults: readonly string[];
 }
 
@@ -16,15 +17,15 @@ export interface TaskPhase {
 export interface Task {
   readonly id: string;
   readonly isDone: boolean;
-  /** May run beside others: `[P]`. */
+  /** Marked `[P]`: it may run in parallel with others. */
   readonly isParallel: boolean;
   /** "US1". */
   readonly story: string | undefined;
   readonly text: string;
   readonly phase: TaskPhase;
-  /** Files it names. */
+  /** Files and folders that the text names. */
   readonly paths: readonly string[];
-  /** What it says to run, where it begins with "Run". */
+  /** The command of a text that begins with "Run `…`". */
   readonly command: string | undefined;
 }
 
@@ -33,68 +34,73 @@ const taskLine = /^- \[( |x|X)\] (T\d{3,})((?: \[[^\]]+\])*) (.+)$/;
 export function parseTasks(text: string): TaskList {
   const plain = text.replaceAll("\r\n", "\n");
   const lines = plain.split("\n");
+  const heads = new Map(sectionsOf(plain).map((section) => [section.from, section.title]));
+  const fenced = fencedLines(lines);
   const phases: TaskPhase[] = [];
   const tasks: Task[] = [];
   const faults: string[] = [];
-  const heads = new Map(sectionsOf(plain).map((section) => [section.from, section]));
-  const fenced = fencedLines(lines);
-  let phase: TaskPhase = { number: 0, title: "" };
+
   for (const [at, line] of lines.entries()) {
-    const head = heads.get(at);
-    if (head) {
-      const named = /^Phase (\d+|N)\s*[:–—-]\s*(.+)$/i.exec(head.title);
-      if (named) {
-        phase = {
-          number: named[1] === "N" ? (phases.at(-1)?.number ?? 0) + 1 : Number(named[1]),
-          title: named[2]?.replace(/🎯.*$/, "").trim() ?? "",
-        };
-        phases.push(phase);
-      }
-    }
+    const phase = parsePhase(heads.get(at) ?? "", phases);
+    if (phase) phases.push(phase);
     if (fenced.has(at) || !/^\s*[-*] \[.?\]/.test(line)) continue;
-    const found = taskLine.exec(line);
-    if (!found) {
+
+    const task = parseTask(line, phases.at(-1) ?? { number: 0, title: "" });
+    if (!task) {
       if (/\bT\d{3}/.test(line))
-        faults.push(`line ${at + 1} is no task: ${line.trim().slice(0, 120)}`);
+        faults.push(`line ${at + 1} is not a valid task: ${line.trim().slice(0, 120)}`);
       continue;
     }
-    const [, state = " ", id = "", labels = "", words = ""] = found;
-    const known = [...labels.matchAll(/\[([^\]]+)\]/g)].map((label) => label[1] ?? "");
-    for (const label of known)
-      if (label !== "P" && !/^US\d+$/.test(label))
-        faults.push(`${id} has the label [${label}], which means nothing`);
-    if (tasks.some((task) => task.id === id)) faults.push(`${id} is there twice`);
-    tasks.push({
-      id,
-      isDone: state !== " ",
-      isParallel: known.includes("P"),
-      story: known.find((label) => /^US\d+$/.test(label)),
-      text: words.trim(),
-      phase,
-      paths: pathsOf(words),
-      command: /^Run `([^`]+)`/.exec(words)?.[1],
-    });
+    for (const label of task.unknown) faults.push(`${task.id} has the unknown label [${label}]`);
+    if (tasks.some(({ id }) => id === task.id)) faults.push(`${task.id} appears twice`);
+    tasks.push(task);
   }
   return { phases, tasks, faults };
 }
 
-function fencedLines(lines: readonly string[]): ReadonlySet<number> {
-  const inside = new Set<number>();
-  let isFenced = false;
-  for (const [at, line] of lines.entries()) {
-    if (/^\s*(```|~~~)/.test(line)) isFenced = !isFenced;
-    if (isFenced) inside.add(at);
-  }
-  return inside;
+function parsePhase(title: string, before: readonly TaskPhase[]): TaskPhase | undefined {
+  const [, number, name] = /^Phase (\d+|N)\s*[:–—-]\s*(.+)$/i.exec(title) ?? [];
+  if (number === undefined || name === undefined) return undefined;
+  return {
+    number: number === "N" ? (before.at(-1)?.number ?? 0) + 1 : Number(number),
+    title: name.replace(/🎯.*$/, "").trim(),
+  };
 }
 
-/** Words that are paths: with a slash, or a name with an ending. */
+function parseTask(
+  line: string,
+  phase: TaskPhase,
+): (Task & { readonly unknown: readonly string[] }) | undefined {
+  const found = taskLine.exec(line);
+  if (!found) return undefined;
+  const [, state = " ", id = "", marks = "", words = ""] = found;
+  const labels = [...marks.matchAll(/\[([^\]]+)\]/g)].map((label) => label[1] ?? "");
+  const isStory = (label: string): boolean => /^US\d+$/.test(label);
+  return {
+    id,
+    isDone: state !== " ",
+    isParallel: labels.includes("P"),
+    story: labels.find(isStory),
+    text: words.trim(),
+    phase,
+    paths: pathsOf(words),
+    command: /^Run `([^`]+)`/.exec(words)?.[1],
+    unknown: labels.filter((label) => label !== "P" && !isStory(label)),
+  };
+}
+
+/** Words that are paths: with a slash, or a file name with an extension. */
 function pathsOf(text: string): readonly string[] {
   const withoutCommand = text.replace(/^Run `[^`]+`/, "");
   const found = withoutCommand.matchAll(
     /(?<![\w:/])((?:\.{1,2}\/)?[\w@.-]+(?:\/[\w@.[\]-]+)+\/?|[\w-]+\.(?:[a-z]{1,5}|toml|json|yaml)|[\w.-]+\/)(?![\w/])/g,
   );
   return [...new Set([...found].map((match) => (match[1] ?? "").replace(/\.$/, "")))];
+}
+
+/** Documents that a task refers to are only read. */
+export function shareFile(a: Task, b: Task): boolean {
+  return a.paths.some((path) => !path.endsWith(".md") && b.paths.includes(path));
 }
 
 export interface TaskCount {
@@ -106,10 +112,51 @@ export function countTasks(tasks: readonly Task[]): TaskCount {
   return { total: tasks.length, done: tasks.filter(({ isDone }) => isDone).length };
 }
 
-/** The same text with one task marked; everything else stays, byte for byte. */
-export function markTask(text: string, id: string, isDone = true): string {
-  return text.replace(
-    new RegExp(`^- \\[( |x|X)\\] ${id}\\b`, "m"),
-    `- [${isDone ? "X" : " "}] ${id}`,
+/** Ticks one task; the rest of the text stays byte for byte. */
+export function markTask(text: string, id: string): string {
+  return text.replace(new RegExp(`^- \\[( |x|X)\\] ${id}\\b`, "m"), `- [X] ${id}`);
+}
+
+/**
+ * Tasks by filter: `T003,T007-T010`, `US1`, `phase:2`, `next`, `unchecked`, several separated by commas. Throws VALIDATION
+ * if nothing matches.
+ */
+export function filterTasks(tasks: readonly Task[], filter: string): readonly Task[] {
+  const parts = filter.split(/[,\s]+/).filter((part) => part !== "");
+  const chosen = new Set(parts.flatMap((part) => findTasks(tasks, part)));
+  const found = tasks.filter((task) => chosen.has(task));
+  if (found.length > 0) return found;
+  throw new HallError(
+    "VALIDATION",
+    `task_filter "${filter.slice(0, 100)}" matches no task (expected: ${describeFilters(tasks)})`,
+    {
+      hint: "Use ids and ranges (T003,T007-T010), a story (US1), a phase (phase:2), next, or unchecked.",
+    },
   );
+}
+
+function findTasks(tasks: readonly Task[], part: string): readonly Task[] {
+  const numberOf = (id: string): number => Number(id.slice(1));
+  const range = /^T(\d+)-T?(\d+)$/i.exec(part);
+  if (range)
+    return tasks.filter(
+      ({ id }) => numberOf(id) >= Number(range[1]) && numberOf(id) <= Number(range[2]),
+    );
+  if (/^T\d+$/i.test(part)) return tasks.filter(({ id }) => numberOf(id) === numberOf(part));
+  if (/^US\d+$/i.test(part)) return tasks.filter(({ story }) => story === part.toUpperCase());
+
+  const phase = /^phase:(\d+)$/i.exec(part);
+  if (phase) return tasks.filter((task) => task.phase.number === Number(phase[1]));
+  const open = tasks.filter(({ isDone }) => !isDone);
+  if (part.toLowerCase() === "next") return open.slice(0, 1);
+  return part.toLowerCase() === "unchecked" ? open : [];
+}
+
+function describeFilters(tasks: readonly Task[]): string {
+  const [first, last] = [tasks[0]?.id, tasks.at(-1)?.id];
+  if (first === undefined) return "tasks.md has none";
+  const stories = new Set(tasks.flatMap(({ story }) => story ?? []));
+  const phases = new Set(tasks.map(({ phase }) => `phase:${phase.number}`));
+  const open = tasks.filter(({ isDone }) => !isDone).length;
+  return [`${first}-${last}`, ...stories, ...phases, `${open} unchecked`].join(", ");
 }

@@ -1,12 +1,13 @@
-/** What a dependency tells of a project. Names as their package registries spell them. */
-export type Role = "web" | "ui" | "cli" | "test" | "storage" | "messaging";
+/** The part a dependency plays in a project. */
+export type TechnologyRole = "web" | "ui" | "cli" | "test" | "storage" | "messaging";
 
 export interface Technology {
   readonly name: string;
-  readonly role: Role;
+  readonly role: TechnologyRole;
 }
 
-const table: Readonly<Record<Role, string>> = {
+/** `package=Name` by role; packages as their registries spell them. */
+const table: Readonly<Record<TechnologyRole, string>> = {
   web: "express=Express fastify=Fastify koa=Koa hono=Hono @nestjs/core=NestJS @hapi/hapi=hapi fastapi=FastAPI flask=Flask django=Django starlette=Starlette aiohttp=aiohttp github.com/gin-gonic/gin=Gin github.com/labstack/echo=Echo github.com/gofiber/fiber=Fiber github.com/go-chi/chi=chi axum=axum actix-web=Actix rocket=Rocket spring-boot=Spring-Boot quarkus=Quarkus rails=Rails sinatra=Sinatra laravel/framework=Laravel symfony/framework-bundle=Symfony Microsoft.AspNetCore=ASP.NET",
   ui: "next=Next.js nuxt=Nuxt react=React vue=Vue svelte=Svelte @angular/core=Angular solid-js=Solid electron=Electron streamlit=Streamlit",
   cli: "commander=Commander yargs=yargs citty=citty @oclif/core=oclif click=Click typer=Typer github.com/spf13/cobra=Cobra clap=clap",
@@ -22,13 +23,13 @@ const technologies = new Map<string, Technology>(
       const at = entry.lastIndexOf("=");
       return [
         entry.slice(0, at),
-        { name: entry.slice(at + 1).replaceAll("-", " "), role: role as Role },
+        { name: entry.slice(at + 1).replaceAll("-", " "), role: role as TechnologyRole },
       ];
     }),
   ),
 );
 
-/** Versions of a Go module stand in its path. */
+/** A Go module has its major version in the path. */
 export function findTechnology(dependency: string): Technology | undefined {
   return (
     technologies.get(dependency) ??
@@ -37,7 +38,7 @@ export function findTechnology(dependency: string): Technology | undefined {
   );
 }
 
-/** All that a text names, such as "TypeScript with Fastify and PostgreSQL". */
+/** Languages and technologies that a text names, such as "TypeScript with Fastify". */
 export function namedIn(text: string): {
   readonly languages: readonly string[];
   readonly technologies: readonly Technology[];
@@ -87,20 +88,4 @@ export const languagesByEnding: Readonly<Record<string, string>> = {
   dart: "Dart",
   lua: "Lua",
   sh: "Shell",
-};
-
-/** What a new file of the language ends with, and how its tests are usually called. */
-export const endings: Readonly<
-  Record<string, { readonly ending: string; readonly test: (name: string) => string }>
-> = {
-  TypeScript: { ending: "ts", test: (name) => `${name}.test.ts` },
-  JavaScript: { ending: "js", test: (name) => `${name}.test.js` },
-  Python: { ending: "py", test: (name) => `test_${name}.py` },
-  Go: { ending: "go", test: (name) => `${name}_test.go` },
-  Rust: { ending: "rs", test: (name) => `${name}.rs` },
-  Java: { ending: "java", test: (name) => `${name}Test.java` },
-  Kotlin: { ending: "kt", test: (name) => `${name}Test.kt` },
-  Ruby: { ending: "rb", test: (name) => `${name}_spec.rb` },
-  PHP: { ending: "php", test: (name) => `${name}Test.php` },
-  "C#": { ending: "cs", test: (name) => `${name}Tests.cs` },
 };

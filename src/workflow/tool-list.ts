@@ -1,6 +1,6 @@
 import type { Tool } from "../tool.ts";
 
-/** The tools of the workflow, as clients see them. Beyond what is required every property is optional, so that older callers stay right. */
+/** The tools of the workflow. Properties beyond those of the original contract are optional. */
 export const stepNames = [
   "constitution",
   "specify",
@@ -17,7 +17,7 @@ const specDirectory = { type: "string", description: "Absolute path to specifica
 const force = {
   type: "boolean",
   default: false,
-  description: "Replace files that were edited by hand and cannot be merged",
+  description: "Replace files with hand edits that cannot be merged",
 };
 const facts = { timeoutMs: 600_000 };
 
@@ -26,7 +26,7 @@ const steps: readonly Tool[] = [
     name: "specify",
     title: "Specify a feature",
     description:
-      "Create or update feature specification: writes spec.md and its requirements checklist from a description. `spec_directory` is the feature's folder, or the folder `specs`, in which the next number is taken.",
+      "Create or update feature specification: writes spec.md and its requirements checklist from a description. `spec_directory` is the feature's folder, or the folder `specs` for a new feature with the next number.",
     inputSchema: {
       type: "object",
       properties: {
@@ -38,12 +38,12 @@ const steps: readonly Tool[] = [
         short_name: {
           type: "string",
           maxLength: 200,
-          description: "Words for the folder's name; default: from the description",
+          description: "Words for the folder name (default: from the description)",
         },
         number: {
           type: "integer",
           minimum: 1,
-          description: "The folder's number; default: the next one",
+          description: "Number of the feature (default: the next one)",
         },
         force,
       },
@@ -54,7 +54,7 @@ const steps: readonly Tool[] = [
     name: "clarify",
     title: "Clarify a specification",
     description:
-      "Ask what the specification leaves open, at most five questions, one at a time, and write each answer into spec.md at once. Where the user cannot be asked, the questions are returned: call again with `answers`.",
+      "Ask the user up to five open questions, one at a time, and write each answer into spec.md. If the client cannot ask, the questions are returned; call again with `answers`.",
     inputSchema: {
       type: "object",
       properties: {
@@ -67,7 +67,7 @@ const steps: readonly Tool[] = [
         answers: {
           type: "array",
           items: { type: "string" },
-          description: "Answers in the order the questions were asked",
+          description: "Answers in the order of the questions",
         },
       },
       required: ["spec_directory"],
@@ -77,7 +77,7 @@ const steps: readonly Tool[] = [
     name: "plan",
     title: "Plan a feature",
     description:
-      "Generate implementation plan: plan.md, research.md, data-model.md, contracts and quickstart.md, from spec.md and what the repository shows.",
+      "Generate implementation plan: plan.md, research.md, quickstart.md, and data-model.md if the spec names entities, from spec.md and the facts of the repository.",
     inputSchema: {
       type: "object",
       properties: {
@@ -94,21 +94,22 @@ const steps: readonly Tool[] = [
   },
   {
     name: "tasks",
-    title: "Break a plan down",
+    title: "Write the tasks",
     description:
-      "Generate tasks.md from spec.md and plan.md: numbered tasks by phase and user story, each with the file it is done in.",
+      "Generate tasks.md from spec.md and plan.md: numbered tasks by phase and user story.",
     inputSchema: {
       type: "object",
       properties: {
         spec_directory: specDirectory,
         tests: {
           type: "boolean",
-          description: "With or without test tasks; default: as description and constitution say",
+          description:
+            "Add test tasks (default: if the description or the constitution asks for them)",
         },
         completed: {
           type: "array",
           items: { type: "string", pattern: "^T[0-9]+$" },
-          description: "Only mark these tasks as done",
+          description: "Only tick these tasks",
         },
         force,
       },
@@ -119,7 +120,7 @@ const steps: readonly Tool[] = [
     name: "implement",
     title: "Implement tasks",
     description:
-      "Work through tasks.md phase by phase: an agent does the tasks, or they are returned to you one batch at a time; do them, then call again with `completed`. Marks tasks as they are done and goes on where it stopped.",
+      "Work through tasks.md phase by phase. An agent does the tasks, or they are returned to you in batches: do them, then call again with `completed`. Ticks finished tasks and continues after the last one.",
     inputSchema: {
       type: "object",
       properties: {
@@ -141,7 +142,7 @@ const steps: readonly Tool[] = [
         force: {
           type: "boolean",
           default: false,
-          description: "Go on although checklists have open items",
+          description: "Continue although checklists have open items",
         },
       },
       required: ["spec_directory"],
@@ -152,18 +153,18 @@ const steps: readonly Tool[] = [
     name: "constitution",
     title: "Write the constitution",
     description:
-      "Create or amend .specify/memory/constitution.md, the principles every plan is checked against. Without `principles` the rules in AGENTS.md, CLAUDE.md and CONTRIBUTING.md are taken.",
+      "Create or amend .specify/memory/constitution.md, the principles that every plan is checked against. Without `principles`, rules are taken from AGENTS.md, CLAUDE.md and CONTRIBUTING.md.",
     inputSchema: {
       type: "object",
       properties: {
         spec_directory: {
           type: "string",
-          description: "A folder of the project; default: the hall's",
+          description: "A folder of the project (default: the hall's folder)",
         },
         principles: {
           type: "array",
           items: { type: "string" },
-          description: 'Each as "Name: what must hold"',
+          description: 'Each as "Name: rule"',
         },
         project_name: { type: "string", maxLength: 200 },
       },
@@ -171,7 +172,7 @@ const steps: readonly Tool[] = [
   },
   {
     name: "checklist",
-    title: "Question the requirements",
+    title: "Check the requirements",
     description:
       "Append questions about the quality of the requirements to checklists/<domain>.md, such as security, ux, api or performance.",
     inputSchema: {
@@ -187,7 +188,7 @@ const steps: readonly Tool[] = [
     name: "analyze",
     title: "Compare spec, plan and tasks",
     description:
-      "Report what contradicts, what is missing and which requirement has no task, across spec.md, plan.md and tasks.md. Changes none of them.",
+      "Report contradictions, gaps and requirements without a task across spec.md, plan.md and tasks.md. Changes nothing.",
     inputSchema: {
       type: "object",
       properties: { spec_directory: specDirectory },
@@ -197,15 +198,15 @@ const steps: readonly Tool[] = [
   },
   {
     name: "status",
-    title: "Features and their state",
+    title: "Show features",
     description:
-      "List the features of the project, or one of them: how far each is, what comes next, and runs that were interrupted.",
+      "List the features of the project, or one of them, with phase, next step and interrupted runs.",
     inputSchema: {
       type: "object",
       properties: {
         spec_directory: {
           ...specDirectory,
-          description: "One feature's folder; default: all of them",
+          description: "Folder of one feature (default: all features)",
         },
       },
     },
@@ -213,16 +214,16 @@ const steps: readonly Tool[] = [
   },
 ];
 
-/** Only where the config lets tasks run commands. A person is asked for each. */
+/** Listed only if the config allows commands. Each call needs approval. */
 const command: Tool = {
   name: "command",
   title: "Run a task's command",
   description:
-    "Run one program with its arguments in the project's folder, without a shell. For tasks that declare a command; a person is asked for each call.",
+    "Run the command of a task in the project's folder, without a shell. Each call needs approval.",
   inputSchema: {
     type: "object",
     properties: {
-      // As long as a person can be shown whole.
+      // Short enough to be shown in full for approval.
       argv: {
         type: "array",
         items: { type: "string", maxLength: 1_000 },

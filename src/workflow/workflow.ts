@@ -1,75 +1,125 @@
 import { existsSync } from "node:fs";
 import { rmdir, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
+import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts";
 import { HallError, messageOf } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import { startPulse, tellAge } from "../base/pulse.ts";
+import { startPulse } from "../base/pulse.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, openArtefactMemory } from "./artefacts.ts";
-import { findClaim, usualClaims } from "./claim.ts";
-import { findActive, listFeatureNames, readFeature } from "./feature.ts";
+import { defaultClaims, findClaim } from "./claim.ts";
+import { type Feature, findActive, listFeatureNames, readFeature } from "./feature.ts";
 import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
-import { findPlace, type Place } from "./place.ts";
-import { createStepPrompts } from "./prompts.ts";
-import { beginRun, type RunState } from "./run.ts";
+import { type FeaturePlace, findPlace } from "./place.ts";
+import { beginRun, type StepRun } from "./run.ts";
 import type { Step, StepAnswer, StepSettings } from "./step.ts";
+import { createStepPrompts } from "./step-prompts.ts";
 import { listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
 import type { Writer } from "./writer.ts";
 
 export interface WorkflowOptions {
   /** The project's folder. */
   readonly folder: string;
-  /** Folders that specs may lie in. Default: the project's. */
+  /** Folders that may contain specs. Default: the project's folder. */
   readonly roots?: readonly string[];
-  /** Commands in tasks may run, each with a person's yes. Default false. */
+  /** Tasks may run commands; each one needs approval. Default false. */
   readonly commands?: boolean;
-  /** The agent that gets the tasks of `implement`. Default: the caller does them. */
+  /** The agent that does the tasks of `implement`. Default: the caller does them. */
   readonly agent?: string | undefined;
-  /** Where runs mark what they work on. Default: in the user's data folder. */
+  /** The folder of claims. Default: in the user's data folder. */
   readonly claims?: string;
-  /** Writes with a model; undefined where there is none. Default: there is none. */
+  /** The model that writes. Default: drafts without a model. */
   writer?(context: CallContext): Promise<Writer | undefined>;
   readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   now?(): Date;
-  /** How often what is silent gives a sign of life. Default 2,000. */
+  /** How often silent work reports that it is alive. Default 2,000. */
   readonly pulseMs?: number | undefined;
 }
 
-/** Spec-driven work: a feature from a description to done tasks, in files that people read and edit. */
-export function createWorkflow({
-  folder,
-  roots = [folder],
-  commands = false,
-  agent,
-  claims = usualClaims(),
-  writer,
-  shelf,
-  secrets,
-  now = () => new Date(),
-  pulseMs,
-}: WorkflowOptions): Toolkit {
-  const listeners = new Set<(kind: ListKind) => void>();
-  const tell = (kind: ListKind): void => {
-    for (const listener of listeners) listener(kind);
-  };
-  const settings: StepSettings = {
-    commands,
-    agent,
-    now,
-    pulseMs,
-    writer: async (context) => writer?.(context),
-  };
-  const watching = watchSpecs(folder, () => tell("resources"));
-  let hasSpecs = existsSync(join(folder, ".specify"));
+/** Spec-driven development: from a description to finished tasks, in files that people read and edit. */
+export function createWorkflow(options: WorkflowOptions): Toolkit {
+  return new Workflow(options);
+}
 
-  async function runStep(name: StepName, args: JsonObject, context: CallContext): Promise<Outcome> {
+class Workflow implements Toolkit {
+  readonly id = "speckit";
+  readonly description = "Spec-driven development: specify, clarify, plan, tasks, implement";
+  readonly category = "WORKFLOW";
+  readonly resources: NonNullable<Toolkit["resources"]>;
+  readonly prompts = createStepPrompts();
+  readonly #options: WorkflowOptions;
+  readonly #roots: readonly string[];
+  readonly #claims: string;
+  readonly #settings: StepSettings;
+  readonly #listeners = new Set<(kind: ListKind) => void>();
+  readonly #watch: ReturnType<typeof watchSpecs>;
+  #hasSpecs: boolean;
+
+  constructor(options: WorkflowOptions) {
+    const { folder, roots = [folder], claims = defaultClaims(), now = () => new Date() } = options;
+    this.#options = options;
+    this.#roots = roots;
+    this.#claims = claims;
+    this.#settings = {
+      commands: options.commands ?? false,
+      agent: options.agent,
+      now,
+      pulseMs: options.pulseMs,
+      writer: async (context) => options.writer?.(context),
+    };
+    this.resources = createFeatureResources({ folder, roots });
+    this.#watch = watchSpecs(folder, () => this.#notify("resources"));
+    this.#hasSpecs = existsSync(join(folder, ".specify"));
+  }
+
+  async list(): Promise<readonly Tool[]> {
+    return listWorkflowTools({ commands: this.#settings.commands });
+  }
+
+  async call({ name }: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
+    try {
+      if (name === "status") return await this.#describeStatus(args);
+      if (name === "command" && this.#settings.commands)
+        return await this.#runCommand(args, context);
+      const step = stepNames.find((known) => known === name);
+      if (step) return await this.#runStep(step, args, context);
+    } catch (error) {
+      throw explainDisk(error, this.#options.folder);
+    }
+    throw new HallError("NOT_FOUND", `unknown tool "speckit.${name}"`);
+  }
+
+  async health() {
+    return { state: "available" } as const;
+  }
+
+  besideAgents(): boolean {
+    return this.#hasSpecs;
+  }
+
+  onChange(listener: (kind: ListKind) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  async close(): Promise<void> {
+    this.#watch.close();
+    this.#listeners.clear();
+  }
+
+  #notify(kind: ListKind): void {
+    for (const listener of this.#listeners) listener(kind);
+  }
+
+  async #runStep(name: StepName, args: JsonObject, context: CallContext): Promise<Outcome> {
+    const { folder, shelf, secrets } = this.#options;
     const step = await loadStep(name);
-    const { place, warning, isNew } = await locate(name, args);
-    // A folder that got nothing is nobody's feature.
-    const forget = async (): Promise<void> => {
+    const { place, warning, isNew } = await this.#locate(name, args);
+    // A new folder without files is not a feature.
+    const removeEmpty = async (): Promise<void> => {
       if (isNew) await rmdir(place.path).catch(() => {});
     };
     const run = await beginRun({
@@ -78,190 +128,160 @@ export function createWorkflow({
       args,
       context,
       folder,
-      claims,
+      claims: this.#claims,
       shelf,
       secrets,
-      now,
+      now: this.#settings.now,
       isReader: name === "analyze",
     }).catch(async (error: unknown) => {
-      await forget();
+      await removeEmpty();
       throw error;
     });
+
     if (warning !== undefined) run.note(warning);
     if (existsSync(join(place.project, ".specify", "extensions.yml")))
-      run.note("hooks in .specify/extensions.yml are left alone: they are not run");
+      run.note("hooks in .specify/extensions.yml are not supported and were not run");
     const memory = openArtefactMemory(
       join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`),
     );
     try {
-      const answer = await step({ place, args, context, run, memory, settings });
+      const answer = await step({ place, args, context, run, memory, settings: this.#settings });
       await run.end(answer.isPaused ? "paused" : "completed", answer.text.split("\n")[0] ?? "");
-      return tellAnswer(answer, { name, place, run, warning });
+      return outcomeOf(answer, { name, place, run, warning });
     } catch (error) {
-      const state: RunState = context.scope.cancelled ? "cancelled" : "failed";
-      await forget();
-      await run.end(state, messageOf(error)).catch(() => {});
+      await removeEmpty();
+      // The step's own error matters more than one from writing the row.
+      await run
+        .end(context.scope.cancelled ? "cancelled" : "failed", messageOf(error))
+        .catch(() => {});
       throw error;
     } finally {
-      watching.renew();
-      tell("resources");
-      if (!hasSpecs && existsSync(join(folder, ".specify"))) {
-        hasSpecs = true;
-        tell("tools");
-      }
+      this.#publish();
     }
   }
 
-  async function locate(
-    name: StepName,
-    args: JsonObject,
-  ): Promise<{
-    readonly place: Place;
-    readonly warning?: string | undefined;
-    readonly isNew?: boolean;
-  }> {
-    if (name === "specify")
-      return { ...(await (await import("./specify.ts")).placeFeature(args, roots, now())) };
+  /** Announces features that a step has added or changed. */
+  #publish(): void {
+    this.#watch.renew();
+    this.#notify("resources");
+    if (this.#hasSpecs || !existsSync(join(this.#options.folder, ".specify"))) return;
+    this.#hasSpecs = true;
+    this.#notify("tools");
+  }
+
+  async #locate(name: StepName, args: JsonObject): Promise<StepPlace> {
+    if (name === "specify") {
+      const { placeFeature } = await import("./specify.ts");
+      return placeFeature(args, this.#roots, this.#settings.now());
+    }
     if (name === "constitution") {
-      const place = await findPlace(
-        typeof args.spec_directory === "string" ? args.spec_directory : folder,
-        roots,
-      );
-      // A run is about the whole project.
+      const given = args.spec_directory;
+      const start = typeof given === "string" ? given : this.#options.folder;
+      const place = await findPlace(start, this.#roots);
+      // The constitution belongs to the whole project.
       return { place: { ...place, path: place.project } };
     }
-    return { place: await findExisting(String(args.spec_directory)) };
+    return { place: await this.#findExisting(String(args.spec_directory)) };
   }
 
-  async function findExisting(given: string): Promise<Place> {
-    const place = await findPlace(given, roots);
+  async #findExisting(given: string): Promise<FeaturePlace> {
+    const place = await findPlace(given, this.#roots);
     const found = await stat(place.path).catch(() => undefined);
     if (found?.isDirectory()) return place;
-    throw new HallError("EXECUTION", `${place.path} does not exist: run speckit.specify first`, {
-      hint: "Call speckit.specify; it makes the folder.",
-      details: { step: "specify", features: await listFeatureNames(place.project) },
+    throw new HallError("EXECUTION", `"${place.path}" does not exist`, {
+      next: [{ do: "run-step", step: "specify", arguments: { spec_directory: place.path } }],
+      details: { features: await listFeatureNames(place.project) },
     });
   }
 
-  async function tellStatus(args: JsonObject): Promise<Outcome> {
+  async #describeStatus(args: JsonObject): Promise<Outcome> {
+    const { folder } = this.#options;
     const isOne = typeof args.spec_directory === "string" && args.spec_directory !== "";
     const place = isOne
-      ? await findExisting(String(args.spec_directory))
-      : await findPlace(folder, roots);
+      ? await this.#findExisting(String(args.spec_directory))
+      : await findPlace(folder, this.#roots);
     const active = await findActive(place);
-    const paths =
-      isOne && basename(place.path) !== "specs" && place.path !== place.project
-        ? [place.path]
-        : (await listFeatureNames(place.project)).map((name) => join(place.project, "specs", name));
+    const isFeature = isOne && basename(place.path) !== "specs" && place.path !== place.project;
+    const paths = isFeature
+      ? [place.path]
+      : (await listFeatureNames(place.project)).map((name) => join(place.project, "specs", name));
+
     const features = await Promise.all(
-      paths.map(async (path) => {
+      paths.map(async (path): Promise<FeatureStatus> => {
         const feature = await readFeature({ ...place, path });
-        const run = await findClaim(path, claims);
-        return {
-          ...feature,
-          isActive: path === active,
-          ...(run
-            ? {
-                run: {
-                  id: run.run,
-                  step: run.step,
-                  startedAt: run.startedAt,
-                  isAtWork: run.isAtWork,
-                  arguments: run.arguments,
-                },
-              }
-            : {}),
+        const claim = await findClaim(path, this.#claims);
+        const run = claim && {
+          id: claim.run,
+          step: claim.step,
+          startedAt: claim.startedAt,
+          isAtWork: claim.isAtWork,
+          arguments: claim.arguments,
         };
+        return { ...feature, isActive: path === active, ...(run ? { run } : {}) };
       }),
     );
-    const lines = features.map(
-      ({ name, phase, tasks, isActive, run }) =>
-        `- ${name}${isActive ? " (active)" : ""}: ${phase === "done" ? "done" : `next is ${phase}`}${tasks ? `, ${tasks.done} of ${tasks.total} tasks done` : ""}${run ? `, ${run.step} ${run.isAtWork ? "is running" : "was interrupted"}` : ""}`,
-    );
+    const text = features.map(statusLine).join("\n") || "No features yet.";
     return {
-      content: [
-        {
-          type: "text",
-          text: lines.join("\n") || "There are no features yet: speckit.specify makes the first.",
-        },
-      ],
+      content: [{ type: "text", text }],
       structuredContent: { project: place.project, active: active ?? null, features },
     };
   }
 
-  async function call({ name }: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
-    try {
-      if (name === "status") return await tellStatus(args);
-      if (name === "command" && commands) return await callCommand(args, context);
-      const step = stepNames.find((known) => known === name);
-      if (step) return await runStep(step, args, context);
-    } catch (error) {
-      throw explainDisk(error, folder);
-    }
-    throw new HallError("NOT_FOUND", `speckit has no tool named "${name}"`);
-  }
-
-  async function callCommand(args: JsonObject, context: CallContext): Promise<Outcome> {
-    const place = await findExisting(String(args.spec_directory));
+  async #runCommand(args: JsonObject, context: CallContext): Promise<Outcome> {
+    const place = await this.#findExisting(String(args.spec_directory));
     const argv = (Array.isArray(args.argv) ? args.argv : []).map(String);
     const line = argv.join(" ");
-    const [{ runCommand }, { createCommandOutput }] = await Promise.all([
-      import("./command.ts"),
-      import("./command-output.ts"),
-    ]);
+    const { createCommandOutput, runCommand } = await import("./command.ts");
     const output = createCommandOutput({
-      told: (stream, lines) =>
+      onLines: (stream, lines) =>
         context.log(stream === "stdout" ? "info" : "notice", lines, `speckit.command.${stream}`),
-      scrub: (text) => secrets?.scrub(text) ?? text,
+      scrub: (text) => this.#options.secrets?.scrub(text) ?? text,
     });
+
     context.progress({ progress: 0, message: line });
     const stop = startPulse(
-      (seconds) => context.progress({ progress: seconds, message: tellAge(line, seconds) }),
-      pulseMs,
+      (elapsedSeconds) =>
+        context.progress({ progress: elapsedSeconds, message: line, elapsedSeconds }),
+      this.#settings.pulseMs,
     );
-    const result = await runCommand(argv, {
-      cwd: place.project,
-      scope: context.scope,
-      output,
-    }).finally(stop);
-    const isError = result.code !== 0;
-    const head = `${line} ${result.signal ? `ended by ${result.signal}` : `exited with code ${result.code}`}`;
-    const text = [
-      head,
-      result.stdout.trim() && `stdout:\n${result.stdout.trim()}`,
-      result.stderr.trim() && `stderr:\n${result.stderr.trim()}`,
-    ]
-      .filter(Boolean)
-      .join("\n\n");
+    const { scope } = context;
+    const result = await runCommand(argv, { cwd: place.project, scope, output }).finally(stop);
+    const { code, signal, stdout, stderr } = result;
+    const end = signal ? `ended by ${signal}` : `exited with code ${code}`;
+    const parts = [
+      `${line} ${end}`,
+      ...(stdout.trim() === "" ? [] : [`stdout:\n${stdout.trim()}`]),
+      ...(stderr.trim() === "" ? [] : [`stderr:\n${stderr.trim()}`]),
+    ];
     return {
-      content: [{ type: "text", text }],
+      content: [{ type: "text", text: parts.join("\n\n") }],
       structuredContent: { ...result },
-      ...(isError ? { isError: true } : {}),
+      ...(code === 0 ? {} : { isError: true }),
     };
   }
-
-  return {
-    id: "speckit",
-    description: "Spec-driven work on a feature: specify, clarify, plan, tasks, implement",
-    category: "WORKFLOW",
-    list: async () => listWorkflowTools({ commands }),
-    call,
-    health: async () => ({ state: "available" }),
-    besideAgents: () => hasSpecs,
-    resources: createFeatureResources({ folder, roots }),
-    prompts: createStepPrompts(),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    async close() {
-      watching.close();
-      listeners.clear();
-    },
-  };
 }
 
-/** Loaded when it is called: a hall that is never asked for a plan never reads how one is made. */
+interface StepPlace {
+  readonly place: FeaturePlace;
+  readonly warning?: string | undefined;
+  readonly isNew?: boolean;
+}
+
+interface FeatureStatus extends Feature {
+  readonly isActive: boolean;
+  readonly run?: { readonly step: StepName; readonly isAtWork: boolean };
+}
+
+function statusLine({ name, phase, tasks, isActive, run }: FeatureStatus): string {
+  const parts = [
+    phase === "done" ? "done" : `next step: ${phase}`,
+    ...(tasks ? [`${tasks.done} of ${tasks.total} tasks done`] : []),
+    ...(run ? [`${run.step} ${run.isAtWork ? "running" : "interrupted"}`] : []),
+  ];
+  return `- ${name}${isActive ? " (active)" : ""}: ${parts.join(", ")}`;
+}
+
+/** Loads a step on first use. */
 async function loadStep(name: StepName): Promise<Step> {
   switch (name) {
     case "specify":
@@ -271,7 +291,7 @@ async function loadStep(name: StepName): Promise<Step> {
     case "plan":
       return (await import("./plan.ts")).plan;
     case "tasks":
-      return (await import("./break-down.ts")).breakDown;
+      return (await import("./tasks-step.ts")).writeTasks;
     case "implement":
       return (await import("./implement.ts")).implement;
     case "constitution":
@@ -283,24 +303,22 @@ async function loadStep(name: StepName): Promise<Step> {
   }
 }
 
-interface Telling {
+interface RunFacts {
   readonly name: StepName;
-  readonly place: Place;
-  readonly run: { readonly id: string; readonly log: string };
+  readonly place: FeaturePlace;
+  readonly run: StepRun;
   readonly warning: string | undefined;
 }
 
-function tellAnswer(answer: StepAnswer, { name, place, run, warning }: Telling): Outcome {
+function outcomeOf(answer: StepAnswer, { name, place, run, warning }: RunFacts): Outcome {
   const notes = [...(warning === undefined ? [] : [warning]), ...(answer.notes ?? [])];
-  const text = [
-    answer.text,
-    ...notes.map((note) => `Note: ${note}`),
-    answer.next === undefined ? "" : `Next: speckit.${answer.next}`,
-  ]
-    .filter((part) => part !== "")
-    .join("\n\n");
+  const next = adviceOf(answer, place);
+  const forModel = [...(answer.forModel ? [answer.forModel] : []), adviceForModel(next)].join(" ");
   return {
-    content: [{ type: "text", text }],
+    content: [
+      { type: "text", text: [answer.text, ...notes.map((note) => `Note: ${note}`)].join("\n\n") },
+      ...(forModel === "" ? [] : [contentForModel(forModel)]),
+    ],
     structuredContent: {
       step: name,
       run: run.id,
@@ -310,9 +328,15 @@ function tellAnswer(answer: StepAnswer, { name, place, run, warning }: Telling):
       folder: relative(place.project, place.path),
       state: answer.isPaused ? "paused" : "completed",
       files: answer.files,
-      next: answer.next ?? null,
+      next,
       notes,
-      ...(isObject(answer.details) ? answer.details : {}),
+      ...answer.details,
     },
+    isError: false,
   };
+}
+
+function adviceOf({ next, nextArguments }: StepAnswer, { path }: FeaturePlace): readonly Advice[] {
+  if (next === undefined) return [];
+  return [{ do: "run-step", step: next, arguments: { spec_directory: path, ...nextArguments } }];
 }

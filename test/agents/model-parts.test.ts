@@ -5,12 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { APICallError } from "@ai-sdk/provider";
 import { expect, onTestFinished, test } from "vitest";
-import { hasKey, readKey } from "../../src/agents/model/api-key.ts";
 import { explainModelError } from "../../src/agents/model/model-error.ts";
-import { parseModelName } from "../../src/agents/model/model-name.ts";
 import { openModel } from "../../src/agents/model/open-model.ts";
+import { createToolNames } from "../../src/agents/model/prompt.ts";
+import { hasKey, parseModelName, readKey } from "../../src/agents/model/provider.ts";
 import { createResults } from "../../src/agents/model/results.ts";
-import { createToolNames } from "../../src/agents/model/tool-names.ts";
 import { takeTurn } from "../../src/agents/model/turn.ts";
 import { openingFor } from "../../src/agents/planners.ts";
 import { Secrets } from "../../src/base/log.ts";
@@ -34,9 +33,9 @@ test("names become what every API takes, stay apart, and lead back", () => {
   const shown = all.map((name) => names.shown(name));
   for (const name of shown) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
   expect(new Set(shown).size).toBe(all.length);
-  expect(shown.map((name) => names.meant(name))).toEqual(all);
+  expect(shown.map((name) => names.full(name))).toEqual(all);
   expect(shown[0]).toBe("files__read_file");
-  expect(names.meant("files.read_file")).toBe("files.read_file");
+  expect(names.full("files.read_file")).toBe("files.read_file");
 });
 
 test("a model's name says its provider and keeps its own slashes", () => {
@@ -89,7 +88,7 @@ test("a key comes from the usual variable, from another one, or from a program, 
   await expect(
     readKey(anthropic, { env: {}, apiKeyCommand: [join(folder, "none")] }),
   ).rejects.toMatchObject({
-    message: expect.stringContaining("is not there"),
+    message: expect.stringContaining("does not exist"),
   });
 });
 
@@ -191,7 +190,7 @@ test.each(["anthropic", "openai", "google", "bedrock", "openrouter", "openai-com
     );
     await expect(turn).rejects.toMatchObject({
       code: "UNAVAILABLE",
-      message: `${endpoint.url} answered 307, which leads to ${elsewhere.url}; nothing was sent there`,
+      message: `${endpoint.url} answered 307, a redirect to ${elsewhere.url}; nothing was sent there`,
     });
     expect(heard).toEqual([]);
     expect(asked).toBe(1);
@@ -291,5 +290,5 @@ test("what a tool gave is shown once, cannot end its own quotation, and is read 
   expect(results.read("r4", "49990-60000")).toContain('range="49990-50000"');
   expect(results.read("r4", undefined)).toContain("38000 characters follow, from 12000 on");
   expect(results.read("r4", "nonsense")).toContain('range="0-12000"');
-  expect(results.read("r9", undefined)).toContain("there is: r1, r2, r3, r4");
+  expect(results.read("r9", undefined)).toContain("known: r1, r2, r3, r4");
 });

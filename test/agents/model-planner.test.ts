@@ -538,11 +538,18 @@ test("without a key an agent that chooses by itself does without a model, and on
   await using must = await openScene(startOpenAi, [], { planner: { ...planner, kind: "model" } });
   const { content, ...asked } = await must.ask();
   expect(content[0]?.text).toBe(
-    "Not finished: the planner could not go on (there is no key for openai: OPENAI_API_KEY is not set). Set OPENAI_API_KEY before the hall starts, or planner.apiKeyCommand to a program that prints the key.",
+    "Not finished: the planner failed (no API key for openai: OPENAI_API_KEY is not set).",
   );
   expect(asked).toMatchObject({
     isError: true,
-    told: { planner: "model", problem: expect.stringContaining("OPENAI_API_KEY") },
+    told: {
+      planner: "model",
+      problem: expect.stringContaining("OPENAI_API_KEY"),
+      next: [
+        { do: "set-variable", name: "OPENAI_API_KEY" },
+        { do: "edit-config", field: "planner.apiKeyCommand" },
+      ],
+    },
   });
 });
 

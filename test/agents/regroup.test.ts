@@ -96,7 +96,7 @@ test("a model that never keeps to the rules, or cannot be asked, leaves the grou
   const stubborn = await planWith([{ say: "{}" }]);
   expect(stubborn.agents).toEqual(alone.agents.map(({ agent }) => agent));
   expect(stubborn.requests).toHaveLength(4);
-  expect(stubborn.plan.warnings.join()).toContain("did not keep to the rules in 4 tries");
+  expect(stubborn.plan.warnings.join()).toContain("broke the rules in 4 attempts");
   const refused = await planWith([{ status: 401, message: "no" }]);
   expect(refused.agents).toEqual(stubborn.agents);
   expect(refused.plan.warnings.join()).toContain("made without a model: scripted answered 401");

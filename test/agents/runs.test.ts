@@ -110,10 +110,10 @@ test("a replay that takes another way says where", async () => {
   const changed = { ...record, steps: [{ ...step, arguments: { city: "Lima" } }] } as RunRecord;
   const { differences } = await replayRun(changed);
   expect(differences[0]).toContain(
-    'step 1 is "desk.weather {"city":"Rome"} unavailable", and was "desk.weather {"city":"Lima"} ok"',
+    'step 1 is "desk.weather {"city":"Rome"} unavailable" instead of "desk.weather {"city":"Lima"} ok"',
   );
   expect((await replayRun({ ...record, answer: "22." })).differences).toEqual([
-    "its answer is another",
+    "the answer differs",
   ]);
 });
 

@@ -140,7 +140,7 @@ test("a client that lends nothing gets the tools instead, and one that must have
   );
   expect((await client.result("tools/call", params)).structuredContent).toMatchObject({
     planner: "sampling",
-    problem: expect.stringContaining("lends its model"),
+    problem: expect.stringContaining("supports sampling"),
   });
 });
 

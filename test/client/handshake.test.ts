@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -12,6 +13,7 @@ import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { Peer } from "../../src/wire/peer.ts";
+import { guardMs } from "../servers/until.ts";
 import { faulty, readStarts, type StdioConfig } from "../servers/upstreams.ts";
 
 /** Which era a server speaks, found out in place. */
@@ -47,11 +49,13 @@ async function meet(
       params: { requestId, reason },
     }),
   });
-  const scope = new Scope(undefined, 2_000);
+  const scope = new Scope(undefined, guardMs);
   const handshake = await shakeHands(peer, { scope, probeMs: 60, ...options }).catch(
     (error: unknown) => error as HallError,
   );
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  // The last notification is delivered in a later turn.
+  await nextTurn();
+  await nextTurn();
   scope.close();
   await peer.close();
   return { handshake, sent };
@@ -236,7 +240,7 @@ describe.concurrent("a real server", () => {
       log: createLog({ level: "silent" }),
       guard,
       locked,
-      startMs: 10_000,
+      startMs: guardMs,
     });
     return Object.assign(upstream, { [Symbol.asyncDispose]: () => upstream.close() });
   }

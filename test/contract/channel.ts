@@ -1,7 +1,8 @@
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import fc from "fast-check";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import type { Channel } from "../../src/wire/channel.ts";
+import { until } from "../servers/until.ts";
 
 /** Both ends of one line. `close` frees whatever the transport holds, however the test left it. */
 export interface Line {
@@ -10,7 +11,7 @@ export interface Line {
   close(): Promise<void>;
 }
 
-/** What every transport promises to a Peer. Frames are JSON texts, as on the real line: never blank, no raw newline. */
+/** The promises of every transport to a Peer. Frames are JSON texts, never blank and without a raw newline. */
 export function channelContract(name: string, open: () => Promise<Line>): void {
   async function openLine(): Promise<Line> {
     const line = await open();
@@ -27,7 +28,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       for (const n of numbers) {
         near.send(`{"to":"far","n":${n}}`);
         far.send(`{"to":"near","n":${n}}`);
-        if (n % 50 === 0) await delay(0);
+        if (n % 50 === 0) await nextTurn();
       }
       await until(() => atFar.frames.length >= 300 && atNear.frames.length >= 300);
       expect(atFar.frames).toEqual(numbers.map((n) => `{"to":"far","n":${n}}`));
@@ -39,7 +40,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       listen(near);
       near.send('"one"');
       near.send('"two"');
-      await delay(10);
+      await settled();
       const atFar = listen(far);
       near.send('"three"');
       await until(() => atFar.frames.length >= 3);
@@ -68,7 +69,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atFar.events.slice(0, 3)).toEqual(['frame "one"', 'frame "two"', "ended"]);
     });
 
-    test("a paused side hears nothing until it resumes, and then everything in order", async () => {
+    test("a paused side receives nothing until it resumes, and then everything in order", async () => {
       const { near, far } = await openLine();
       listen(near);
       const atFar = listen(far);
@@ -95,7 +96,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atNear.frames).toEqual(['"from the paused side"']);
     });
 
-    test("a paused side hears the frames before the end of a line that closed meanwhile", async () => {
+    test("a paused side receives the frames before the end of a line that closed meanwhile", async () => {
       const { near, far } = await openLine();
       listen(near);
       const atFar = listen(far);
@@ -156,7 +157,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atFar.frames.map(label)).toEqual(frames.map(label));
     });
 
-    test("close writes what is queued before it lets go, however slowly it is read", async () => {
+    test("close writes the queue before it ends, however slowly it is read", async () => {
       const { near, far } = await openLine();
       const atNear = listen(near);
       const atFar = listen(far);
@@ -173,7 +174,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atNear.closedCount).toBe(1);
     });
 
-    test("a close with nothing queued is heard once on each side, and closed comes last", async () => {
+    test("a close with nothing queued is reported once on each side, and closed comes last", async () => {
       const { near, far } = await openLine();
       const atNear = listen(near);
       const atFar = listen(far);
@@ -204,14 +205,14 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atFar.closedCount).toBe(1);
     });
 
-    test("close with now lets go at once of a side that does not read", async () => {
+    test("close with now does not wait for a side that does not read", async () => {
       const { near, far } = await openLine();
       const atNear = listen(near);
       listen(far);
       far.pause();
       for (const frame of manyBigFrames()) near.send(frame);
       await settled();
-      await within(1_000, near.close({ now: true }));
+      await near.close({ now: true });
       await until(() => atNear.closedCount > 0);
       expect(atNear.events.at(-1)).toBe("closed");
     });
@@ -225,12 +226,12 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       await settled();
       const patient = near.close();
       await settled();
-      await within(1_000, near.close({ now: true }));
-      await within(1_000, patient);
+      await near.close({ now: true });
+      await patient;
       expect(atNear.closedCount).toBe(1);
     });
 
-    test("a line cut with now is heard by the other side as its end, once", async () => {
+    test("a line closed with now is reported on the other side as its end, once", async () => {
       const { near, far } = await openLine();
       listen(near);
       const atFar = listen(far);
@@ -240,7 +241,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atFar.endedCount).toBe(1);
     });
 
-    test("nothing is heard after closed, even when frames were on their way", async () => {
+    test("nothing is reported after closed, even when frames were on their way", async () => {
       const { near, far } = await openLine();
       const atNear = listen(near);
       listen(far);
@@ -254,7 +255,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atNear.events.at(-1)).toBe("closed");
     });
 
-    test("a side that goes on sending after the other closed neither throws nor hears its end twice", async () => {
+    test("a side that keeps sending after the other closed neither throws nor reports its end twice", async () => {
       const { near, far } = await openLine();
       listen(near);
       const atFar = listen(far);
@@ -262,7 +263,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       await until(() => atFar.endedCount > 0);
       for (let n = 0; n < 5; n++) {
         far.send(JSON.stringify("x".repeat(100_000)));
-        await delay(2);
+        await nextTurn();
       }
       await far.close({ now: true });
       await settled();
@@ -271,7 +272,7 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
       expect(atFar.events.at(-1)).toBe("closed");
     });
 
-    test("what is sent after close is dropped without an error", async () => {
+    test("frames sent after close are dropped without an error", async () => {
       const { near, far } = await openLine();
       const atNear = listen(near);
       const atFar = listen(far);
@@ -288,14 +289,14 @@ export function channelContract(name: string, open: () => Promise<Line>): void {
 
 interface Log {
   readonly frames: readonly string[];
-  /** Everything heard, in order. */
+  /** All events, in order. */
   readonly events: readonly string[];
   readonly endedCount: number;
   readonly closedCount: number;
   readonly drainedCount: number;
 }
 
-/** Starts a channel and writes down what it says. `drained` is counted apart: when it comes is each transport's own affair. */
+/** Starts a channel and records its events. `drained` is counted apart: its time differs between transports. */
 function listen(channel: Channel): Log {
   const log = {
     frames: [] as string[],
@@ -339,16 +340,7 @@ function totalLength(frames: readonly string[]): number {
   return frames.reduce((total, frame) => total + frame.length, 0);
 }
 
-function until(check: () => boolean): Promise<boolean> {
-  return vi.waitUntil(check, { timeout: 4_000, interval: 2 });
-}
-
-/** Long enough for whatever is on its way inside one machine to arrive. */
-function settled(): Promise<void> {
-  return delay(25);
-}
-
-async function within(timeoutMs: number, work: Promise<void>): Promise<void> {
-  const late = delay(timeoutMs, "late" as const, { ref: false });
-  expect(await Promise.race([work, late])).not.toBe("late");
+/** Both ends live in this process: turns of the event loop, not time, carry frames from one to the other. */
+async function settled(): Promise<void> {
+  for (let turn = 0; turn < 50; turn++) await nextTurn();
 }

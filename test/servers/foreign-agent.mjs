@@ -182,9 +182,13 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
       for (let line = 1; line <= (args.lines ?? 1); line++) process.stderr.write(`line ${line}\n`);
       return text("said");
     case "evaluate-lisp":
-      return text(`${args.code} in ${args.session ?? "a new session"}\n; session s1`, {
+      return {
+        content: [
+          { type: "text", text: `${args.code} in ${args.session ?? "a new session"}` },
+          { type: "text", text: "; session s1", annotations: { audience: ["assistant"] } },
+        ],
         structuredContent: { session: "s1", package: "MINE" },
-      });
+      };
     case "reader_agent":
       progress(_meta.progressToken, 50, "1/2 opening the book");
       return text(`read: ${args.task}`);

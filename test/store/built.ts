@@ -11,7 +11,7 @@ export interface Built {
   remove(): void;
 }
 
-/** The store's worker, and whatever else a test runs, for Nodes that do not run TypeScript. Inside node_modules, where packages are found from. */
+/** Bundles the store's worker and other programs of a test into node_modules, where they can import packages. */
 export async function buildStore(entries: Readonly<Record<string, string>> = {}): Promise<Built> {
   const cache = join(root, "node_modules", ".cache");
   mkdirSync(cache, { recursive: true });

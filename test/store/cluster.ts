@@ -15,14 +15,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import pg from "pg";
 
-/** A PostgreSQL of its own in a temporary folder, durable as a real one, with a user, a password and a certificate. */
+/** A PostgreSQL server in a temporary folder, with a user, a password and a certificate. */
 export interface Cluster {
   readonly host: string;
   readonly port: number;
   readonly password: string;
-  /** Of a certificate for `localhost`. */
+  /** The root of its certificate, which is for `localhost`. */
   readonly rootFile: string;
-  /** A schema nobody has used, or the named one. */
+  /** With a new schema, or the named one. */
   url(options?: {
     readonly schema?: string;
     readonly user?: string;
@@ -64,7 +64,7 @@ export async function startCluster(): Promise<Cluster> {
   for (const name of ["password", "key.pem", "root.pem"]) own(name, 0o600);
   chmodSync(file("root.pem"), 0o644);
   if (owner) chownSync(folder, owner.uid, owner.gid);
-  // What the machine must survive is written when rows are; the empty cluster itself need not be.
+  // Creating the empty cluster needs no durability.
   const setUp = [
     "--no-sync",
     "--no-locale",
@@ -113,7 +113,7 @@ export async function startCluster(): Promise<Cluster> {
     });
   }
 
-  /** At once, as in a crash: whatever it promised must be there when it starts again. */
+  /** Stops at once, as in a crash. */
   async function stop(): Promise<void> {
     const last = server;
     server = undefined;
@@ -153,7 +153,7 @@ export async function startCluster(): Promise<Cluster> {
   };
 }
 
-/** Debian keeps the programs of each version in a folder of its own. */
+/** Debian installs each version in a folder of its own. */
 function program(name: string): string {
   const home = "/usr/lib/postgresql";
   const programs = readdirSync(home)
@@ -162,7 +162,7 @@ function program(name: string): string {
   return programs.find((path) => existsSync(path)) ?? name;
 }
 
-/** It refuses to be run by root; its package has a user for it. */
+/** PostgreSQL refuses to run as root; its package creates a user. */
 function ownerOf(): { readonly uid: number; readonly gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const line = readFileSync("/etc/passwd", "utf8")

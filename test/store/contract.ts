@@ -5,7 +5,7 @@ import { callRow } from "./rows.ts";
 const hour = 3_600_000;
 const morning = Math.floor(Date.now() / hour) * hour - 12 * hour;
 
-/** What every store does, wherever it keeps things. `open` gives a new, empty one. */
+/** The tests that every store must pass. `open` returns a new, empty one. */
 export function describeStore(name: string, open: () => Promise<Store>): void {
   async function withStore(use: (store: Store) => Promise<void>): Promise<void> {
     const store = await open();
@@ -17,7 +17,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
   }
 
   describe(`a store ${name}`, () => {
-    test("gives calls back as they were added, without their arguments", () =>
+    test("returns calls as they were added, without their arguments", () =>
       withStore(async (store) => {
         const row = callRow({
           id: "call_1",
@@ -40,7 +40,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         });
       }));
 
-    test("digests arguments alike whatever the order of their keys, and differently when they differ", () =>
+    test("computes the same digest for arguments in any key order, and another one for other arguments", () =>
       withStore(async (store) => {
         for (const [index, text] of [
           '{"a":1,"b":[{"x":1,"y":2}]}',
@@ -56,7 +56,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(none).toBeNull();
       }));
 
-    test("keeps whole arguments and results only where the row brings them", () =>
+    test("keeps complete arguments and results only if the row has them", () =>
       withStore(async (store) => {
         store.calls.add(
           callRow({ id: "call_1", kept: { arguments: '{"a":"***"}', result: '{"content":[]}' } }),
@@ -66,7 +66,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         ]);
       }));
 
-    test("has a row of a call that has begun before it ends, and one when it has ended", () =>
+    test("has one row for a call that has begun, and updates it when the call ends", () =>
       withStore(async (store) => {
         await store.calls.begin(callRow({ id: "call_1", outcome: "running", ms: 0, bytesOut: 0 }));
         expect(await store.calls.list()).toMatchObject([{ id: "call_1", outcome: "running" }]);
@@ -78,7 +78,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect((await store.statistics()).total).toMatchObject({ calls: 1, timeouts: 1 });
       }));
 
-    test("keeps every row whole and in order when many come at once, one of them the end of a call that had begun", () =>
+    test("keeps rows complete and in order when many arrive at once, including the end of a running call", () =>
       withStore(async (store) => {
         await store.calls.begin(callRow({ id: "call_0", outcome: "running" }));
         const rows = Array.from({ length: 39 }, (_, i) =>
@@ -98,7 +98,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(new Set(kept.map(({ digest }) => digest)).size).toBe(40);
       }));
 
-    test("finds calls by time, tool, toolkit, outcome and code, the newest or in order", () =>
+    test("filters calls by time, tool, toolkit, outcome and code", () =>
       withStore(async (store) => {
         store.calls.add(callRow({ id: "call_1", at: 1_000 }));
         store.calls.add(callRow({ id: "call_2", at: 2_000, outcome: "error" }));
@@ -118,7 +118,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await ids({ after: 1, limit: 2 })).toEqual(["call_2", "call_3"]);
       }));
 
-    test("counts calls, errors, timeouts, what was withdrawn, bytes and durations by tool and toolkit", () =>
+    test("counts calls, errors, timeouts, cancellations, bytes and durations per tool and toolkit", () =>
       withStore(async (store) => {
         for (let i = 1; i <= 100; i++)
           store.calls.add(
@@ -141,7 +141,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
             id: "c1",
             at: morning + hour,
             toolkit: null,
-            tool: "whatever somebody wrote",
+            tool: "an invented name",
             outcome: "failed",
             code: "NOT_FOUND",
           }),
@@ -176,7 +176,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         ).toEqual([
           ["github", "github.create_issue", 100, 0.1],
           ["github", "github.list", 10, 1],
-          // Whoever withdraws a call does not say that it went wrong.
+          // A cancelled call is not an error.
           ["github", "github.wait", 2, 0],
           ["(unknown)", "(unknown)", 1, 1],
         ]);
@@ -191,12 +191,12 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         }
       }));
 
-    test("counts only what came since", () =>
+    test("counts only calls since a time", () =>
       withStore(async (store) => {
         store.calls.add(callRow({ id: "call_1", at: morning }));
         store.calls.add(callRow({ id: "call_2", at: morning + 3 * hour }));
         expect((await store.statistics(morning + hour)).total.calls).toBe(1);
-        // The hour that has begun counts whole.
+        // The hour of that time is included completely.
         expect((await store.statistics(morning + 3 * hour + 1)).total.calls).toBe(1);
         const nothing = await store.statistics(morning + 4 * hour);
         expect(nothing).toMatchObject({
@@ -208,7 +208,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         });
       }));
 
-    test("counts by the day what is longer ago", () =>
+    test("counts older calls by day", () =>
       withStore(async (store) => {
         for (const at of [morning - 240 * hour, morning - 24 * hour, morning])
           store.calls.add(callRow({ id: `call_${at}`, at }));
@@ -223,7 +223,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         });
       }));
 
-    test("keeps an audit in a chain that holds", () =>
+    test("keeps the audit as a chain that can be verified", () =>
       withStore(async (store) => {
         expect(await store.audit.verify()).toEqual({ rows: 0, head: null });
         await store.audit.append({
@@ -257,7 +257,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await store.audit.list({ after: 1 })).toMatchObject([{ seq: 2 }]);
       }));
 
-    test("keeps documents on shelves until they are replaced, removed or too old", () =>
+    test("keeps documents until they are replaced, removed or expired", () =>
       withStore(async ({ registrations, discoveries, runs }) => {
         await registrations.put("weather", { endpoint: "http://127.0.0.1:1" });
         await registrations.put("weather", { endpoint: "http://127.0.0.1:2" });
@@ -281,7 +281,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await registrations.find("weather")).toBeUndefined();
       }));
 
-    test("has everything after a flush, and takes a second close for none", () =>
+    test("has everything after a flush, and can be closed twice", () =>
       withStore(async (store) => {
         for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
         await store.flush();

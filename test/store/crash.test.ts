@@ -17,7 +17,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("20 processes killed while they write lose nothing that was acknowledged, and the chain holds", async () => {
+test("20 processes killed while writing lose no acknowledged row, and the chain is intact", async () => {
   const { kills, acknowledged, missing, broken, warnings, alive } = await crash(
     built,
     join(folder, "state.db"),

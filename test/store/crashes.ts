@@ -5,7 +5,7 @@ import type { Store } from "../../src/store/store.ts";
 import type { Built } from "./built.ts";
 import { openAt } from "./open-at.ts";
 
-/** Processes that write into one file or database (`place`) and are killed at any moment; afterwards everything they were promised must be there. */
+/** The result of killing processes that write to one file or database: every row they had acknowledged must exist. */
 export interface Crashes {
   readonly kills: number;
   readonly acknowledged: number;
@@ -15,7 +15,7 @@ export interface Crashes {
   readonly alive: number;
 }
 
-/** None is killed before it was promised something `promises` times. */
+/** Kills no process before it has printed `promises` acknowledged rows. */
 export async function crash(
   built: Built,
   place: string,
@@ -25,7 +25,7 @@ export async function crash(
   const acknowledged = new Set<string>();
   const warnings: string[] = [];
   const pids: number[] = [];
-  // Two at a time, each killed while the other writes.
+  // Two at a time, so that one is killed while the other writes.
   for (let round = 0; round < kills; round += 2) {
     const children = [round, round + 1]
       .slice(0, kills - round)
@@ -49,7 +49,7 @@ export async function crash(
   };
 }
 
-/** Writes until it is killed, or as many rounds as it is told. */
+/** Writes until it is killed, or for a number of rounds. */
 export function startWriting(
   built: Built,
   place: string,
@@ -67,27 +67,27 @@ export function startWriting(
   });
 }
 
-interface Told {
+interface KillOptions {
   readonly acknowledged: Set<string>;
   readonly warnings: string[];
   readonly promises: number;
 }
 
-/** Once it has begun to write, at a moment nobody knows. */
+/** Kills it at a random moment after it has started to write. */
 async function killLater(
   child: ChildProcess,
-  { acknowledged, warnings, promises }: Told,
+  { acknowledged, warnings, promises }: KillOptions,
 ): Promise<void> {
   let rest = "";
-  let said = 0;
+  let printed = 0;
   child.stdout?.on("data", (chunk: Buffer) => {
     const lines = `${rest}${chunk}`.split("\n");
     rest = lines.pop() ?? "";
-    said += lines.length;
+    printed += lines.length;
     for (const line of lines) line.startsWith("! ") ? warnings.push(line) : acknowledged.add(line);
   });
   const closed = once(child, "close");
-  while (child.stdout && said < promises) await once(child.stdout, "data");
+  while (child.stdout && printed < promises) await once(child.stdout, "data");
   await sleep(Math.random() * 60);
   child.kill("SIGKILL");
   await closed;

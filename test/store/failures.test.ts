@@ -23,6 +23,7 @@ import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
 import { createWrittenStore, type WrittenStoreOptions } from "../../src/store/written-store.ts";
 import type { Call, Target } from "../../src/tool.ts";
+import { until } from "../servers/until.ts";
 import { type Built, buildStore } from "./built.ts";
 import { callRow } from "./rows.ts";
 
@@ -64,23 +65,15 @@ function open(path: string, options: Partial<WrittenStoreOptions> = {}): Opened 
   return Object.defineProperty(store, "logged", { value: logged }) as Opened;
 }
 
-/** Writes rows of the audit with times of their own. */
+/** Writes audit rows with given times. */
 async function append(path: string, entries: readonly DatedEntry[]): Promise<void> {
   const engine = new SqliteEngine({ path, isReader: false, notify() {} });
   await engine.write((sql) => appendAudit(sql, entries));
   await engine.close();
 }
 
-async function until(isSo: () => boolean, what: string): Promise<void> {
-  const giveUpAt = performance.now() + 15_000;
-  while (!isSo()) {
-    if (performance.now() > giveUpAt) throw new Error(`${what} did not happen within 15 s`);
-    await sleep(5);
-  }
-}
-
-describe("a file that cannot be read", () => {
-  test("is set aside as it was, and a new one begun, which says so", async () => {
+describe("a damaged file", () => {
+  test("is renamed unchanged, and the new file records that", async () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
     const junk = "this is not a database, whatever its name says. ".repeat(100);
@@ -97,7 +90,7 @@ describe("a file that cannot be read", () => {
     expect(await store.audit.verify()).toMatchObject({ rows: 1 });
   });
 
-  test("stays where it is when somebody only looks", async () => {
+  test("is left in place by a reader", async () => {
     const path = newPath();
     mkdirSync(join(path, ".."));
     const junk = "this is not a database, whatever its name says. ".repeat(100);
@@ -110,13 +103,13 @@ describe("a file that cannot be read", () => {
     expect(readFileSync(path, "utf8")).toBe(junk);
   });
 
-  test("because its pages are torn is set aside by the first row that does not fit, and the row is kept", async () => {
+  test("with torn pages is renamed by the first write that fails, and the row is kept", async () => {
     const path = newPath();
     const first = open(path);
     for (let i = 0; i < 2_000; i++) first.calls.add(callRow({ id: `call_${i}` }));
     await first.close();
     const bytes = readFileSync(path);
-    // The first page says what tables there are; all others are torn.
+    // The first page lists the tables; all others are torn.
     writeFileSync(
       path,
       Buffer.concat([bytes.subarray(0, 4_096), Buffer.alloc(bytes.length - 4_096, 0x5a)]),
@@ -131,7 +124,7 @@ describe("a file that cannot be read", () => {
     ).toHaveLength(1);
   });
 
-  test("because it was cut short after a crash is found at the start", async () => {
+  test("that was truncated is detected", async () => {
     const path = newPath();
     const first = open(path);
     for (let i = 0; i < 2_000; i++) first.calls.add(callRow({ id: `call_${i}` }));
@@ -144,7 +137,7 @@ describe("a file that cannot be read", () => {
     expect(second.logged.join()).toContain("was renamed to");
   });
 
-  test("because a newer Guildhall wrote it stays as it is: nothing is recorded, and it is said why", async () => {
+  test("that a newer Guildhall wrote is left as it is, and the problem is reported", async () => {
     const path = newPath();
     await open(path).audit.append({
       kind: "granted",
@@ -167,7 +160,7 @@ describe("a file that cannot be read", () => {
   });
 });
 
-test("while another holds the file, calls go on and rows wait; afterwards all are there", async () => {
+test("while another process locks the file, rows wait and are written afterwards", async () => {
   const path = newPath();
   const store = open(path);
   await store.flush();
@@ -186,7 +179,7 @@ test("while another holds the file, calls go on and rows wait; afterwards all ar
   expect(await store.calls.list({ limit: 200 })).toHaveLength(101);
 });
 
-test("what must be recorded first is refused when it cannot be, and what is too much is counted and said", async () => {
+test("while the file is locked, durable writes are rejected, and dropped rows are counted in the audit", async () => {
   const path = newPath();
   const store = open(path, { fullAt: 100 });
   await store.flush();
@@ -218,7 +211,7 @@ test("what must be recorded first is refused when it cannot be, and what is too 
   ]);
 });
 
-test("on a full disk calls go on, what must be recorded first is refused, and nothing is torn", async () => {
+test("on a full disk calls continue, durable writes are rejected, and the file stays intact", async () => {
   const path = newPath();
   mkdirSync(join(path, ".."));
   const mounted =
@@ -232,7 +225,7 @@ test("on a full disk calls go on, what must be recorded first is refused, and no
   }
 });
 
-/** A file system of one megabyte, which is given more afterwards. */
+/** A file system of one megabyte that is enlarged afterwards. */
 async function fillDisk(path: string): Promise<void> {
   const store = open(path);
   const text = JSON.stringify({ text: "x".repeat(2_000) });
@@ -252,12 +245,12 @@ async function fillDisk(path: string): Promise<void> {
   await store.flush();
   expect(await store.calls.list({ limit: 100_000 })).toHaveLength(count);
   await store.close();
-  // A copy: the file system has to go, and a closed file may stay open until it is collected.
+  // Checks a copy, because a closed file may stay open until it is collected and would block the unmount.
   copyFileSync(path, join(folder, "copy.db"));
   expect(await quickCheck(join(folder, "copy.db"))).toBe("ok");
 }
 
-/** Where nothing may be mounted: a process whose files may not grow. */
+/** Without the right to mount: a process whose files may not grow. */
 function fillLimit(path: string): void {
   const script = `trap "" XFSZ; ulimit -f 1024; exec "$0" "$@"`;
   const { stdout } = spawnSync(
@@ -279,7 +272,7 @@ async function quickCheck(path: string): Promise<unknown> {
   return verdict;
 }
 
-describe("an audit somebody changed", () => {
+describe("a change to the audit", () => {
   const rows = 20;
 
   async function writeAudit(path: string): Promise<void> {
@@ -299,7 +292,7 @@ describe("an audit somebody changed", () => {
     );
   }
 
-  /** What `verify` says of the file after a change to it. */
+  /** The result of `verify` for a file with these bytes. */
   async function verifyAfter(
     path: string,
     bytes: Buffer,
@@ -315,7 +308,7 @@ describe("an audit somebody changed", () => {
     }
   }
 
-  test("is found by the row, whichever field a bit was flipped in", async () => {
+  test("is found in the right row, whichever field has a flipped bit", async () => {
     const path = newPath();
     await writeAudit(path);
     const bytes = readFileSync(path);
@@ -334,11 +327,11 @@ describe("an audit somebody changed", () => {
     expect(await verifyAfter(path, bytes)).toBeUndefined();
   });
 
-  test("is found for every single byte of a row, also those that say how it is laid out", async () => {
+  test("is found for every single byte of a row, including its header", async () => {
     const path = newPath();
     await writeAudit(path);
     const bytes = readFileSync(path);
-    // Before the text of the row: its length, its number, the types of its fields, the time. Behind it: its hash.
+    // Before the text: the row's length, its number, the types of its fields, the time. After it: its hash.
     const [from, to] = [
       bytes.indexOf("kind-10.") - 19,
       bytes.indexOf('{"number":"detail-10."}') + 23 + 64,
@@ -351,7 +344,7 @@ describe("an audit somebody changed", () => {
     }
   });
 
-  test("is found when rows are removed, at the end too, added or swapped", async () => {
+  test("is found when rows are removed, added or swapped", async () => {
     const path = newPath();
     await writeAudit(path);
     const bytes = readFileSync(path);
@@ -378,7 +371,7 @@ describe("an audit somebody changed", () => {
     }
   });
 
-  test("cannot be changed by a statement that does not take the guards away first", async () => {
+  test("is refused by the triggers", async () => {
     const path = newPath();
     await writeAudit(path);
     const database = await openDatabase(path);
@@ -390,10 +383,10 @@ describe("an audit somebody changed", () => {
   });
 });
 
-describe("what is kept", () => {
+describe("retention", () => {
   const day = 86_400_000;
 
-  test("goes by age; the statistics of it stay, and the audit says what it forgot", async () => {
+  test("removes rows by age, keeps their statistics, and records it in the audit", async () => {
     const path = newPath();
     await append(
       path,
@@ -417,7 +410,7 @@ describe("what is kept", () => {
     expect(await store.prune()).toEqual({ calls: 0, audit: 0 });
   });
 
-  test("goes by size, the oldest first, and the file shrinks", async () => {
+  test("removes the oldest calls by size, and the file shrinks", async () => {
     const path = newPath();
     const store = open(path, { retention: { ...defaultRetention, sizeMbMax: 1 } });
     const kept = { arguments: JSON.stringify({ text: "x".repeat(400) }), result: null };
@@ -434,18 +427,18 @@ describe("what is kept", () => {
   });
 });
 
-test("a store that has too much to write says so, and says when it has not", async () => {
+test("a store reports when it is full and when it is not any more", async () => {
   const store = open(newPath(), { fullAt: 500 });
-  const heard: boolean[] = [];
-  store.onFull((isFull) => heard.push(isFull));
+  const reported: boolean[] = [];
+  store.onFull((isFull) => reported.push(isFull));
   for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
-  expect([store.isFull, heard]).toEqual([true, [true]]);
+  expect([store.isFull, reported]).toEqual([true, [true]]);
   await store.flush();
-  expect([store.isFull, heard]).toEqual([false, [true, false]]);
+  expect([store.isFull, reported]).toEqual([false, [true, false]]);
   expect(await store.calls.list({ limit: 2_000 })).toHaveLength(1_000);
 });
 
-test("a writer that ends is started again, and nothing is lost", async () => {
+test("a writer thread that ends is restarted, and nothing is lost", async () => {
   const path = newPath();
   const broken = new URL(
     `data:text/javascript,${encodeURIComponent(`import { workerData } from "node:worker_threads"; import { existsSync, writeFileSync } from "node:fs";
@@ -460,7 +453,7 @@ test("a writer that ends is started again, and nothing is lost", async () => {
   expect(store.state()).toMatchObject({ problem: undefined, waiting: 0 });
 });
 
-describe("a decision that lets a call run", () => {
+describe("a decision that allows a call", () => {
   const target = {
     toolkit: { id: "github" },
     tool: { name: "delete" },
@@ -482,11 +475,11 @@ describe("a decision that lets a call run", () => {
     reason: "trusted",
   };
 
-  test("is on disk, with the row of the call, before it is given", async () => {
+  test("is durable, with the row of the call, before the call runs", async () => {
     const path = newPath();
     const store = open(path);
     await auditDecisions(store)(decision, call);
-    // What another process finds now is what a crash would leave.
+    // Another process sees what a crash would leave.
     const other = open(path);
     expect(await other.calls.list()).toMatchObject([
       { id: "call_1", outcome: "running", digest: decision.argumentsHash },
@@ -496,7 +489,7 @@ describe("a decision that lets a call run", () => {
     ]);
   });
 
-  test("is not given when it cannot be written", async () => {
+  test("is rejected if it cannot be written", async () => {
     const path = newPath();
     const store = open(path);
     await store.flush();

@@ -5,7 +5,7 @@ import { callRow } from "./rows.ts";
 
 describeStore("in memory", async () => createMemoryStore());
 
-test("a store in memory stays as large as it is, and its chain goes on from what it forgot", async () => {
+test("a store in memory keeps a limited number of rows, and its chain continues after pruning", async () => {
   const store = createMemoryStore({ callsMax: 100, auditMax: 10 });
   for (let i = 0; i < 1_000; i++) store.calls.add(callRow({ id: `call_${i}` }));
   for (let i = 0; i < 100; i++)

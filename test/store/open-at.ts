@@ -1,7 +1,7 @@
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 
-/** A store in the file or database that is named; `note` hears what it logs. */
+/** Opens a file or a database; `note` gets its log messages. */
 export function openAt(place: string, worker: URL, note: (message: string) => void): Store {
   const log = {
     warn: (_: unknown, text: string) => note(text),

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 
-/** Stands between a store and its database, and can fail as a network does. */
+/** A proxy between a store and its database that can fail like a network. */
 export interface Proxy {
   readonly port: number;
-  /** Passes nothing on any more, and says nothing. */
+  /** Drops everything without closing the connections. */
   isSilent: boolean;
-  /** The next answer to a message with this text in it never arrives: both ends are cut instead. */
+  /** Closes both connections instead of passing on the next answer to a message with this text. */
   loseAnswerTo: string | undefined;
-  /** Ends the connections there are. */
+  /** Closes all connections. */
   cut(): void;
   [Symbol.asyncDispose](): Promise<void>;
 }

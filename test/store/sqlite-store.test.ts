@@ -43,13 +43,13 @@ function open(
   });
 }
 
-test("a file that nothing was added to is not made", async () => {
+test("no file is created before the first row", async () => {
   const path = newPath();
   await open(path).close();
   expect(statSync(path, { throwIfNoEntry: false })).toBeUndefined();
 });
 
-test("what one process wrote the next one finds, in a file of its owner's", async () => {
+test("rows are found by the next process, in a file only its owner can read", async () => {
   const path = newPath();
   const first = open(path);
   first.calls.add(callRow({ id: "call_1" }));
@@ -65,7 +65,7 @@ test("what one process wrote the next one finds, in a file of its owner's", asyn
   await second.close();
 });
 
-test("a file of the first version is brought up to date, with what it had counted", async () => {
+test("a file of the first version is migrated and keeps its counts", async () => {
   const path = newPath();
   const first = open(path);
   first.calls.add(callRow({ id: "call_1", at: Date.now(), outcome: "error" }));

@@ -7,7 +7,7 @@ const [place = "", worker = "", name = "", rounds = "Infinity"] = process.argv.s
 const say = (what: string): void => void writeSync(1, `${what}\n`);
 const store = openAt(place, new URL(worker), (message) => say(`! ${message}`));
 
-/** What must not be lost: calls that have begun, audit rows, documents, and all calls up to a flush. */
+/** Writes and acknowledges running calls, audit rows, documents, and all calls up to a flush. */
 for (let i = 0; i < Number(rounds); i++) {
   const begun = `${name}-begun-${i}`;
   const added = Array.from({ length: 20 }, (_, index) => `${name}-added-${i}-${index}`);

@@ -148,7 +148,7 @@ test("a call that is silent for too long times out, and the server is told", asy
   expect(run.state).toMatchObject({
     kind: "timed out",
     failure: {
-      message: "speckit.tasks timed out: nothing was heard of it for 1 s",
+      message: "speckit.tasks timed out: no sign of life for 1 s",
       mayRetry: true,
     },
   });
@@ -169,11 +169,11 @@ test("a question waits as a form, refuses what does not fit, and what was filled
   const id = String(questions[0]?.id);
   expect(questions[0]).toMatchObject({ kind: "form", message: "Which colour?", run: "run_1" });
   await bench.session.send({ kind: "answer question", question: id, action: "accept" });
-  expect(bench.state().questions[0]?.form.problems).toEqual({ colour: "this is needed" });
+  expect(bench.state().questions[0]?.form.problems).toEqual({ colour: "required" });
   await bench.session.send({ kind: "fill question", question: id, field: "colour", text: "green" });
   await bench.session.send({ kind: "answer question", question: id, action: "accept" });
   expect(bench.state().questions[0]?.form.problems).toEqual({
-    colour: "this is not one of: red, blue",
+    colour: "expected one of: red, blue",
   });
   await bench.session.send({ kind: "fill question", question: id, field: "colour", text: "blue" });
   await bench.session.send({ kind: "answer question", question: id, action: "accept" });
@@ -365,7 +365,7 @@ test("where nothing can be written, calls go on without a log, and pictures are 
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
   expect(run).toMatchObject({ state: { kind: "completed", saved: [] }, logPath: undefined });
-  expect(outputOf(run, "out")[2]).toMatch(/^image could not be saved: E/);
+  expect(outputOf(run, "out")[2]).toMatch(/^cannot save the image: E/);
   expect(run.output.lines[2]?.picture).toBeDefined();
 });
 

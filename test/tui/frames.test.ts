@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { drawFrame } from "../../src/tui/frame.ts";
-import { widthOf } from "../../src/tui/parts/width.ts";
+import { widthOf } from "../../src/tui/parts/text.ts";
 import { initialView, type View } from "../../src/tui/view.ts";
 import {
   approvals,
@@ -34,8 +34,8 @@ const lispRun = (id: string, code: string): TuiEvent => ({
 });
 const failure = {
   kind: "timed out",
-  message: "speckit.plan timed out: nothing was heard for 60 s",
-  hint: "Try again; a longer time is set with mcp.timeout.",
+  message: "speckit.plan timed out: no sign of life for 60 s",
+  hint: "Retry, or raise mcp.timeout in the config.",
   mayRetry: true,
 } as const;
 
@@ -220,7 +220,7 @@ const scenes: Readonly<
       {
         kind: "notice",
         level: "error",
-        text: "the worktree failed: /home/ada/photo-albums/.worktrees/001-create-taskify cannot be deleted: it has changes that are not committed. Nothing was changed.",
+        text: "the worktree failed: cannot delete /home/ada/photo-albums/.worktrees/001-create-taskify: it has uncommitted changes; commit or discard them first. Nothing was changed.",
         retry: { kind: "quit" },
       },
     ],
@@ -235,7 +235,7 @@ const scenes: Readonly<
       {
         kind: "notice",
         level: "error",
-        text: "the hall closed the line",
+        text: "the hall closed the connection",
         retry: { kind: "reconnect" },
       },
     ],
@@ -267,17 +267,14 @@ for (const [columns, rows] of [
   [80, 24],
   [120, 40],
 ] as const) {
-  test.each(Object.keys(scenes))(
-    `%s looks the way it should at ${columns}x${rows}`,
-    async (name) => {
-      const lines = stripVTControlCharacters(frameOf(name, { columns, rows })).split("\n");
-      expect(lines).toHaveLength(rows);
-      expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
-      await expect(`${lines.map((line) => line.trimEnd()).join("\n")}\n`).toMatchFileSnapshot(
-        `../golden/tui/${name}-${columns}x${rows}.txt`,
-      );
-    },
-  );
+  test.each(Object.keys(scenes))(`%s at ${columns}x${rows}`, async (name) => {
+    const lines = stripVTControlCharacters(frameOf(name, { columns, rows })).split("\n");
+    expect(lines).toHaveLength(rows);
+    expect(lines.filter((line) => widthOf(line) > columns)).toEqual([]);
+    await expect(`${lines.map((line) => line.trimEnd()).join("\n")}\n`).toMatchFileSnapshot(
+      `../golden/tui/${name}-${columns}x${rows}.txt`,
+    );
+  });
 }
 
 test("every golden frame belongs to a screen", () => {
@@ -285,11 +282,11 @@ test("every golden frame belongs to a screen", () => {
   expect(readdirSync(new URL("../golden/tui", import.meta.url)).sort()).toEqual(names.sort());
 });
 
-test("a terminal that is too small is told so", () => {
-  expect(frameOf("features", { columns: 30, rows: 8 })).toContain("At least 40x12");
+test("a terminal that is too small says so", () => {
+  expect(frameOf("features", { columns: 30, rows: 8 })).toContain("Terminal smaller than 40x12");
 });
 
-test("without colours there are none, and what is selected is still told apart", () => {
+test("without colours there are none, and the selection is still visible", () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
   const colour = /\u001b\[(?:3[0-7]|9[0-7]|38)/;
   for (const name of Object.keys(scenes))
@@ -298,7 +295,7 @@ test("without colours there are none, and what is selected is still told apart",
   expect(frameOf("features", { columns: 80, rows: 24 })).toContain("\u001b[7m");
 });
 
-test("a picture is in the colours of its pixels, within the pane, and above the words that belong to it", () => {
+test("a picture is drawn in its colours, within the pane, above its caption", () => {
   const lines = frameOf("run-picture", { columns: 80, rows: 24 }, true).split("\n");
   const art = lines.filter((line) => line.includes("▀"));
   expect(lines).toHaveLength(24);

@@ -103,7 +103,7 @@ test("in front of its own hall: from a description to a question, and the hall's
   // What a step needs is said before the server is asked.
   await session.send({ kind: "run step", feature: "001-users-upload-photos", step: "implement" });
   expect(session.state().notices.at(-1)?.text).toContain(
-    "implement needs tasks.md of 001-users-upload-photos. Run tasks first.",
+    "implement needs tasks.md of 001-users-upload-photos. Run the step tasks.",
   );
   await session.send({ kind: "go", screen: "servers" });
   expect(session.state().servers).toMatchObject({

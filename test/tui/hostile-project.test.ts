@@ -14,8 +14,8 @@ import { expect, test } from "vitest";
 import { Secrets } from "../../src/base/log.ts";
 import { makeOwnFolder, openOwnFile } from "../../src/base/own-folder.ts";
 import { readFeatures } from "../../src/tui/features.ts";
+import { openRunLog } from "../../src/tui/output.ts";
 import { showResult } from "../../src/tui/result.ts";
-import { openRunLog } from "../../src/tui/run-log.ts";
 import { makeFolder } from "./client-bench.ts";
 
 interface Hostile extends Disposable {
@@ -55,8 +55,8 @@ test("a feature that is a pipe, a link or too large hides no other, and nothing 
     { name: "002-pipe", files: [] },
   ]);
   expect(unreadable).toEqual([
-    expect.stringMatching(/^003-link is not shown: .*link/),
-    expect.stringMatching(/^004-large is not shown: .*200000000 bytes/),
+    expect.stringMatching(/^cannot read 003-link: .*link/),
+    expect.stringMatching(/^cannot read 004-large: .*exceeds the limit of 2 MiB/),
   ]);
 });
 
@@ -70,9 +70,7 @@ test("logs and saved pictures go into the project, never through a link", async 
   const picture = { content: [{ type: "image", mimeType: "image/png", data: "AAAA" }] };
   expect(await showResult(picture, folder)).toEqual({
     saved: [],
-    lines: [
-      { source: "out", text: expect.stringMatching(/^image could not be saved: .* is a link/) },
-    ],
+    lines: [{ source: "out", text: expect.stringMatching(/^cannot save the image: .* is a link/) }],
   });
   expect(readdirSync(elsewhere)).toEqual([]);
   rmSync(join(folder, ".guildhall"), { recursive: true });

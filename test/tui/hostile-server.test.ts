@@ -279,7 +279,7 @@ test.each(transports)(
     const { bench, server, terminal } = scene;
     const { session } = bench;
     await bench.until(({ tools }) => tools.load.kind === "loaded");
-    await terminal.until("Server", `(${era})`);
+    await terminal.until("Server", era === "modern" ? "2026-07-28" : "2025-11-25");
 
     await session.send({ kind: "go", screen: "tools" });
     await terminal.until("search:", "Tool", "Tool-title");

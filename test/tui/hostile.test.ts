@@ -5,12 +5,12 @@ import { createLog } from "../../src/base/log.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import { explainFailure } from "../../src/tui/failure.ts";
 import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
-import { intend } from "../../src/tui/intended.ts";
 import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
 import { formLines } from "../../src/tui/parts/form.ts";
+import { readTools } from "../../src/tui/reader.ts";
+import { reduceIntention } from "../../src/tui/reduce-intention.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import { createServerTarget } from "../../src/tui/target.ts";
-import { readTools } from "../../src/tui/tool-list.ts";
 import { initialView } from "../../src/tui/view.ts";
 import { startScripted } from "../servers/scripted.ts";
 import { benchOf, makeFolder } from "./client-bench.ts";
@@ -24,7 +24,7 @@ test("a line of megabytes and millions of lines are taken in a moment, and what 
   const [line = ""] = harmlessLines(long);
   expect(line.length).toBe(long.length);
   expect(appendOutput(emptyOutput, [{ source: "out", text: line }]).lines[0]?.text).toMatch(
-    /^x{4000}… \(all of it is in the log\)$/,
+    /^x{4000}… \(the log has all of it\)$/,
   );
   const many = harmlessLines("\n".repeat(3_000_000));
   expect(many.length).toBe(100_001);
@@ -37,7 +37,7 @@ test("fields and tools may be called like what every object has", () => {
   );
   const form = createForm(schema);
   expect(form.fields.map((field) => textOf(form, field))).toEqual(["", "", "usual"]);
-  expect(readForm(form)).toEqual({ problems: { toString: "this is needed" } });
+  expect(readForm(form)).toEqual({ problems: { toString: "required" } });
   const filled = ["constructor", "__proto__"].reduce(
     (now, name) => fillForm(now, name, `my ${name}`),
     fillForm(form, "toString", "3"),
@@ -55,7 +55,7 @@ test("fields and tools may be called like what every object has", () => {
     const tools = [
       { name, title: undefined, description: "", inputSchema: schema, isDestructive: false },
     ];
-    const chosen = intend(
+    const chosen = reduceIntention(
       reduce(stateAt(size), { kind: "tools", tools, agents: [], missing: [] }),
       { kind: "select tool", name },
     );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { markdownLines } from "../../src/tui/parts/markdown.ts";
-import { progressLine, sparkline } from "../../src/tui/parts/progress.ts";
-import { cut, pad, widthOf, wrap } from "../../src/tui/parts/width.ts";
+import { progressLine, sparkline } from "../../src/tui/parts/run.ts";
+import { cut, pad, widthOf, wrap } from "../../src/tui/parts/text.ts";
 
 const textOf = (markdown: string, columns = 40): readonly string[] =>
   markdownLines(markdown, columns).map((line) => line.map(({ text }) => text).join(""));

@@ -1,9 +1,8 @@
-import type { TuiEvent } from "../../src/tui/events.ts";
+import type { Intention, TuiEvent } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
-import type { Intention } from "../../src/tui/intentions.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
-import { readPage } from "../../src/tui/page.ts";
 import type { Picture } from "../../src/tui/picture.ts";
+import { readPage } from "../../src/tui/questions.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import {
   createInitialState,

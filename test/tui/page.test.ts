@@ -1,14 +1,14 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readPage } from "../../src/tui/page.ts";
+import { readPage } from "../../src/tui/questions.ts";
 import { openForeign, outputOf } from "./client-bench.ts";
 
 /** Pages that servers want a person to open. */
 test.each<[string, string, RegExp | undefined]>([
   ["https://example.org/login?state=1", "https://example.org/login?state=1", undefined],
   ["http://localhost:3000/a", "http://localhost:3000/a", undefined],
-  ["http://example.org/", "http://example.org/", /not encrypted/],
+  ["http://example.org/", "http://example.org/", /Not encrypted/],
   ["https://аррӏе.com/", "https://xn--80ak6aa92e.com/", /other scripts/],
   ["https://bank.example@evil.example/", "https://bank.example@evil.example/", /before the @/],
   ["https://example.org/\u202egnp\u001b[2J", "https://example.org/%E2%80%AEgnp%1B[2J", undefined],
@@ -54,7 +54,7 @@ test("a page is opened only when a person says so, and then the server hears tha
   expect(opened).toEqual([url]);
   expect(outputOf(run, "out")).toEqual(['{"action":"accept"}']);
   expect(readFileSync(join(bench.folder, String(run.logPath)), "utf8")).toContain(
-    `the page to open: ${url}`,
+    `page to open: ${url}`,
   );
 });
 
@@ -104,7 +104,7 @@ test("where no browser can be started the question stays, and a person who opene
     kind: "failed",
     failure: {
       message: "gate failed: a signature is missing",
-      hint: "When that is done in the browser, r tries again.",
+      hint: "Finish in the browser, then press r to retry.",
     },
   });
   await bench.session.send({ kind: "retry run", run: run.id });
@@ -117,5 +117,5 @@ test("an address that is none is refused, and the call goes on", async () => {
   await bench.session.send({ kind: "select tool", name: "visit" });
   await bench.session.send({ kind: "fill tool", field: "url", text: "javascript:alert(1)" });
   await bench.session.send({ kind: "call tool" });
-  expect(outputOf(await bench.ended(), "out").join()).toContain("not one of https or http");
+  expect(outputOf(await bench.ended(), "out").join()).toContain("must be http or https");
 });

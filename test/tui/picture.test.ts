@@ -6,9 +6,8 @@ import { deflateSync } from "node:zlib";
 import { build } from "esbuild";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { imageLines } from "../../src/tui/parts/image.ts";
 import { renderCells } from "../../src/tui/parts/line.ts";
-import { type Picture, readPicture as readInWorker } from "../../src/tui/picture.ts";
+import { imageLines, type Picture, readPicture as readInWorker } from "../../src/tui/picture.ts";
 import { decodeHere as readPicture } from "./client-bench.ts";
 import { type PngSource, pngOf, writePng } from "./png-writer.ts";
 

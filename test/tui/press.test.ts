@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
-import { createKeyboard } from "../../src/tui/keyboard.ts";
-import { bindingsOf, press, surprisingQuestion } from "../../src/tui/press.ts";
+import { createKeyboard, createKeyGuard } from "../../src/tui/keyboard.ts";
+import { bindingsOf, press, unexpectedQuestion } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
-import { createSurprise } from "../../src/tui/surprise.ts";
-import { type Act, initialView, type View, withFocus } from "../../src/tui/view.ts";
+import { type Action, initialView, type View, withFocus } from "../../src/tui/view.ts";
 import {
   approvals,
   document,
@@ -28,7 +27,7 @@ interface Pressed {
   readonly state: TuiState;
   readonly view: View;
   /** What the session and the terminal were asked for. */
-  readonly acts: readonly Act[];
+  readonly acts: readonly Action[];
 }
 
 /** Presses keys one after the other, the state changing as it would. */
@@ -42,8 +41,8 @@ function type(events: readonly TuiEvent[], keys: string, view: View = initialVie
   return pressed;
 }
 
-function follow({ state, view, acts }: Pressed, act: Act): Pressed {
-  if (act.kind === "look") return { state, view: act.view, acts };
+function follow({ state, view, acts }: Pressed, act: Action): Pressed {
+  if (act.kind === "view") return { state, view: act.view, acts };
   if (act.kind === "focus") return { state, view: withFocus(view, act.on, act.part), acts };
   if (act.kind === "edit file") return { state, view, acts: [...acts, act] };
   return { state: reduce(state, intended(act)), view, acts: [...acts, act] };
@@ -56,7 +55,7 @@ test("a digit leads to another screen from an empty search, and is a part of one
 });
 
 test("the next step of a feature is two keys away from the list, and from the feature", () => {
-  const next: Act = { kind: "run step", feature: "001-create-taskify" };
+  const next: Action = { kind: "run step", feature: "001-create-taskify" };
   expect(type([features], "s").acts).toEqual([next]);
   expect(type([features], "\rs").acts).toEqual([
     { kind: "open feature", name: "001-create-taskify" },
@@ -97,7 +96,7 @@ test("while something runs, quitting asks first; said twice, it is meant", () =>
   const once = type(running, "q").state;
   expect([once.isQuitting, once.confirmation?.message]).toEqual([
     false,
-    "speckit.implement is still running. Quit, and cancel it?",
+    "speckit.implement is still running. Cancel it and quit?",
   ]);
   expect(type(running, "qn").state).toMatchObject({ isQuitting: false, confirmation: undefined });
   for (const keys of ["qy", "\u0003\u0003"])
@@ -217,7 +216,7 @@ test("tasks that implement gives back are reported as done with one key", () => 
     { kind: "run started", run: runOf() },
     { kind: "run ended", run: "r1", state: { kind: "completed", endedAt: now, result, saved: [] } },
   ];
-  const report: Act = {
+  const report: Action = {
     kind: "run step",
     feature: "001-create-taskify",
     step: "implement",
@@ -420,28 +419,28 @@ test("a long question is answered once it has been read to its end; a no needs n
 
 test("a key that was on its way when a question came up is no answer to it", () => {
   let now = 0;
-  const surprise = createSurprise(() => now);
+  const keyGuard = createKeyGuard(() => now);
   const enter = { name: "enter", text: undefined };
-  surprise.painted(undefined);
-  expect(surprise.isTooSoon(undefined, enter)).toBe(false);
+  keyGuard.onFrame(undefined);
+  expect(keyGuard.isAccidental(undefined, enter)).toBe(false);
   // It is there, and not yet on the screen.
-  expect(surprise.isTooSoon("q1", enter)).toBe(true);
-  surprise.painted("q1");
+  expect(keyGuard.isAccidental("q1", enter)).toBe(true);
+  keyGuard.onFrame("q1");
   now += 200;
   // Somebody who goes on typing has not seen it.
-  expect(surprise.isTooSoon("q1", enter)).toBe(true);
+  expect(keyGuard.isAccidental("q1", enter)).toBe(true);
   now += 200;
-  expect(surprise.isTooSoon("q1", enter)).toBe(true);
-  expect(surprise.isTooSoon("q1", { name: "ctrl+c", text: undefined })).toBe(false);
+  expect(keyGuard.isAccidental("q1", enter)).toBe(true);
+  expect(keyGuard.isAccidental("q1", { name: "ctrl+c", text: undefined })).toBe(false);
   now += 400;
-  expect(surprise.isTooSoon("q1", enter)).toBe(false);
+  expect(keyGuard.isAccidental("q1", enter)).toBe(false);
   // The next question begins anew, however the first ended.
-  expect(surprise.isTooSoon("q2", enter)).toBe(true);
+  expect(keyGuard.isAccidental("q2", enter)).toBe(true);
 });
 
 test("a question that was called for is answered at once", () => {
   const asked = [features, question];
   const moment = { state: stateAt(size, asked), view: initialView, now };
-  expect(surprisingQuestion(moment)).toBe("q1");
-  expect(surprisingQuestion({ ...moment, view: type(asked, "\u0007").view })).toBe(undefined);
+  expect(unexpectedQuestion(moment)).toBe("q1");
+  expect(unexpectedQuestion({ ...moment, view: type(asked, "\u0007").view })).toBe(undefined);
 });

@@ -1,8 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createActivityTimeout } from "../../src/client/activity-timeout.ts";
-import type { TuiEvent } from "../../src/tui/events.ts";
+import type { Intention, TuiEvent } from "../../src/tui/events.ts";
 import { createForm, fillForm, readForm } from "../../src/tui/form.ts";
-import type { Intention } from "../../src/tui/intentions.ts";
 import { appendOutput, emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import {
@@ -324,11 +323,11 @@ describe("a form", () => {
     ].reduce((form, [field = "", text = ""]) => fillForm(form, field, text), createForm(schema));
     expect(readForm(filled)).toEqual({
       problems: {
-        amount: "this is needed",
-        size: "this is not one of: Small, Large",
-        tags: "this is not one of: a, b",
-        sure: "this is not yes or no",
-        extra: "this is not valid JSON",
+        amount: "required",
+        size: "expected one of: Small, Large",
+        tags: "expected one of: a, b",
+        sure: "expected yes or no",
+        extra: "expected valid JSON",
       },
     });
   });

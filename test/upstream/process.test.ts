@@ -11,7 +11,6 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
@@ -25,7 +24,7 @@ import {
 } from "../../src/upstream/process.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
-import { until } from "../servers/until.ts";
+import { guardMs, until } from "../servers/until.ts";
 import {
   faulty,
   faultyFile,
@@ -55,7 +54,7 @@ async function open(words: string, spec: Partial<ProcessSpec> = {}): Promise<Ope
     { command, args, env, ...spec },
     { limits: defaultLimits, guard },
   );
-  const scope = new Scope(undefined, 10_000);
+  const scope = new Scope(undefined, guardMs);
   const line = await openMcpConnection(child.channel, {
     limits: defaultLimits,
     log: createLog({ level: "silent" }),
@@ -168,8 +167,8 @@ describe.concurrent("a program that cannot be started", () => {
   });
 });
 
-describe.concurrent("what a server writes", () => {
-  test("that is no message is skipped and counted", async () => {
+describe.concurrent("the output of a server", () => {
+  test("is skipped and counted where it is no message", async () => {
     await using server = await open("banner garbage invalid_lines unknown_id twice");
     const before = server.line.junkCount;
     expect(before).toBeGreaterThanOrEqual(3);
@@ -184,7 +183,7 @@ describe.concurrent("what a server writes", () => {
     await until(() => server.line.junkCount - afterGarbage === 5, "the second answer is counted");
   });
 
-  test("to stderr is kept to its last 200 lines of 2,000 characters", async () => {
+  test("on stderr is kept to its last 200 lines of 2,000 characters", async () => {
     const script = `for (let n = 0; n < 1000; n++) console.error("line", n); console.error("x".repeat(100000)); process.stderr.write("ünd half"); process.stdin.resume()`;
     const child = await startProcess(
       { command: process.execPath, args: ["-e", script], env: {} },
@@ -204,7 +203,7 @@ describe.concurrent("the end of a server", () => {
     ["process.exit(3)", "exited with code 3"],
     ["process.exit(0)", "exited with code 0"],
     ["process.kill(process.pid, 'SIGKILL')", "ended by SIGKILL"],
-  ])("by %s is said in words", async (script, words) => {
+  ])("by %s is described", async (script, words) => {
     const child = await startProcess(
       { command: process.execPath, args: ["-e", script], env: {} },
       { limits: defaultLimits, guard },
@@ -212,36 +211,30 @@ describe.concurrent("the end of a server", () => {
     expect(await child.exited).toBe(words);
   });
 
-  test("is asked for by the end of its input, which is enough for most", async () => {
+  test("follows the end of its input", async () => {
     const server = await open("");
-    const startedAt = performance.now();
     await server.child.stop();
-    expect(performance.now() - startedAt).toBeLessThan(1_500);
     expect(await server.child.exited).toBe("exited with code 0");
   });
 
-  test("is asked for by SIGTERM when it does not heed that", async () => {
+  test("follows SIGTERM if it ignores the end of its input", async () => {
     const child = await startProcess(
       { command: process.execPath, args: ["-e", "setInterval(() => {}, 1000)"], env: {} },
       { limits: defaultLimits, guard },
     );
-    const startedAt = performance.now();
     await child.stop();
-    expect(performance.now() - startedAt).toBeLessThan(3_000);
     expect(await child.exited).toBe("ended by SIGTERM");
   });
 
-  test("is forced upon it, and upon all it has started, within five seconds", async () => {
+  test("is forced with SIGKILL if it ignores both, also on the processes it started", async () => {
     const server = await open("stubborn fork");
     const { pid } = saidJson(await server.call("fork")) as { pid: number };
-    const startedAt = performance.now();
     await server.child.stop();
-    expect(performance.now() - startedAt).toBeLessThan(6_000);
     expect(await server.child.exited).toBe("ended by SIGKILL");
     await until(() => !isAlive(pid), "the grandchild is gone");
   });
 
-  test("may be asked for by several at once", async () => {
+  test("may be requested by several callers at once", async () => {
     const server = await open("");
     await Promise.all([server.child.stop(), server.child.stop(), server.child.stop()]);
     await server.child.stop();
@@ -255,7 +248,7 @@ describe.concurrent("the guard", () => {
     return child.pid ?? 0;
   };
 
-  test("ends the groups it was told of when nobody tells it more, and leaves those it was told to leave", async () => {
+  test("ends the watched groups when its input closes, and leaves the released ones", async () => {
     const own = createGuard();
     const [polite, stubborn, released] = [
       startGroup("exec sleep 600"),
@@ -264,7 +257,6 @@ describe.concurrent("the guard", () => {
     ];
     for (const pid of [polite, released, stubborn]) own.watch(pid);
     own.release(released);
-    await new Promise((resolve) => setTimeout(resolve, 300));
     expect([polite, stubborn, released].map(isAlive)).toEqual([true, true, true]);
     own.close();
     await until(() => ![polite, stubborn].some(isAlive), "both are gone");
@@ -272,15 +264,21 @@ describe.concurrent("the guard", () => {
     process.kill(-released, "SIGKILL");
   });
 
-  test("does not ask for the same group twice when it was watched, released and watched again", async () => {
+  test("leaves groups that were watched and released several times", async () => {
     const own = createGuard();
     const pids = Array.from({ length: 5 }, () => startGroup("exec sleep 600"));
     for (let round = 0; round < 3; round++) {
       for (const pid of pids) own.watch(pid);
       for (const pid of pids) own.release(pid);
     }
+    // Survives until the guard kills, its last step.
+    const stubborn = startGroup(
+      `trap '' TERM; echo > ${join(folder, "trapped")}; sleep 600; sleep 600`,
+    );
+    await until(() => existsSync(join(folder, "trapped")), "the trap is set");
+    own.watch(stubborn);
     own.close();
-    await new Promise((resolve) => setTimeout(resolve, 900));
+    await until(() => !isAlive(stubborn), "the guard is done");
     expect(pids.map(isAlive)).toEqual(pids.map(() => true));
     for (const pid of pids) process.kill(-pid, "SIGKILL");
   });
@@ -298,7 +296,7 @@ describe("a hall in a process of its own", () => {
     places.remove();
   });
 
-  test("that is killed with -9 takes everything it has started with it within a second, the stubborn and their children too", async () => {
+  test("that is killed with -9 takes every process it has started with it, stubborn ones and their children included", async () => {
     const files = ["polite", "stubborn", "hanging"].map((name) => join(folder, `${name}.starts`));
     const project = await places.newProject({
       polite: faulty(`starts=${files[0]}`),
@@ -320,9 +318,7 @@ describe("a hall in a process of its own", () => {
     const guards = childrenOf(hall.pid).filter((pid) => !pids.includes(pid));
     hall.child.kill("SIGKILL");
     await hall.exited;
-    const startedAt = performance.now();
     await until(() => !pids.some(isAlive), "no survivors");
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(guards).toHaveLength(1);
     await until(() => !guards.some(isAlive), "the guard is gone as well");
   });
@@ -344,8 +340,8 @@ describe("a hall in a process of its own", () => {
     }, "both are listed");
     const { pid } = hall;
     await hall.request("tools/call", { name: "box.echo" });
-    // The first call also opens the store, a little later and in a thread of its own.
-    await wait(1_500);
+    // The first call also opens the store, later and in a thread of its own.
+    await until(() => existsSync(join(project, ".guildhall", "state.db")), "the store is open");
     const before = residentMegabytes(pid);
     let most = before;
     const watching = setInterval(() => {

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, type RawClient } from "../servers/client.ts";
@@ -285,7 +284,8 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const id = person.ask("tools/call", { name: "box.hang" });
-    await wait(50);
+    // Answered after the call above has reached the server.
+    await person.result("tools/call", { name: "box.echo" });
     person.client.notify("notifications/cancelled", { requestId: id, reason: "changed my mind" });
     const heard = async (): Promise<JsonObject[]> =>
       saidJson({

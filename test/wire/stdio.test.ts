@@ -1,15 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { PassThrough } from "node:stream";
-import { setTimeout as delay } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { errorTable, HallError } from "../../src/base/errors.ts";
 import type { Channel, Receiver } from "../../src/wire/channel.ts";
 import { defaultLimits, type Limits } from "../../src/wire/limits.ts";
 import { Peer, type PeerOptions } from "../../src/wire/peer.ts";
 import { createStdioChannel } from "../../src/wire/stdio.ts";
+import { until } from "../servers/until.ts";
 
-test("lines may end with CRLF, may be blank, and may come many in one piece or one in many", async () => {
+test("lines may end with CRLF, may be blank, and may arrive many in one chunk or one in many", async () => {
   const { input, events } = open();
   input.write('{"a":1}\r\n\r\n\n  \n{"b":2}\n{"c"');
   input.write(':"€');
@@ -37,7 +38,7 @@ test("all frames of one turn leave in one write", async () => {
   expect(writes).toEqual(['"one"\n"two"\n']);
 });
 
-test("a broken output is heard as closed, and sending on it is harmless", async () => {
+test("a broken output is reported as closed, and sending on it is harmless", async () => {
   const { channel, output, events } = open();
   output.destroy(new Error("EPIPE"));
   await until(() => events.length > 0);
@@ -46,12 +47,12 @@ test("a broken output is heard as closed, and sending on it is harmless", async 
   expect(events).toEqual(["closed"]);
 });
 
-test("a broken input is heard as its end, once, and answers can still be written", async () => {
+test("a broken input is reported as its end, once, and answers can still be written", async () => {
   const { channel, input, output, events } = open();
   input.destroy(new Error("EIO"));
   await until(() => events.length > 0);
   channel.send('"still here"');
-  await delay(10);
+  await until(() => output.readableLength > 0);
   expect(events).toEqual(["ended"]);
   expect(String(output.read())).toBe('"still here"\n');
 });
@@ -83,7 +84,7 @@ test("long frames and short ones leave in the order they were sent", async () =>
   expect(Buffer.concat(chunks).toString()).toBe(`${frames.join("\n")}\n`);
 });
 
-test("a child that still talks while we close is not heard after closed", async () => {
+test("output of a child during close is not reported after closed", async () => {
   const child = spawn(process.execPath, [
     "-e",
     'process.stdin.resume().on("end", () => { console.log(\'"last words"\'); console.log(\'"and more"\'); })',
@@ -92,13 +93,12 @@ test("a child that still talks while we close is not heard after closed", async 
   const channel = createStdioChannel(child.stdout, child.stdin, defaultLimits);
   const events = record(channel);
   await channel.close();
-  await once(child, "exit");
-  await delay(50);
+  await once(child, "close");
   expect(events.filter((event) => event === "closed")).toHaveLength(1);
   expect(events.at(-1)).toBe("closed");
 });
 
-test("frames of the piece that was being read are not heard after closed either", async () => {
+test("frames of the chunk being read are not reported after closed either", async () => {
   const input = new PassThrough();
   const channel = createStdioChannel(input, new PassThrough(), defaultLimits);
   const events: string[] = [];
@@ -110,18 +110,19 @@ test("frames of the piece that was being read are not heard after closed either"
     },
   });
   input.write("1\n2\n3\n");
-  await delay(10);
+  await until(() => events.includes("closed"));
+  await nextTurn();
   expect(events).toEqual(["1", "closed"]);
 });
 
-test("a client that never reads is no longer read from at the limit and cut after the time it has", async () => {
+test("a client that never reads is not read from past the limit, and is closed once the time limit has passed", async () => {
   const { input, peer, closed, served } = serve(
     { writeQueueBytesMax: 50_000, stalledMsMax: 1_000 },
     "x".repeat(20_000),
   );
   for (let id = 1; id <= 50; id++) {
     input.write(request(id));
-    await delay(0);
+    await nextTurn();
   }
   expect(peer.isFull).toBe(true);
   expect(served.length).toBeLessThan(20);
@@ -131,12 +132,12 @@ test("a client that never reads is no longer read from at the limit and cut afte
 
 test("a client that reads after a pause gets every answer", async () => {
   const { input, output, closed } = serve(
-    { writeQueueBytesMax: 50_000, stalledMsMax: 5_000 },
+    { writeQueueBytesMax: 50_000, stalledMsMax: 60_000 },
     "x".repeat(20_000),
   );
   for (let id = 1; id <= 50; id++) {
     input.write(request(id));
-    await delay(0);
+    await nextTurn();
   }
   const ids: number[] = [];
   let text = "";
@@ -152,17 +153,19 @@ test("a client that reads after a pause gets every answer", async () => {
 });
 
 test("a client that reads at once is never held back, however small the queue may be", async () => {
+  vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "setTimeout", "performance"] });
+  onTestFinished(() => void vi.useRealTimers());
   const { input, output, served, closed } = serve(
     { writeQueueBytesMax: 1_000, stalledMsMax: 100 },
     "x".repeat(2_000),
   );
   output.resume();
   input.write(request(1));
-  await until(() => served.length === 1);
+  while (served.length < 1) await nextTurn();
   input.write(request(2));
-  await delay(50);
+  while (served.length < 2) await nextTurn();
   expect(served).toEqual([1, 2]);
-  await delay(150);
+  await vi.advanceTimersByTimeAsync(60_000);
   expect(closed).not.toHaveBeenCalled();
 });
 
@@ -173,7 +176,7 @@ function open(limits: Partial<Limits> = {}) {
   return { input, output, channel, events: record(channel) };
 }
 
-/** Starts the channel and writes down what it says, `drained` apart. */
+/** Starts the channel and records its events, except `drained`. */
 function record(channel: Channel): string[] {
   const events: string[] = [];
   channel.start(receiver(events));
@@ -220,8 +223,4 @@ function serve(limits: Partial<Limits>, answer: string) {
 
 function request(id: number): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"m"}\n`;
-}
-
-function until(check: () => boolean): Promise<boolean> {
-  return vi.waitUntil(check, { timeout: 4_000, interval: 2 });
 }

@@ -10,7 +10,7 @@ import {
   typescriptService,
 } from "./projects.ts";
 
-/** Whole features, from a description to tasks, on three repositories, one of them twice. What is written is kept in test/golden/workflow. */
+/** Whole features, from a description to tasks. The files are kept in test/golden/workflow. */
 const cases = [
   {
     name: "a-typescript-service",
@@ -46,10 +46,7 @@ async function runFeature({ call }: Bench, project: Project, description: string
   expect(specified).toMatchObject({ isError: false, data: { state: "completed" } });
   const directory = String(specified.data.directory);
   expect(specified.text).toContain(`${directory}/spec.md`);
-  if (specified.data.next === "clarify")
-    expect(
-      await call("clarify", { spec_directory: directory, answers: ["yes", "B"] }),
-    ).toMatchObject({ isError: false });
+  await call("clarify", { spec_directory: directory, answers: ["yes", "yes", "yes", "yes", "A"] });
   for (const step of ["plan", "tasks"])
     expect(await call(step, { spec_directory: directory })).toMatchObject({ isError: false });
   return directory.slice(project.folder.length + 1);
@@ -94,7 +91,7 @@ for (const { name, files, description, feature } of cases) {
     expect(wholeFeature(project, folder)).toBe(before);
   });
 
-  test(`${name}: the same, written by a model that first gets the form wrong`, async () => {
+  test(`${name}: the same with a model that first gets the form wrong`, async () => {
     using project = makeProject(files);
     const prompts: string[] = [];
     await using bench = await startBench({
@@ -107,8 +104,8 @@ for (const { name, files, description, feature } of cases) {
     expect(spec).toContain("**FR-001**: The model's word MUST hold.");
     expect(spec).toContain("### User Story 1 - The model's story (Priority: P1)");
     expect(project.read(`${folder}/plan.md`)).toContain("The model's summary.");
-    // Wrong first, mended when told what was wrong.
-    expect(prompts.filter((prompt) => prompt.includes("# What is wrong with it"))).not.toEqual([]);
+    // The first answer was wrong; the repair was not.
+    expect(prompts.filter((prompt) => prompt.includes("# Faults"))).not.toEqual([]);
     expect(
       prompts.find((prompt) => prompt.includes("# The section: Functional requirements")),
     ).toContain(description);
@@ -121,10 +118,9 @@ function scripted(prompts: string[]): Writer {
     prompts.push(prompt);
     const name = /# The section: (.+)/.exec(prompt)?.[1] ?? "";
     const draft =
-      /# A draft made by rule, to start from\n\n([\s\S]*?)\n\nAnswer with the section alone/.exec(
-        prompt,
-      )?.[1] ?? "";
-    const isRepair = prompt.includes("# What is wrong with it");
+      /# Draft to start from\n\n([\s\S]*?)\n\nAnswer with the section alone/.exec(prompt)?.[1] ??
+      "";
+    const isRepair = prompt.includes("# Faults");
     if (name === "Functional requirements")
       return isRepair ? "- **FR-001**: The model's word MUST hold." : "The system should be good.";
     if (name === "User stories") {
@@ -135,7 +131,7 @@ function scripted(prompts: string[]): Writer {
   };
 }
 
-test("a section that the model cannot get right stays as the draft made by rule, and the answer says so", async () => {
+test("a section that the model cannot get right stays the draft, and the answer says so", async () => {
   using project = makeProject(typescriptService);
   let asked = 0;
   const stubborn: Writer = async (prompt) => {
@@ -151,7 +147,7 @@ test("a section that the model cannot get right stays as the draft made by rule,
   });
   expect(asked).toBe(4);
   expect(data.notes).toEqual([
-    expect.stringContaining('"Functional requirements" is the draft made by rule'),
+    expect.stringContaining('"Functional requirements" is the draft without a model'),
   ]);
   expect(faultsOfSpec(project.read("specs/001-librarian-create-edit/spec.md"))).toEqual([]);
 });

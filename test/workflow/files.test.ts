@@ -8,7 +8,6 @@ import { type Bench, read, startBench } from "./bench.ts";
 import { faultsOfPlan, faultsOfTasks } from "./grammar.ts";
 import { makeProject, type Project, typescriptService } from "./projects.ts";
 
-/** What becomes of files: edited by hand, of other tools, on full disks, behind links, while others work. */
 const description =
   "Users can add notes with a title. Users can delete notes. Only the owner sees a note.";
 const feature = "specs/001-users-notes-title";
@@ -23,8 +22,14 @@ async function specified(bench: Bench, project: Project): Promise<string> {
   return project.path(feature);
 }
 
+async function clarified(bench: Bench, project: Project): Promise<string> {
+  const spec_directory = await specified(bench, project);
+  await bench.call("clarify", { spec_directory, answers: ["yes", "yes", "yes", "yes", "yes"] });
+  return spec_directory;
+}
+
 describe("hand edits", () => {
-  test("are kept where only a person changed something, and taken together with new text elsewhere", async () => {
+  test("are kept, and merged with new text elsewhere", async () => {
     using project = makeProject(typescriptService);
     await using bench = await startBench({ folder: project.folder });
     const directory = await specified(bench, project);
@@ -41,10 +46,10 @@ describe("hand edits", () => {
       data: { files: [{ path: "spec.md", change: "merged" }, expect.anything()] },
     });
     expect(project.read(`${feature}/spec.md`)).toContain("- A person wrote this.");
-    expect(project.read(`${feature}/spec.md`)).toContain("Users MUST be able to export notes.");
+    expect(project.read(`${feature}/spec.md`)).toContain("Users can export notes.");
   });
 
-  test("are never overwritten silently: a line both changed is refused, and nothing of the step is written", async () => {
+  test("are never overwritten silently: a conflict is refused, and the step writes nothing", async () => {
     using project = makeProject(typescriptService);
     await using bench = await startBench({ folder: project.folder });
     const directory = await specified(bench, project);
@@ -58,23 +63,23 @@ describe("hand edits", () => {
     };
     const refused = await bench.call("specify", args);
     expect(refused).toMatchObject({ isError: true, code: "execution" });
-    expect(refused.text).toMatch(/spec\.md: line \d+ was changed here/);
+    expect(refused.text).toMatch(/spec\.md: line \d+ was edited/);
     expect(project.read(`${feature}/spec.md`)).toBe(edited);
     const forced = await bench.call("specify", { ...args, force: true });
     expect(forced.data.files).toContainEqual({ path: "spec.md", change: "replaced" });
     expect(project.read(`${feature}/spec.md`)).not.toContain("**Input**: mine");
   });
 
-  test("a file somebody else wrote is left alone, unless it is an unfilled template", async () => {
+  test("a file the workflow did not write is left alone, unless it is an unfilled template", async () => {
     const template =
       "# Implementation Plan: [FEATURE]\n\n**Language/Version**: [e.g., Python 3.11]\n";
     using project = makeProject({ ".specify/templates/plan-template.md": template });
     await using bench = await startBench({ folder: project.folder });
-    const directory = await specified(bench, project);
+    const directory = await clarified(bench, project);
     project.write(`${feature}/plan.md`, "# My own plan\n");
     expect(await bench.call("plan", { spec_directory: directory })).toMatchObject({
       isError: true,
-      text: expect.stringContaining("plan.md: somebody else wrote it"),
+      text: expect.stringContaining("plan.md: the workflow did not write this file"),
     });
     expect(project.read(`${feature}/plan.md`)).toBe("# My own plan\n");
     expect(readdirSync(directory)).not.toContain("research.md");
@@ -86,7 +91,7 @@ describe("hand edits", () => {
   });
 });
 
-test("a project of spec-kit's shape goes on: its files stay byte for byte but for what a step is there to change", async () => {
+test("a project of spec-kit continues: its files stay byte for byte, except for what a step changes", async () => {
   const spec = [
     "# Feature Specification: Team rota",
     "",
@@ -156,7 +161,7 @@ test("a project of spec-kit's shape goes on: its files stay byte for byte but fo
   expect(await bench.call("plan", { spec_directory: directory })).toMatchObject({
     isError: true,
     code: "execution",
-    text: expect.stringContaining("run speckit.clarify first"),
+    text: expect.stringContaining("Call speckit.clarify"),
   });
   const clarified = await bench.call("clarify", { spec_directory: directory, answers: ["C"] });
   expect(clarified, clarified.text).toMatchObject({ isError: false, data: { answered: 1 } });
@@ -187,7 +192,7 @@ test("a project of spec-kit's shape goes on: its files stay byte for byte but fo
   ]) {
     expect(project.read(path)).toBe(files[path as keyof typeof files]);
   }
-  // The next one takes the number behind the highest; what else is in feature.json stays.
+  // The next number follows the highest; other fields of feature.json stay.
   const next = await bench.call("specify", {
     feature_description: "Add an ICS export of my rota",
     spec_directory: project.path("specs"),
@@ -199,7 +204,7 @@ test("a project of spec-kit's shape goes on: its files stay byte for byte but fo
   });
 });
 
-test("folders are numbered, stamped and bumped as the project wants", async () => {
+test("folders get the next number, a timestamp, or the number after a taken one", async () => {
   using project = makeProject({
     ".specify/init-options.json": '{"feature_numbering": "timestamp"}',
   });
@@ -220,7 +225,7 @@ test("folders are numbered, stamped and bumped as the project wants", async () =
   ).toBe("specs/012-my-name");
   expect(await specify({ spec_directory: project.path("specs/012-other") })).toMatchObject({
     folder: "specs/013-other",
-    notes: ["012 is taken, so the feature is 013"],
+    notes: ["number 012 is taken; the feature is 013"],
   });
   expect((await specify({ spec_directory: project.path("specs/named-by-hand") })).folder).toBe(
     "specs/named-by-hand",
@@ -255,7 +260,7 @@ describe("two at once", () => {
     ]);
   });
 
-  test("a second run of a feature is refused while the first one works, and may run after it", async () => {
+  test("a second run of a feature is refused until the first one ends", async () => {
     using project = makeProject();
     let release = (): void => {};
     const gate = new Promise<void>((resolve) => {
@@ -282,7 +287,7 @@ describe("two at once", () => {
     expect(second).toMatchObject({
       isError: true,
       code: "execution",
-      text: expect.stringContaining("is being worked on: specify runs since"),
+      text: expect.stringContaining("is busy: specify has been running since"),
     });
     release();
     expect(await first).toMatchObject({ isError: false });
@@ -295,7 +300,7 @@ describe("two at once", () => {
   });
 });
 
-test("each step can be cancelled: what is done stays, nothing is torn, and the next call goes on", async () => {
+test("each step can be cancelled: finished work stays, and the next call continues", async () => {
   using project = makeProject(typescriptService);
   const drafts = (prompt: string): string =>
     /start from\n\n([\s\S]*?)\n\nAnswer with/.exec(prompt)?.[1] ?? "";
@@ -329,7 +334,7 @@ test("each step can be cancelled: what is done stays, nothing is torn, and the n
     spec_directory: project.path("specs"),
   });
   expect(readdirSync(project.path("specs"))).toEqual([]);
-  const directory = await specified(bench, project);
+  const directory = await clarified(bench, project);
   for (const [step, file] of [
     ["plan", "plan.md"],
     ["tasks", "tasks.md"],
@@ -344,7 +349,7 @@ test("each step can be cancelled: what is done stays, nothing is torn, and the n
   expect(logs.map((name) => project.read(`.guildhall/logs/${name}`)).join("")).toContain(
     "cancelled:",
   );
-  // A question that is open when the caller leaves: the answers before it stay.
+  // Answers before a cancelled question stay.
   project.write(
     `${feature}/spec.md`,
     project
@@ -376,7 +381,7 @@ test("each step can be cancelled: what is done stays, nothing is torn, and the n
   expect(project.read(`${feature}/spec.md`)).toContain("B is [NEEDS CLARIFICATION: one or two?]");
 });
 
-test("paths that lead out are refused, whatever they look like", async () => {
+test("paths outside the allowed folders are refused", async () => {
   using outside = makeProject();
   using project = makeProject({
     "specs/001-a/spec.md": "# Feature Specification: A\n",
@@ -417,7 +422,7 @@ test("paths that lead out are refused, whatever they look like", async () => {
     code: "denied",
   });
   expect(readdirSync(outside.folder)).toEqual([]);
-  // Nor are our own folders, should a project bring links in their place.
+  // The same for links in the place of our own folders.
   using trap = makeProject();
   symlinkSync(outside.folder, trap.path(".guildhall"));
   await using trapped = await startBench({ folder: trap.folder });
@@ -432,7 +437,7 @@ test("paths that lead out are refused, whatever they look like", async () => {
   });
   expect(readdirSync(outside.folder)).toEqual([]);
   expect(readdirSync(trap.path("specs"))).toEqual([]);
-  // A root of its own may be elsewhere.
+  // Another root may be elsewhere.
   await using wide = await startBench({
     folder: project.folder,
     roots: [project.folder, outside.folder],
@@ -446,17 +451,17 @@ test("paths that lead out are refused, whatever they look like", async () => {
   expect(outside.files("specs")).toContain("001-users-notes-title/spec.md");
 });
 
-test("on a full disk a step fails with the reason, and the files are as they were", async () => {
+test("on a full disk a step fails with the reason, and the files are unchanged", async () => {
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });
-  const directory = await specified(bench, project);
+  const directory = await clarified(bench, project);
   const before = project.read(`${feature}/spec.md`);
   const small = project.path("specs/small");
   mkdirSync(small);
   const isMounted =
     spawnSync("mount", ["-t", "tmpfs", "-o", "size=32k", "none", small]).status === 0;
   try {
-    // Where nothing may be mounted, a folder that takes no files.
+    // Without the right to mount: a folder without write permission.
     if (isMounted)
       expect(() => writeFileSync(join(small, "filler"), "x".repeat(64 * 1024))).toThrow("ENOSPC");
     else execFileSync("chmod", ["500", small]);
@@ -468,7 +473,7 @@ test("on a full disk a step fails with the reason, and the files are as they wer
     expect(full).toMatchObject({
       isError: true,
       code: "execution",
-      text: expect.stringMatching(/no room on the disk|may not be written/),
+      text: expect.stringMatching(/no space left to write|no permission to write/),
     });
     expect(readdirSync(small).filter((name) => name.startsWith("."))).toEqual([]);
     expect(readdirSync(small)).not.toContain("spec.md");

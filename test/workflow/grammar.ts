@@ -1,6 +1,4 @@
-/**
- * What spec-kit's documents look like, written from its rules and sharing no code with the product: each function names what is wrong with a text.
- */
+/** The form of spec-kit's documents, written from its rules without code of the product: each function returns the faults of a text. */
 export function faultsOfSpec(text: string): readonly string[] {
   const heads = [...text.matchAll(/^#{1,3} .+$/gm)].map(([head]) => head);
   const faults: string[] = [];
@@ -87,7 +85,9 @@ export function faultsOfPlan(text: string): readonly string[] {
     ...((text.match(/^### (?:Before research|After design)$/gm) ?? []).length === 2
       ? []
       : ["the gate, twice"]),
-    ...(text.includes("NEEDS CLARIFICATION") ? ["an unresolved clarification"] : []),
+    ...[...text.matchAll(/NEEDS CLARIFICATION: [^\]]+/g)]
+      .filter(([mark]) => !/\(O\d+\)$/.test(mark))
+      .map(([mark]) => `${mark} has no open point`),
   ];
 }
 

@@ -8,7 +8,7 @@ import { read } from "./bench.ts";
 import { faultsOfSpec } from "./grammar.ts";
 import { descriptions, makeProject } from "./projects.ts";
 
-/** The models that write: the config's over the network, and a client's own. */
+/** The draft in the prompt. */
 function draftIn(request: unknown): string {
   const prompt = JSON.stringify(request);
   const draft =
@@ -21,7 +21,7 @@ const specify = (folder: string): JsonObject => ({
   arguments: { feature_description: descriptions.service, spec_directory: `${folder}/specs` },
 });
 
-test("the model that plans for agents writes the documents too", async () => {
+test("the configured model writes the documents", async () => {
   using project = makeProject();
   const script = (_turn: number, request: JsonObject): Reply => {
     const text = JSON.stringify(request);
@@ -45,7 +45,7 @@ test("the model that plans for agents writes the documents too", async () => {
   expect(model.requests).toHaveLength(6);
 });
 
-test("a model that is refused fails the step with its reason, and leaves nothing behind", async () => {
+test("a refused model call fails the step with its reason and leaves no folder", async () => {
   using project = makeProject();
   await using model = await startOpenAi([{ status: 401, message: "bad key" }]);
   await using hall = await startHall({
@@ -58,7 +58,7 @@ test("a model that is refused fails the step with its reason, and leaves nothing
   expect(project.files("specs")).toEqual([]);
 });
 
-test("a client's own model writes only where that is asked for", async () => {
+test("a client's own model writes only with planner.kind sampling", async () => {
   using project = makeProject();
   await using hall = await startHall({
     toolkits: [],

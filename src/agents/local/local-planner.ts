@@ -20,7 +20,7 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
   return {
     kind: "local",
     async plan(job) {
-      const steps = splitSteps(job.task);
+      const steps = splitSteps(job.request.task);
       if (steps.length > 1)
         job.note(
           "think",
@@ -36,7 +36,7 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
         const doubt =
           at > 0 && refersBack(step)
             ? "it refers to the result of an earlier step"
-            : findDoubt(step, found.choices, job);
+            : findDoubt(step, found.choices, job.offer);
         const [first] = found.choices;
         if (!first || doubt !== undefined) return handBack(found, doubt ?? "no tool here fits it");
 
@@ -64,11 +64,12 @@ async function findChoices(
   job: Job,
   { isWhole, now }: { readonly isWhole: boolean; readonly now: Date },
 ): Promise<Found> {
-  const { agent, data, context } = job;
-  const ranked = isWhole ? job.tools : await job.find(step, foundMax);
+  const { agent, data, context } = job.request;
+  const offered = job.offer.tools;
+  const ranked = isWhole ? offered : await job.find(step, foundMax);
   const tools = [
     ...ranked,
-    ...job.tools.filter(isNotIn(ranked)).map((tool) => ({ ...tool, score: 0 })),
+    ...offered.filter(isNotIn(ranked)).map((tool) => ({ ...tool, score: 0 })),
   ];
   const usable = tools.filter(({ unavailable }) => unavailable === undefined);
   const hasDates = usable.some(({ inputSchema }) =>
@@ -103,7 +104,7 @@ const shownMax = 5;
 const shownShareMin = 0.4;
 
 function describeHandBack(job: Job, handBack: HandBack): Conclusion {
-  const { agent, fits, better, toolCount } = job;
+  const { fits, better, toolCount } = job.offer;
   const { done, step, choices, doubt, left, unavailable } = handBack;
   job.note("think", `handed back: ${doubt}`);
 
@@ -114,7 +115,7 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
   const isWhole = done.length === 0 && left.length === 0;
   const subject = isWhole ? "" : `: "${shorten(step, 120)}"`;
   const parts = [
-    better === undefined ? "" : `${agent}: ${better} may fit better.`,
+    better === undefined ? "" : `${better} may fit better.`,
     ...done.map(({ outcome, step: { tool } }) => `Result of ${tool}:\n${textOf(outcome)}`),
     shown.length === 0
       ? `None of the ${toolCount} tools fits${subject}. Try other words, one step at a time.`

@@ -1,10 +1,11 @@
 import { APICallError } from "@ai-sdk/provider";
+import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError, messageOf } from "../../base/errors.ts";
 import { isObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import { CutOff } from "./turn.ts";
 
-/** What went wrong with a model, and what to do about it. Nothing of the request is in it, and no key. */
+/** A model's failure as one of ours. Contains no key and nothing of the request. */
 export function explainModelError(
   error: unknown,
   { model, secrets }: { readonly model: string; readonly secrets: Secrets },
@@ -14,9 +15,7 @@ export function explainModelError(
   if (error instanceof CutOff)
     return new HallError("UNAVAILABLE", `${model}: the answer was cut off`);
   if (!APICallError.isInstance(error))
-    return new HallError("UNAVAILABLE", clean(`${model}: ${describe(error)}`), {
-      hint: "Run `guildhall models test`.",
-    });
+    return new HallError("UNAVAILABLE", clean(`${model}: ${describe(error)}`), { next: [test] });
   const { statusCode } = error;
   if (statusCode === undefined) {
     return new HallError(
@@ -27,11 +26,12 @@ export function explainModelError(
       },
     );
   }
-  const { code, hint } =
+  const { code, hint, next } =
     meanings.find(({ statuses }) => statuses.includes(statusCode)) ??
     (statusCode >= 500 ? busy : refused);
   return new HallError(code, clean(`${model} answered ${statusCode}: ${describe(error)}`), {
     hint,
+    next: next ?? [],
   });
 }
 
@@ -39,41 +39,47 @@ interface Meaning {
   readonly statuses: readonly number[];
   readonly code: ErrorCode;
   readonly hint: string;
+  readonly next?: readonly Advice[];
 }
+
+const test: Advice = { do: "run-command", command: "models test" };
 
 const meanings: readonly Meaning[] = [
   {
     statuses: [401, 403],
     code: "DENIED",
-    hint: "The key was refused: set the right one before the hall starts, and run `guildhall models test`.",
+    hint: "The provider refused the key.",
+    next: [test],
   },
   {
     statuses: [404],
     code: "NOT_FOUND",
-    hint: "Check the model's name and planner.baseUrl with `guildhall models test`.",
+    hint: "Check the model's name and planner.baseUrl.",
+    next: [test],
   },
   {
     statuses: [402, 429],
     code: "RATE_LIMITED",
-    hint: "The provider's limit is reached: wait, or use another model.",
+    hint: "The provider's rate or spending limit is reached: wait, or use another model.",
   },
-  { statuses: [408], code: "TIMEOUT", hint: "Try again later." },
-  { statuses: [413], code: "TOO_LARGE", hint: "Ask for less at once." },
+  { statuses: [408], code: "TIMEOUT", hint: "Retry later." },
+  { statuses: [413], code: "TOO_LARGE", hint: "Shorten the task or its data." },
 ];
 const busy: Meaning = {
   statuses: [],
   code: "UNAVAILABLE",
-  hint: "The provider has a problem of its own: try again later.",
+  hint: "The provider has a problem: retry later.",
 };
 const refused: Meaning = {
   statuses: [],
   code: "EXECUTION",
-  hint: "Read the provider's words; `guildhall models test` tries the smallest request.",
+  hint: "See the provider's message.",
+  next: [test],
 };
 
 const charactersMax = 300;
 
-/** The provider's own words, which are in another place with each of them. */
+/** The provider's own message. */
 function describe(error: unknown): string {
   const body = APICallError.isInstance(error) ? readBody(error.responseBody) : undefined;
   const text = body ?? messageOf(error);
@@ -87,7 +93,7 @@ function readBody(text: string | undefined): string | undefined {
     const message = isObject(inner) ? inner.message : inner;
     return typeof message === "string" ? message : undefined;
   } catch {
-    // Not JSON: a proxy's page, or nothing. The status says enough.
+    // A proxy's HTML page or an empty body: the status is enough.
     return undefined;
   }
 }

@@ -10,19 +10,18 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import type { Conclusion, Job, OfferedTool, Planner, StopReason, Usage } from "../planner.ts";
 import { explainModelError } from "./model-error.ts";
-import { describeTools, plannerTools, writePrompt } from "./prompt.ts";
+import { createToolNames, describeTools, plannerTools, writePrompt } from "./prompt.ts";
 import { createResults, type Results } from "./results.ts";
-import { createToolNames } from "./tool-names.ts";
 import { type Turn, takeTurn } from "./turn.ts";
 
 export interface ModelPlannerOptions {
   readonly kind: "model" | "sampling";
-  /** Opened when there is a job for it. */
+  /** Called when there is a job. */
   open(job: Job): Promise<LanguageModelV3>;
   readonly secrets: Secrets;
 }
 
-/** A model decides: turn by turn it calls tools and reads what they give, until it answers. The same loop whoever the model is of. */
+/** A model calls tools turn by turn until it answers. The same loop for configured models and for sampling. */
 export function createModelPlanner({ kind, open, secrets }: ModelPlannerOptions): Planner {
   return {
     kind,
@@ -33,15 +32,13 @@ export function createModelPlanner({ kind, open, secrets }: ModelPlannerOptions)
   };
 }
 
-/** Calls of one turn that run at once. */
+/** Calls of one turn that run concurrently. */
 const parallelMax = 4;
-/** Tools a model may come to see, however often it looks for more. */
+/** Tools that a model can see, including those it finds. */
 const shownMax = 40;
-/** Of a model that writes nothing: asked again before it counts as having nothing to say. */
-const nudge = "You wrote nothing. Answer now, with what you have.";
-const lastTurn = "This is your last turn: call nothing more, and answer with what you have.";
+const nudge = "Your answer was empty. Answer now with what you have.";
+const lastTurn = "This is your last turn: make no more calls and answer with what you have.";
 
-/** One job as a model sees it: what was said, what was found. */
 class Conversation {
   readonly #model: LanguageModelV3;
   readonly #job: Job;
@@ -58,7 +55,7 @@ class Conversation {
     this.#model = model;
     this.#job = job;
     this.#secrets = secrets;
-    this.#tools = [...job.tools];
+    this.#tools = [...job.offer.tools];
     this.#messages = writePrompt(job, this.#results);
   }
 
@@ -80,7 +77,7 @@ class Conversation {
         model: this.#model.modelId,
         secrets: this.#secrets,
       });
-      // Where nothing was said yet, another planner may do better.
+      // Before the first answer another planner can still take over.
       if (isFirst && failure.code !== "BUDGET") throw failure;
       return {
         ...this.#carry(),
@@ -93,7 +90,7 @@ class Conversation {
   async #ask(): Promise<Turn> {
     const { signal } = this.#job;
     const tools = describeTools(this.#tools, this.#names, {
-      hasMore: this.#job.toolCount > this.#job.tools.length,
+      hasMore: this.#job.offer.toolCount > this.#job.offer.tools.length,
     });
     const turn = await takeTurn(
       this.#model,
@@ -101,15 +98,16 @@ class Conversation {
       {
         signal,
         remainingMs: () => this.#job.remainingMs(),
-        heard: (text) => this.#write(text),
-        retrying: (error, delayMs) =>
+        onText: (text) => this.#write(text),
+        onRetry: (error, delayMs) =>
           this.#job.note(
             "observe",
-            `${explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets }).message}; again in ${Math.round(delayMs)} ms`,
+            `${explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets }).message}; retrying in ${Math.round(delayMs)} ms`,
+            { isTransient: true },
           ),
       },
     );
-    this.#hear(turn);
+    this.#record(turn);
     return turn;
   }
 
@@ -118,10 +116,10 @@ class Conversation {
     this.#job.draft(text);
   }
 
-  #hear({ content, usage, finish }: Turn): void {
+  #record({ content, usage, finish }: Turn): void {
     const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
     const calls = content.flatMap((part) =>
-      part.type === "tool-call" ? [this.#names.meant(part.toolName)] : [],
+      part.type === "tool-call" ? [this.#names.full(part.toolName)] : [],
     );
     const text = texts.join("\n").trim();
     if (text !== "" || calls.length === 0) this.#write(text);
@@ -135,7 +133,7 @@ class Conversation {
     if (said.length > 0) this.#messages.push({ role: "assistant", content: said });
   }
 
-  /** Runs the calls of one turn, a few at once; each gets its answer, in the order they were made. */
+  /** Runs the calls of one turn, a few at a time, and answers them in order. */
   async #answerCalls(calls: readonly LanguageModelV3ToolCall[]): Promise<void> {
     const answers: LanguageModelV3ToolResultPart[] = [];
     let next = 0;
@@ -157,16 +155,16 @@ class Conversation {
     const failed = settled.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
     this.#messages.push({ role: "tool", content: answers });
-    if (this.#turns === this.#job.limits.turns - 1)
+    if (this.#turns === this.#job.request.limits.turns - 1)
       this.#messages.push({ role: "user", content: [{ type: "text", text: lastTurn }] });
   }
 
-  async #answer({ toolName, input }: LanguageModelV3ToolCall): Promise<Said> {
+  async #answer({ toolName, input }: LanguageModelV3ToolCall): Promise<ToolAnswer> {
     const args = parseArguments(input);
     if (args === undefined) {
-      this.#job.note("verify", `the arguments for ${this.#names.meant(toolName)} were not JSON`);
+      this.#job.note("verify", `the arguments for ${this.#names.full(toolName)} are not JSON`);
       return failure(
-        `The arguments are not a JSON object: ${input.slice(0, 300)}\nCall it again with a JSON object that fits its schema.`,
+        `The arguments are not a JSON object: ${input.slice(0, 300)}\nRepeat the call with a JSON object that matches the schema.`,
       );
     }
     if (toolName === plannerTools.read)
@@ -177,18 +175,19 @@ class Conversation {
         ),
       };
     if (toolName === plannerTools.find) return this.#findMore(String(args.query ?? ""));
-    const result = await this.#job.call(this.#names.meant(toolName), args);
+    const result = await this.#job.call(this.#names.full(toolName), args);
     return { text: this.#results.keep(result), isError: result.outcome.isError ?? false };
   }
 
-  async #findMore(query: string): Promise<Said> {
-    if (query.trim() === "") return failure('find_more needs {"query": "what a tool should do"}');
+  async #findMore(query: string): Promise<ToolAnswer> {
+    if (query.trim() === "")
+      return failure('find_more requires {"query": "what a tool should do"}');
     const found = await this.#job.find(query, 10);
     const fresh = found
       .filter(({ name }) => !this.#tools.some((tool) => tool.name === name))
       .slice(0, shownMax - this.#tools.length);
     this.#tools.push(...fresh);
-    if (found.length === 0) return { text: "No tool of yours does that." };
+    if (found.length === 0) return { text: "None of your tools does that." };
     const isShown = ({ name }: OfferedTool): boolean =>
       this.#tools.some((tool) => tool.name === name);
     return {
@@ -213,12 +212,12 @@ class Conversation {
   }
 }
 
-interface Said {
+interface ToolAnswer {
   readonly text: string;
   readonly isError?: boolean;
 }
 
-const failure = (text: string): Said => ({ text, isError: true });
+const failure = (text: string): ToolAnswer => ({ text, isError: true });
 
 const stopOf: Readonly<Record<Turn["finish"], StopReason>> = {
   stop: "done",
@@ -229,7 +228,7 @@ const stopOf: Readonly<Record<Turn["finish"], StopReason>> = {
   error: "failed",
 };
 
-/** A turn that did not end where the model wanted: its calls may be halves. */
+/** The turn ended early, so its calls may be incomplete. */
 function isCut({ finish }: Turn): boolean {
   return finish === "length" || finish === "content-filter" || finish === "error";
 }
@@ -248,14 +247,14 @@ function parseArguments(input: string): JsonObject | undefined {
     const value: unknown = JSON.parse(input.trim() === "" ? "{}" : input);
     return isObject(value) ? value : undefined;
   } catch {
-    // The model is told, and writes it again.
+    // The model is asked to repeat the call.
     return undefined;
   }
 }
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: "assistant" }>["content"][number];
 
-/** What a model said, as it is shown to it again; what the provider attached goes back to it. */
+/** A part of the model's answer as a message of the next turn, with the provider's metadata. */
 function repeatPart(part: LanguageModelV3Content): AssistantPart[] {
   switch (part.type) {
     case "text":

@@ -1,20 +1,24 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
 import { HallError } from "../../base/errors.ts";
 import type { Secrets } from "../../base/log.ts";
-import { type KeySource, readKey } from "./api-key.ts";
-import { factsOf, type ModelName, type ProviderName, parseModelName } from "./model-name.ts";
-import { fetchFromProvider } from "./provider-fetch.ts";
+import {
+  factsOf,
+  type KeySource,
+  type ModelName,
+  type ProviderName,
+  parseModelName,
+  readKey,
+} from "./provider.ts";
 
-/** A model as the AI SDK's providers offer it: what a turn needs, whoever serves it. */
 export interface OpenModelOptions extends KeySource {
   /** `provider/name`. */
   readonly model: string;
   readonly baseUrl?: string | undefined;
-  /** Keys are added to it, so that no log and no row ever has one. */
+  /** Keys are added to it, so that logs and the store never contain one. */
   readonly secrets: Secrets;
 }
 
-/** Loads the provider's package and nothing of the others. Throws INVALID_PARAMS, or UNAVAILABLE where there is no key. */
+/** Opens a model of the AI SDK's providers, loading only its own package. Throws INVALID_PARAMS, or UNAVAILABLE without a key. */
 export async function openModel({
   model,
   baseUrl,
@@ -24,8 +28,8 @@ export async function openModel({
   const name = parseModelName(model);
   const address = baseUrl ?? factsOf(name.provider).baseUrl;
   if (name.provider === "openai-compatible" && address === undefined) {
-    throw new HallError("INVALID_PARAMS", `${model} needs planner.baseUrl`, {
-      hint: "Such as http://127.0.0.1:8000/v1.",
+    throw new HallError("INVALID_PARAMS", `${model} requires planner.baseUrl`, {
+      next: [{ do: "edit-config", field: "planner.baseUrl" }],
     });
   }
   const apiKey = await readKey(name, source);
@@ -54,7 +58,7 @@ const openCompatible: Opener = async ({ provider, name }, opening) => {
 const openers: Readonly<Record<ProviderName, Opener>> = {
   anthropic: async ({ name }, opening) =>
     (await import("@ai-sdk/anthropic")).createAnthropic(settingsOf(opening))(name),
-  // The chat form: the other one keeps conversations at the provider unless told not to.
+  // The chat API: the responses API stores conversations at the provider by default.
   openai: async ({ name }, opening) =>
     (await import("@ai-sdk/openai")).createOpenAI(settingsOf(opening)).chat(name),
   google: async ({ name }, opening) =>
@@ -84,4 +88,28 @@ function settingsOf({ apiKey, baseUrl }: Pick<Opening, "apiKey" | "baseUrl">): P
     ...(apiKey === undefined ? {} : { apiKey }),
     ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
   };
+}
+
+/** `fetch` without redirects: keys and tasks are meant for the configured address, and `fetch` drops only one of the headers that carry keys. */
+const fetchFromProvider: typeof fetch = async (input, init) => {
+  const response = await fetch(input, { ...init, redirect: "manual" });
+  if (response.status < 300 || response.status > 399 || response.status === 304) return response;
+  await response.body?.cancel();
+  const { origin } = new URL(input instanceof Request ? input.url : input);
+  throw new HallError(
+    "UNAVAILABLE",
+    `${origin} answered ${response.status}, a redirect to ${describeTarget(response, origin)}; nothing was sent there`,
+    {
+      hint: "If the provider moved, set planner.baseUrl to its new address.",
+      next: [{ do: "edit-config", field: "planner.baseUrl" }],
+    },
+  );
+};
+
+/** Only the host of another origin: a URL may contain secrets. */
+function describeTarget({ headers }: Response, origin: string): string {
+  const location = headers.get("location");
+  if (location === null || !URL.canParse(location, origin)) return "no address";
+  const target = new URL(location, origin);
+  return target.origin === origin ? `${origin}${target.pathname}` : target.origin;
 }

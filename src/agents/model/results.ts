@@ -2,20 +2,20 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Outcome } from "../../tool.ts";
 import type { StepResult } from "../planner.ts";
 
-/** What tools gave, each under a handle: a model is shown the beginning, reads on where it wants, and hands on what it does not have to repeat. */
+/** Tool results by handle: a model sees the beginning, reads on if it wants, and passes a whole result on without repeating it. */
 export interface Results {
-  /** Keeps it and says what a model is shown of it. */
+  /** Keeps a result and returns the text that a model sees. */
   keep(result: StepResult): string;
   keepText(handle: string, text: string): string;
-  /** Characters `from` to `to` of a result, as a model asks for them. */
+  /** A range of characters of a result, such as `4000-12000`. */
   read(handle: string, range: string | undefined): string;
-  /** Parts that belong into an answer: what it names as `[[r1]]`, or else every picture and link there is. */
+  /** Parts that go with an answer: the results it names as `[[r1]]`, else every image and link. */
   carried(answer: string): Carried;
 }
 
 export interface Carried {
   readonly content: readonly JsonObject[];
-  /** Structured results the answer names, by handle. */
+  /** Structured content of the named results, by handle. */
   readonly structured: JsonObject;
 }
 
@@ -30,7 +30,7 @@ export function createResults(): Results {
 
   function show(handle: string, text: string): string {
     if (text.length <= shownMax) return text;
-    return `${text.slice(0, shownMax)}\n[cut at ${shownMax} of ${text.length} characters; read_result {"handle":"${handle}","range":"${shownMax}-${Math.min(text.length, shownMax + readMax)}"} reads on]`;
+    return `${text.slice(0, shownMax)}\n[cut at ${shownMax} of ${text.length} characters; read_result {"handle":"${handle}","range":"${shownMax}-${Math.min(text.length, shownMax + readMax)}"} continues]`;
   }
 
   return {
@@ -48,7 +48,7 @@ export function createResults(): Results {
     read(handle, range) {
       const text = texts.get(handle);
       if (text === undefined)
-        return `there is no result "${handle}"; there is: ${[...texts.keys()].join(", ") || "none yet"}`;
+        return `unknown result "${handle}" (known: ${[...texts.keys()].join(", ") || "none yet"})`;
       const [, from = "0", to] = /^\s*(\d+)\s*-\s*(\d*)\s*$/.exec(range ?? "0-") ?? [];
       const start = Math.min(Number(from), text.length);
       const end = Math.min(to ? Number(to) : text.length, start + readMax, text.length);
@@ -74,7 +74,7 @@ export function createResults(): Results {
   };
 }
 
-/** What comes first, as far as there is room. */
+/** The first parts that fit. */
 function limit(parts: readonly JsonObject[]): readonly JsonObject[] {
   let bytes = 0;
   return parts.slice(0, carriedMax).filter((part) => {
@@ -83,7 +83,7 @@ function limit(parts: readonly JsonObject[]): readonly JsonObject[] {
   });
 }
 
-/** Everything of a result that can be read as text; structured content where it says more than the text does. */
+/** A result as text, with its structured content unless the text is the same. */
 function textOf({ content, structuredContent }: Outcome): string {
   const texts = content.map(describePart);
   const data = structuredContent === undefined ? "" : JSON.stringify(structuredContent);
@@ -97,9 +97,9 @@ function describePart(part: JsonObject): string {
       return String(part.text ?? "");
     case "image":
     case "audio":
-      return `[${part.type}, ${String(part.mimeType)}, ${Math.round((String(part.data ?? "").length * 3) / 4 / 1024)} KB: handed on with your answer]`;
+      return `[${part.type}, ${String(part.mimeType)}, ${Math.round((String(part.data ?? "").length * 3) / 4 / 1024)} KB: passed on with your answer]`;
     case "resource_link":
-      return `[link to ${String(part.uri)}: handed on with your answer]`;
+      return `[link to ${String(part.uri)}: passed on with your answer]`;
     default:
       return JSON.stringify(part);
   }
@@ -109,12 +109,12 @@ function sameJson(text: string, data: string): boolean {
   try {
     return JSON.stringify(JSON.parse(text)) === data;
   } catch {
-    // Not JSON, so it is not the same.
+    // Not JSON, so not the same.
     return false;
   }
 }
 
-/** What a tool gives cannot end its own quotation. */
+/** A result must not be able to close its own tag. */
 function guard(text: string): string {
   return text.replaceAll("</result", "<\\/result").replaceAll("</data", "<\\/data");
 }

@@ -8,25 +8,24 @@ import type {
   LanguageModelV3ToolResultOutput,
 } from "@ai-sdk/provider";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { findObject } from "./find-object.ts";
-import { streamOf, type Turn } from "./turn.ts";
+import { findObject, streamOf, type Turn } from "./turn.ts";
 
 /**
- * The client's own model as one more provider: each turn is a `sampling/createMessage`. With tools where the client has them
- * (2025-11-25); else the tools are described in words, and the model answers in JSON.
+ * The client's own model as one more provider: each turn is a `sampling/createMessage`. Clients without
+ * `sampling.tools` (before 2025-11-25) get the tools described in the prompt, and their model answers in JSON.
  */
-export interface SamplingOptions {
-  /** What the client declared. */
+export interface SamplingModelOptions {
+  /** Whether the client declared `sampling.tools`. */
   readonly hasTools: boolean;
-  /** Sends the question, and gives its result. Throws HallError. */
+  /** Sends the request and returns its result. Throws HallError. */
   sample(params: JsonObject): Promise<JsonObject>;
 }
 
-export function createSamplingModel({ hasTools, sample }: SamplingOptions): LanguageModelV3 {
+export function createSamplingModel({ hasTools, sample }: SamplingModelOptions): LanguageModelV3 {
   const ask = async (call: LanguageModelV3CallOptions): Promise<Turn> => {
-    const params = hasTools ? writeWithTools(call) : writeInWords(call);
+    const params = hasTools ? writeWithTools(call) : writePlain(call);
     const result = await sample(params);
-    const content = hasTools ? readParts(result) : readWords(result);
+    const content = hasTools ? readParts(result) : readPlain(result);
     const hasCalls = content.some(({ type }) => type === "tool-call");
     return {
       content,
@@ -121,7 +120,7 @@ function writeMessage(message: LanguageModelV3Message): SamplingMessage[] {
   }
 }
 
-/** A message of results may hold nothing else, so what is said behind it becomes part of the last result. */
+/** A message with tool results may contain nothing else, so text after them joins the last result. */
 function joinRoles(messages: readonly SamplingMessage[]): SamplingMessage[] {
   const joined: SamplingMessage[] = [];
   for (const message of messages) {
@@ -174,8 +173,8 @@ function toolCall(name: string, input: unknown, id: string): LanguageModelV3Cont
   return { type: "tool-call", toolCallId: id, toolName: name, input: JSON.stringify(input ?? {}) };
 }
 
-/** For models that are only given words: one message a turn, and what to answer with. */
-function writeInWords({
+/** For clients without tools: plain text messages, and a JSON protocol for the answer. */
+function writePlain({
   prompt,
   tools = [],
   maxOutputTokens = tokensUsual,
@@ -186,7 +185,7 @@ function writeInWords({
       systemOf(prompt),
       ...(functions.length > 0 ? [describeProtocol(functions)] : []),
     ].join("\n\n"),
-    // One part a message: clients of this age know no lists.
+    // One part per message: older clients know no lists.
     messages: joinRoles(prompt.flatMap(writePlainMessage)).map(({ role, content }) => ({
       role,
       content: text(content.map((part) => part.text).join("\n\n")),
@@ -245,30 +244,30 @@ function writePlainMessage(message: LanguageModelV3Message): SamplingMessage[] {
   }
 }
 
-/** Words that are not in the form asked for are the answer itself. */
-function readWords({ content }: JsonObject): LanguageModelV3Content[] {
+/** Text that does not follow the protocol is the answer itself. */
+function readPlain({ content }: JsonObject): LanguageModelV3Content[] {
   const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
   const words = parts
     .flatMap((part) => (part.type === "text" ? [String(part.text ?? "")] : []))
     .join("\n");
-  const said = findObject(words);
-  const calls = Array.isArray(said?.calls)
-    ? said.calls.filter(isObject)
-    : isObject(said?.call)
-      ? [said.call]
+  const parsed = findObject(words);
+  const calls = Array.isArray(parsed?.calls)
+    ? parsed.calls.filter(isObject)
+    : isObject(parsed?.call)
+      ? [parsed.call]
       : [];
   if (calls.length > 0)
     return calls.map(({ name, arguments: args }) =>
       toolCall(String(name ?? ""), args, randomUUID()),
     );
-  return [{ type: "text", text: typeof said?.answer === "string" ? said.answer : words }];
+  return [{ type: "text", text: typeof parsed?.answer === "string" ? parsed.answer : words }];
 }
 
 function finishOf(reason: unknown): Turn["finish"] {
   return reason === "maxTokens" ? "length" : "stop";
 }
 
-/** Clients do not say what a turn cost. Four characters are about a token. */
+/** Clients do not report usage. Four characters are about a token. */
 function estimate(params: JsonObject, result: JsonObject): Turn["usage"] {
   const input = Math.ceil(JSON.stringify(params).length / 4);
   const output = Math.ceil(JSON.stringify(result.content ?? "").length / 4);

@@ -9,10 +9,13 @@ import {
   type LanguageModelV3StreamResult,
   type LanguageModelV3Usage,
 } from "@ai-sdk/provider";
+import { backoffMs } from "../../base/backoff.ts";
+import { HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 
-/** What a model said in one turn. */
+/** One answer of a model. */
 export interface Turn {
-  /** Texts, thoughts and calls, in order; what a provider has to see again next time is in their `providerMetadata`. */
+  /** Texts, reasoning and calls, in order. `providerMetadata` has to be sent back in the next turn. */
   readonly content: readonly LanguageModelV3Content[];
   readonly finish: LanguageModelV3FinishReason["unified"];
   readonly usage: LanguageModelV3Usage;
@@ -20,20 +23,19 @@ export interface Turn {
 
 export interface TurnOptions {
   readonly signal: AbortSignal;
-  /** A try that could not end in time is not made. */
+  /** No retry begins that could not end in time. */
   remainingMs(): number;
-  /** Hears the text as it comes, from its beginning: what is left should the line break. */
-  heard?(text: string): void;
-  /** Hears that it is tried again, and why. */
-  retrying?(error: unknown, delayMs: number): void;
+  /** Gets the text so far, so that it survives a broken connection. */
+  onText?(text: string): void;
+  onRetry?(error: unknown, delayMs: number): void;
 }
 
 const triesMax = 4;
-/** Whoever does not listen at all will hardly begin to within seconds. */
+/** A server that refuses connections rarely comes up within seconds. */
 const unreachedTriesMax = 2;
-const delayMsMax = 20_000;
+const backoff = { firstMs: 1_000, maxMs: 20_000 };
 
-/** Asks once, and again where the provider is busy or the line broke; nothing has been done by then, so nothing is done twice. */
+/** Asks the model, and retries if the provider is busy or the connection breaks. No tool has run by then, so nothing runs twice. */
 export async function takeTurn(
   model: LanguageModelV3,
   call: LanguageModelV3CallOptions,
@@ -46,13 +48,13 @@ export async function takeTurn(
       options.signal.throwIfAborted();
       const delayMs = delayFor(error, tries);
       if (delayMs === undefined || delayMs >= options.remainingMs()) throw error;
-      options.retrying?.(error, delayMs);
+      options.onRetry?.(error, delayMs);
       await sleep(delayMs, undefined, { signal: options.signal });
     }
   }
 }
 
-/** A stream that ended before the model had. */
+/** A stream ended before the model finished. */
 export class CutOff extends Error {
   constructor() {
     super("the answer was cut off");
@@ -61,17 +63,16 @@ export class CutOff extends Error {
 }
 
 function delayFor(error: unknown, tries: number): number | undefined {
-  if (tries >= triesMax || !isWorthAnother(error, tries)) return undefined;
-  const told = APICallError.isInstance(error) ? readRetryAfter(error.responseHeaders) : undefined;
-  // Full jitter: agents that were refused together must not come back together.
-  return told ?? Math.random() * Math.min(delayMsMax, 500 * 2 ** tries);
+  if (tries >= triesMax || !isRetryable(error, tries)) return undefined;
+  const stated = APICallError.isInstance(error) ? readRetryAfter(error.responseHeaders) : undefined;
+  return stated ?? backoffMs(tries, backoff);
 }
 
-function isWorthAnother(error: unknown, tries: number): boolean {
+function isRetryable(error: unknown, tries: number): boolean {
   if (error instanceof CutOff) return true;
   if (APICallError.isInstance(error))
     return error.isRetryable && (error.statusCode !== undefined || tries < unreachedTriesMax);
-  // The body broke off under the reader's hands.
+  // The response body broke off.
   return error instanceof TypeError;
 }
 
@@ -88,15 +89,15 @@ function readRetryAfter(headers: Record<string, string> | undefined): number | u
 async function askOnce(
   model: LanguageModelV3,
   call: LanguageModelV3CallOptions,
-  { signal, heard }: TurnOptions,
+  { signal, onText }: TurnOptions,
 ): Promise<Turn> {
   const { stream } = await model.doStream({ ...call, abortSignal: signal });
-  const gathered = new Gathered(heard);
+  const reader = new TurnReader(onText);
   for await (const part of stream) {
-    const finish = gathered.take(part);
+    const finish = reader.take(part);
     if (finish)
       return {
-        content: gathered.content,
+        content: reader.content,
         finish: finish.finishReason.unified,
         usage: finish.usage,
       };
@@ -109,18 +110,18 @@ type Writable = { -readonly [Key in keyof LanguageModelV3Content]: LanguageModel
   text: string;
 };
 
-/** Puts the pieces of a stream together. */
-class Gathered {
+/** Assembles a turn from the parts of a stream. */
+class TurnReader {
   readonly content: LanguageModelV3Content[] = [];
   readonly #open = new Map<string, Writable>();
-  readonly #heard: TurnOptions["heard"];
+  readonly #onText: TurnOptions["onText"];
   #text = "";
 
-  constructor(heard: TurnOptions["heard"]) {
-    this.#heard = heard;
+  constructor(onText: TurnOptions["onText"]) {
+    this.#onText = onText;
   }
 
-  /** Returns the part that ends the turn. Throws what the stream says went wrong. */
+  /** Returns the part that ends the turn. Throws an error that the stream reports. */
   take(part: LanguageModelV3StreamPart): Finish | undefined {
     switch (part.type) {
       case "text-start":
@@ -137,7 +138,7 @@ class Gathered {
       case "text-delta":
         this.#extend(`text ${part.id}`, part);
         this.#text += part.delta;
-        this.#heard?.(this.#text);
+        this.#onText?.(this.#text);
         return undefined;
       case "reasoning-delta":
         this.#extend(`reasoning ${part.id}`, part);
@@ -155,12 +156,12 @@ class Gathered {
       case "error":
         throw part.error;
       case "finish":
-        // A provider that lost the line ends the turn without a reason of its own.
+        // A provider whose connection broke ends the turn without a reason.
         if (part.finishReason.raw === undefined && part.finishReason.unified === "other")
           throw new CutOff();
         return part;
       default:
-        // Pieces of a call, files, sources: the whole call comes by itself, and the rest is nothing we ask for.
+        // Parts of a call are repeated in the whole call; files and sources are not requested.
         return undefined;
     }
   }
@@ -178,7 +179,7 @@ function metadataOf({ providerMetadata }: { readonly providerMetadata?: unknown 
   return providerMetadata === undefined ? {} : { providerMetadata };
 }
 
-/** A whole turn as the stream it would have come in. */
+/** A whole turn as a stream, for models that do not stream. */
 export function streamOf({ content, finish, usage }: Turn): LanguageModelV3StreamResult["stream"] {
   return new ReadableStream({
     start(controller) {
@@ -200,4 +201,39 @@ export function streamOf({ content, finish, usage }: Turn): LanguageModelV3Strea
       controller.close();
     },
   });
+}
+
+/** A model that repeats the recorded turns of an earlier run. */
+export function createRecordedModel(turns: readonly JsonObject[]): LanguageModelV3 {
+  let next = 0;
+  return {
+    specificationVersion: "v3",
+    provider: "record",
+    modelId: "record",
+    supportedUrls: {},
+    doGenerate: () => Promise.reject(new HallError("EXECUTION", "a recorded model only streams")),
+    async doStream() {
+      const turn = turns[next++];
+      if (!turn) throw new HallError("EXECUTION", "the record has no further turn");
+      return { stream: streamOf(turn as unknown as Turn) };
+    },
+  };
+}
+
+export function textOfTurn({ content }: Pick<Turn, "content">): string {
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+}
+
+/** The JSON object in a model's text, with or without a code fence around it. */
+export function findObject(text: string): JsonObject | undefined {
+  const start = text.indexOf("{");
+  const end = text.lastIndexOf("}");
+  if (start === -1 || end < start) return undefined;
+  try {
+    const value: unknown = JSON.parse(text.slice(start, end + 1));
+    return isObject(value) ? value : undefined;
+  } catch {
+    // Plain text.
+    return undefined;
+  }
 }

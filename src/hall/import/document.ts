@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { open, readdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { homedir } from "node:os";
+import { basename, dirname, join, posix, win32 } from "node:path";
 import {
   findNodeAtLocation,
   type Node,
@@ -8,10 +9,73 @@ import {
   parseTree,
   printParseErrorCode,
 } from "jsonc-parser/lib/esm/main.js";
+import { formatBytes } from "../../base/text.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { parseTomlLayer } from "../../config/toml.ts";
 
-/** A file of another client, read: JSON with comments, TOML or YAML by its name. */
+/** Where files of clients are searched. Passed in, so that a test never reads the real home. */
+export interface Machine {
+  readonly platform: Platform;
+  readonly home: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** The project's folder. */
+  readonly folder: string;
+}
+
+export type Platform = "linux" | "darwin" | "win32";
+
+/** A path, or one per platform. `~` is the home, `.` the project, `$NAME` a variable that has a default. */
+export type PathTemplate = string | Readonly<Partial<Record<Platform, string>>>;
+
+const defaultFolders: Readonly<Record<string, string>> = {
+  XDG_CONFIG_HOME: "~/.config",
+  APPDATA: "~/AppData/Roaming",
+  LOCALAPPDATA: "~/AppData/Local",
+  CODEX_HOME: "~/.codex",
+  COPILOT_HOME: "~/.copilot",
+  CLAUDE_CONFIG_DIR: "~",
+};
+
+export function thisMachine(folder: string, env: NodeJS.ProcessEnv = process.env): Machine {
+  const { platform } = process;
+  return {
+    platform: platform === "darwin" || platform === "win32" ? platform : "linux",
+    home: env.HOME || homedir(),
+    env,
+    folder,
+  };
+}
+
+/** Undefined if the platform has no such file. */
+export function resolvePath(path: PathTemplate, machine: Machine): string | undefined {
+  const template = typeof path === "string" ? path : path[machine.platform];
+  if (template === undefined) return undefined;
+  const [first = "", ...rest] = template.split("/");
+  return pathsOf(machine).join(resolveStart(first, machine), ...rest);
+}
+
+function resolveStart(start: string, machine: Machine): string {
+  if (start === "~") return machine.home;
+  if (start === ".") return machine.folder;
+  const name = start.slice(1);
+  const value = machine.env[name];
+  // XDG says to ignore relative paths; the other variables get the same treatment.
+  if (value && pathsOf(machine).isAbsolute(value)) return value;
+  return resolvePath(defaultFolders[name] ?? "~", machine) ?? machine.home;
+}
+
+/** Relative to the project or to the home, for display. */
+export function shorten(file: string, machine: Machine): string {
+  const { sep } = pathsOf(machine);
+  if (file.startsWith(machine.folder + sep)) return file.slice(machine.folder.length + 1);
+  return file.startsWith(machine.home + sep) ? `~${file.slice(machine.home.length)}` : file;
+}
+
+export function pathsOf({ platform }: Machine): typeof posix {
+  return platform === "win32" ? win32 : posix;
+}
+
+/** The parsed file of a client: JSON with comments, TOML or YAML, by its name. */
 export interface Document {
   readonly file: string;
   readonly text: string;
@@ -30,23 +94,22 @@ function formatOf(file: string): Format {
   return /\.ya?ml$/.test(file) ? "yaml" : "json";
 }
 
-/** The files of a path whose folder or name may be `*`, in order. */
+/** The files that match a path with a `*` as folder or name, sorted. */
 export async function expandStar(path: string): Promise<string[]> {
   if (!path.includes("*")) return [path];
   const [before = "", after = ""] = path.split("*");
   const names = await readdir(dirname(join(before, "x"))).catch(() => []);
-  // In a folder of blocks, anything may lie around.
   const files = names.sort().map((name) => before + name + after);
   return after === "" ? files.filter((file) => /\.(json|ya?ml)$/.test(basename(file))) : files;
 }
 
-/** What stands in a file, or nothing where there is none. Throws ConfigError. */
+/** Undefined if there is no file. Throws ConfigError. */
 export async function readDocument(file: string): Promise<Document | undefined> {
   const bytes = await readBytes(file);
   return bytes === undefined ? undefined : parseDocument(file, decode(bytes, file));
 }
 
-/** Throws ConfigError naming line and column. */
+/** Throws ConfigError with line and column. */
 export async function parseDocument(file: string, text: string): Promise<Document> {
   const format = formatOf(file);
   if (text.trim() === "" || text === "\ufeff")
@@ -58,32 +121,27 @@ export async function parseDocument(file: string, text: string): Promise<Documen
     return { file, text, format, tree, locate };
   } catch (error) {
     if (error instanceof RangeError)
-      throw new ConfigError(
-        `${file}:1:1: nested too deeply; expected a config file; look at what stands there`,
-      );
+      throw new ConfigError(`${file}:1:1: nested too deeply for a config file`);
     throw error;
   }
 }
 
 export async function readBytes(file: string): Promise<Buffer | undefined> {
-  // Without waiting: opening a pipe that nobody writes to would hang.
+  // Opening a pipe without a writer would block.
   const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
     (error: NodeJS.ErrnoException) => {
       if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
       throw new ConfigError(
-        `${file}: cannot be read (${error.code}); expected a file this user may read; check its path and mode`,
+        `${file}: cannot read the file (${error.code}); check its path and permissions`,
       );
     },
   );
   if (!handle) return undefined;
   try {
     const stats = await handle.stat();
-    if (!stats.isFile())
-      throw new ConfigError(
-        `${file}: is not a file; expected a config file; look at what stands there`,
-      );
+    if (!stats.isFile()) throw new ConfigError(`${file}: not a regular file`);
     if (stats.size > bytesMax)
-      throw new ConfigError(`${file}: has ${stats.size} bytes; expected at most ${bytesMax}`);
+      throw new ConfigError(`${file}: exceeds the limit of ${formatBytes(bytesMax)}`);
     return await handle.readFile();
   } finally {
     await handle.close();
@@ -94,21 +152,21 @@ export function decode(bytes: Uint8Array, file: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new ConfigError(`${file}: is not UTF-8 text; expected a config file; save it as UTF-8`);
+    throw new ConfigError(`${file}: not UTF-8 text`);
   }
 }
 
 function parseJson(file: string, text: string): Document {
   const place = (offset: number): string => `${file}:${positionOf(text, offset)}`;
   const errors: ParseError[] = [];
-  // As a space, so that every offset stays what it is in the file.
+  // Replaced by a space, to keep all offsets.
   const root = parseTree(text.replace(/^\ufeff/, " "), errors, { allowTrailingComma: true });
   const [first] = errors;
   if (first)
     throw new ConfigError(
-      `${place(first.offset)}: not valid JSON (${printParseErrorCode(first.error)}); fix it there`,
+      `${place(first.offset)}: invalid JSON (${printParseErrorCode(first.error)})`,
     );
-  if (!root) throw new ConfigError(`${place(0)}: not valid JSON; nothing but comments; write {}`);
+  if (!root) throw new ConfigError(`${place(0)}: invalid JSON (only comments)`);
   const locate = (path: Path): string => {
     const node = findNodeAtLocation(
       root,
@@ -119,7 +177,7 @@ function parseJson(file: string, text: string): Document {
   return { file, text, format: "json", tree: readNode(root), locate };
 }
 
-/** Built with fromEntries: assigning a key named `__proto__` would change the object instead. */
+/** Uses fromEntries, because assigning a key named `__proto__` would change the prototype. */
 function readNode({ type, children = [], value }: Node): unknown {
   if (type === "array") return children.map(readNode);
   if (type !== "object") return value;
@@ -137,7 +195,7 @@ async function parseYaml(file: string, text: string): Promise<Document> {
   if (first) {
     const { line = 1, col = 1 } = first.linePos?.[0] ?? {};
     throw new ConfigError(
-      `${file}:${line}:${col}: not valid YAML (${first.message.split("\n")[0]?.replace(/ at line .*$/, "")}); fix it there`,
+      `${file}:${line}:${col}: invalid YAML (${first.message.split("\n")[0]?.replace(/ at line .*$/, "")})`,
     );
   }
   const locate = (path: Path): string => {
@@ -147,7 +205,7 @@ async function parseYaml(file: string, text: string): Promise<Document> {
   return { file, text, format: "yaml", tree: document.toJS({ maxAliasCount: 100 }) ?? {}, locate };
 }
 
-/** "3:5": line and column, counted from one. */
+/** Line and column, starting at 1: "3:5". */
 function positionOf(text: string, offset: number): string {
   const before = text.slice(0, offset);
   return `${before.split("\n").length}:${offset - before.lastIndexOf("\n")}`;

@@ -1,72 +1,72 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { mergeTrees } from "../../config/layer.ts";
+import { kindOfHost } from "../../net/host.ts";
+import { type Machine, pathsOf } from "./document.ts";
 
-/** What a key of another client's entry says in our words: a part of a server. */
-export type Meaning = (value: unknown) => JsonObject;
-export type Meanings = Readonly<Record<string, Meaning>>;
+/** Translates the value of a key into a part of a server in our config. */
+export type KeyReader = (value: unknown) => JsonObject;
+export type KeyReaders = Readonly<Record<string, KeyReader>>;
 
-export interface Draft {
-  /** As our config has it, before the schema has seen it. */
+export interface TranslatedEntry {
+  /** As in our config, not yet validated. */
   readonly server: JsonObject;
-  /** Keys that say nothing here. */
-  readonly leftOut: readonly string[];
+  /** Keys that have no meaning here. */
+  readonly unknownKeys: readonly string[];
 }
 
-/** The keys of an entry, each said in our words, and put together. */
-export function draftServer(entry: JsonObject, meanings: Meanings): Draft {
+export function translateEntry(entry: JsonObject, keys: KeyReaders): TranslatedEntry {
   const present = Object.entries(entry).filter(
     ([, value]) => value !== undefined && value !== null,
   );
-  const said = present.flatMap(([key, value]) =>
-    Object.hasOwn(meanings, key) ? [meanings[key]?.(value) ?? {}] : [],
+  const parts = present.flatMap(([key, value]) =>
+    Object.hasOwn(keys, key) ? [keys[key]?.(value) ?? {}] : [],
   );
-  const server = tidy(said.reduce<JsonObject>(mergeTrees, {}));
   return {
-    server,
-    leftOut: present.map(([key]) => key).filter((key) => !Object.hasOwn(meanings, key)),
+    server: withoutDefaults(parts.reduce<JsonObject>(mergeTrees, {})),
+    unknownKeys: present.map(([key]) => key).filter((key) => !Object.hasOwn(keys, key)),
   };
 }
 
-export const as =
-  (key: string): Meaning =>
+export const renamed =
+  (key: string): KeyReader =>
   (value) => ({ [key]: value });
 
-/** For keys that mean something only to people or to the client's own window. */
-export const nothing: Meaning = () => ({});
+/** For keys that only matter to people or to the client itself. */
+export const ignored: KeyReader = () => ({});
 
-/** Clients take numbers and truth values where an environment has only text. */
-export const texts =
-  (key: string): Meaning =>
-  (value) => ({ [key]: isObject(value) ? mapValues(value, textOf) : value });
+/** Clients accept numbers and booleans where an environment has only text. */
+export const textMap =
+  (key: string): KeyReader =>
+  (value) => ({ [key]: isObject(value) ? mapValues(value, toText) : value });
 
-export const includeTools: Meaning = (names) => ({ tools: { include: names } });
-export const excludeTools: Meaning = (names) =>
+export const includeTools: KeyReader = (names) => ({ tools: { include: names } });
+export const excludeTools: KeyReader = (names) =>
   Array.isArray(names) && names.length === 0 ? {} : { tools: { exclude: names } };
-const enabled: Meaning = (isEnabled) => (isEnabled === false ? { disabled: true } : {});
 
-/** A time limit, held within what our config takes. */
-export const timeout =
-  (perSecond: number): Meaning =>
-  (value) =>
-    typeof value === "number" && value > 0
-      ? { timeoutSeconds: Math.min(600, Math.max(1, Math.round(value / perSecond))) }
-      : {};
+/** Limited to the range that our config accepts. */
+export const timeoutIn =
+  (unit: "s" | "ms"): KeyReader =>
+  (value) => {
+    if (typeof value !== "number" || value <= 0) return {};
+    const seconds = Math.round(unit === "s" ? value : value / 1_000);
+    return { timeoutSeconds: Math.min(600, Math.max(1, seconds)) };
+  };
 
-/** The keys almost every client has. */
-export const usualMeanings: Meanings = {
+/** The keys that most clients share. */
+export const commonKeys: KeyReaders = {
   type: (type) => ({ type: transports[String(type).toLowerCase().replaceAll("_", "-")] ?? type }),
-  command: as("command"),
-  args: (args) => ({ args: Array.isArray(args) ? args.map(textOf) : args }),
-  env: texts("env"),
-  cwd: as("cwd"),
-  url: as("url"),
-  headers: texts("headers"),
+  command: renamed("command"),
+  args: (args) => ({ args: Array.isArray(args) ? args.map(toText) : args }),
+  env: textMap("env"),
+  cwd: renamed("cwd"),
+  url: renamed("url"),
+  headers: textMap("headers"),
   disabled: (isDisabled) => (isDisabled === true ? { disabled: true } : {}),
-  enabled,
-  name: nothing,
-  description: nothing,
-  icon: nothing,
-  version: nothing,
+  enabled: (isEnabled) => (isEnabled === false ? { disabled: true } : {}),
+  name: ignored,
+  description: ignored,
+  icon: ignored,
+  version: ignored,
 };
 
 const transports: Readonly<Record<string, string>> = {
@@ -82,15 +82,14 @@ const transports: Readonly<Record<string, string>> = {
   websocket: "ws",
 };
 
-/** Without what says nothing: the defaults, and what belongs to the other kind of server. */
-function tidy(server: JsonObject): JsonObject {
+/** Removes defaults, empty values, and fields of the other kind of server. */
+function withoutDefaults(server: JsonObject): JsonObject {
+  const isMixed = "command" in server && "url" in server;
   const foreign = typeof server.url === "string" ? ["args", "env", "cwd"] : ["headers"];
   const kept = Object.entries(server).filter(([key, value]) => {
     if (key === "type") return value !== "stdio" && value !== "http";
-    const isEmpty = Array.isArray(value)
-      ? value.length === 0
-      : isObject(value) && Object.keys(value).length === 0;
-    return !isEmpty && !(foreign.includes(key) && !("command" in server && "url" in server));
+    const isEmpty = typeof value === "object" && Object.keys(value ?? {}).length === 0;
+    return !isEmpty && (isMixed || !foreign.includes(key));
   });
   return Object.fromEntries(kept);
 }
@@ -101,6 +100,130 @@ function mapValues(map: JsonObject, change: (value: unknown) => unknown): JsonOb
   );
 }
 
-function textOf(value: unknown): unknown {
+function toText(value: unknown): unknown {
   return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+}
+
+/** How a client's values refer to variables. */
+export interface VariableSyntax {
+  readonly pattern: RegExp;
+  /** The reference in our config's syntax; undefined if only the client can resolve it. */
+  read(match: RegExpExecArray, machine: Machine): string | undefined;
+}
+
+/** Translates every reference. Text that only looks like one of ours is escaped. */
+export function rewriteVariables(
+  value: unknown,
+  syntax: VariableSyntax,
+  machine: Machine,
+): { readonly value: unknown; readonly unresolved: readonly string[] } {
+  const unresolved: string[] = [];
+
+  function rewriteText(text: string): string {
+    let rewritten = "";
+    let end = 0;
+    for (const match of text.matchAll(syntax.pattern)) {
+      const reference = syntax.read(match, machine);
+      if (reference === undefined) unresolved.push(match[0]);
+      rewritten += escapeText(text.slice(end, match.index)) + (reference ?? escapeText(match[0]));
+      end = match.index + match[0].length;
+    }
+    return rewritten + escapeText(text.slice(end));
+  }
+
+  function rewrite(inner: unknown): unknown {
+    if (typeof inner === "string") return rewriteText(inner);
+    if (Array.isArray(inner)) return inner.map(rewrite);
+    if (!isObject(inner)) return inner;
+    return Object.fromEntries(Object.entries(inner).map(([key, each]) => [key, rewrite(each)]));
+  }
+
+  return { value: rewrite(value), unresolved };
+}
+
+export const noVariables: VariableSyntax = { pattern: /(?!)/g, read: () => undefined };
+
+/** `${NAME}` and `${NAME:-default}`, as in our config. */
+export const shellVariables: VariableSyntax = {
+  pattern: /\$\{([A-Za-z_]\w*)(?::-([^{}]*))?\}/g,
+  read: ([text]) => text,
+};
+
+/** `${env:NAME}`, `${userHome}`, `${workspaceFolder}` and others, as in VS Code. */
+export const editorVariables: VariableSyntax = {
+  pattern: /\$\{(?:(\w+):)?([^{}]*)\}/g,
+  read({ 1: kind, 2: name = "", index }, machine) {
+    if (kind === "env") return variable(name);
+    // The client asks for inputs; here they are variables.
+    if (kind === "input") return variable(variableName(name));
+    if (kind !== undefined) return undefined;
+    const { sep, basename } = pathsOf(machine);
+    switch (name) {
+      case "workspaceFolder":
+        // Servers run in the project's folder.
+        return index === 0 ? "." : machine.folder;
+      case "workspaceFolderBasename":
+        return basename(machine.folder);
+      case "userHome":
+        return variable(machine.platform === "win32" ? "USERPROFILE" : "HOME");
+      case "pathSeparator":
+      case "/":
+        return sep;
+    }
+    return undefined;
+  },
+};
+
+export function variable(name: string): string {
+  return `\${${name}}`;
+}
+
+/** "api-key" becomes API_KEY. */
+export function variableName(words: string): string {
+  const name = words
+    .replace(/([a-z\d])([A-Z])/g, "$1_$2")
+    .replace(/[^A-Za-z\d]+/g, "_")
+    .replace(/^_+|_+$/g, "")
+    .toUpperCase();
+  return /^[A-Z]/.test(name) ? name.slice(0, 90) : `VALUE_${name}`.slice(0, 90);
+}
+
+function escapeText(text: string): string {
+  // A function, because `$$` in a replacement means one `$`.
+  return text.replace(/\$\{/g, () => "$${");
+}
+
+/** Whether an entry starts a hall, which must not run behind a hall. `ownScript` is the file of this process. */
+export function isHall(
+  name: string,
+  { command, args, url }: JsonObject,
+  ownScript: string | undefined,
+): boolean {
+  const isNamedHall = /^guildhall/i.test(name);
+  if (typeof url === "string") return isNamedHall && isLoopbackUrl(url);
+  if (typeof command !== "string") return false;
+  if (isHallProgram(command)) return true;
+
+  // Shells and wrappers take a whole command line as one argument.
+  const rest = Array.isArray(args) ? args.map(String).flatMap((part) => part.split(/\s+/)) : [];
+  const words = [command, ...rest];
+  if (isNamedHall && words.some(isLoopbackUrl)) return true;
+  return words.some(
+    (word, index) =>
+      (isHallProgram(word) || word === ownScript || isHallScript(word)) &&
+      words[index + 1] === "mcp",
+  );
+}
+
+/** "guildhall", "guildhall@1.2.3", or a path that ends like that. */
+function isHallProgram(word: string): boolean {
+  return /(^|[\\/])guildhall(@[\w.^~-]+)?(\.(cmd|exe|ps1))?$/i.test(word);
+}
+
+function isHallScript(word: string): boolean {
+  return /guildhall[\w.@-]*[\\/](dist[\\/]cli\.m?js|src[\\/]cli[\\/]main\.ts)$/i.test(word);
+}
+
+function isLoopbackUrl(url: string): boolean {
+  return URL.canParse(url) && kindOfHost(new URL(url).hostname) === "loopback";
 }

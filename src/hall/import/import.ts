@@ -3,50 +3,61 @@ import { ConfigError, fieldOf, type Problem } from "../../config/error.ts";
 import { findServerProblems } from "../../config/servers.ts";
 import { validateTree } from "../../config/validate.ts";
 import { expandVariables } from "../../config/variables.ts";
-import { type Client, mapAt, type Place, type ServerEntry } from "./client.ts";
-import { clients } from "./clients.ts";
-import { type Document, expandStar, parseDocument, readDocument } from "./document.ts";
-import { draftServer } from "./entry.ts";
-import { isHall } from "./hall.ts";
+import {
+  type Client,
+  type ClientFile,
+  clients,
+  keysOf,
+  listServers,
+  type ServerEntry,
+  variablesOf,
+} from "./clients.ts";
+import {
+  type Document,
+  expandStar,
+  type Machine,
+  parseDocument,
+  readDocument,
+  resolvePath,
+  shorten,
+} from "./document.ts";
+import { isHall, rewriteVariables, translateEntry } from "./entry.ts";
 import { createKeeper, type FoundSecret, hideSecrets, type Keep } from "./inline-secrets.ts";
-import { locatePlace, type Machine, shorten } from "./machine.ts";
 import { type ImportedServer, type Merged, mergeSightings, type Sighting } from "./merge.ts";
-import { rewriteReferences } from "./references.ts";
 
 export interface ImportOptions {
   readonly machine: Machine;
-  /** Which clients' files are read. Default: all. */
-  readonly from?: readonly Client[];
-  /** Only this file of theirs. */
-  readonly file?: string;
-  /** What our config has already. */
-  readonly existing?: JsonObject;
-  /** The file this process runs: an entry that runs it is a hall. */
-  readonly ownScript?: string;
+  /** Default: all clients. */
+  readonly from?: readonly Client[] | undefined;
+  /** Only this file. */
+  readonly file?: string | undefined;
+  /** The servers in our config. */
+  readonly existing?: JsonObject | undefined;
+  /** The file of this process: an entry that runs it is a hall. */
+  readonly ownScript?: string | undefined;
 }
 
-/** What other clients have. Nothing of it is written anywhere yet. */
+/** The servers of other clients. */
 export interface Findings {
   readonly servers: readonly ImportedServer[];
   readonly known: Merged["known"];
-  /** What was left out and why, each beginning with its place. */
+  /** Skipped entries and ignored keys; each begins with its location. */
   readonly warnings: readonly string[];
-  /** The files that were there. */
+  /** Files with servers or a hall. */
   readonly files: readonly FoundFile[];
-  /** Secrets that stood in entries; their values are for masking and for handing on, never for writing or printing. */
+  /** Secrets in entries. Their values are for masking and for passing on, never for writing or printing. */
   readonly secrets: readonly FoundSecret[];
 }
 
 export interface FoundFile {
   readonly client: string;
-  readonly scope: Place["scope"];
+  readonly scope: ClientFile["scope"];
   readonly file: string;
   readonly serverCount: number;
-  /** The hall stands in it already. */
   readonly hasHall: boolean;
 }
 
-/** Reads every client's files. A file that cannot be read is a warning; the rest is read all the same. */
+/** Reads the files of all clients. A file that cannot be read becomes a warning. */
 export async function findServers({
   machine,
   from = clients,
@@ -60,14 +71,12 @@ export async function findServers({
   const files: FoundFile[] = [];
 
   for (const client of from) {
-    for (const place of client.places) {
-      for (const file of await filesOf(place, machine)) {
+    for (const place of client.files) {
+      for (const file of await filesAt(place, machine)) {
         if (only !== undefined && file !== only) continue;
         const document = await readDocument(file).catch((error: unknown) => {
           if (!(error instanceof ConfigError)) throw error;
-          warnings.push(
-            `${shorten(error.message, machine)}; the file of ${client.name} was left out`,
-          );
+          warnings.push(`${shorten(error.message, machine)}; skipped the file of ${client.name}`);
         });
         if (document) await readFile(client, place, document);
       }
@@ -75,12 +84,11 @@ export async function findServers({
   }
   return { ...mergeSightings(sightings, existing), warnings, files, secrets: keeper.found() };
 
-  async function readFile(client: Client, place: Place, document: Document): Promise<void> {
+  async function readFile(client: Client, place: ClientFile, document: Document): Promise<void> {
     let serverCount = 0;
     let hasHall = false;
-    for (const { entries, elsewhere } of client.listsIn?.(document.tree, place, machine) ?? [
-      mapAt(document.tree, place.at),
-    ]) {
+    const lists = listServers(client, document.tree, place, machine);
+    for (const { entries, elsewhere } of lists) {
       for (const entry of entries) {
         const location = document.locate(entry.path);
         const found = await readEntry(
@@ -101,7 +109,7 @@ export async function findServers({
             server: found.server,
             client: { id, name },
             place: shortPlace(location),
-            ...(elsewhere === undefined ? {} : { elsewhere }),
+            elsewhere,
           });
         }
       }
@@ -125,51 +133,43 @@ export async function findServers({
     { name, value }: ServerEntry,
     keep: Keep,
   ): Promise<{ server: JsonObject; notes: string[] } | string> {
-    if (!isObject(value)) return "is not an object; left out";
-    const rewritten = rewriteReferences(value, client.references, machine);
-    const { server, leftOut } = draftServer(rewritten.value as JsonObject, client.meanings);
+    if (!isObject(value)) return "skipped: not an object";
+    const rewritten = rewriteVariables(value, variablesOf(client), machine);
+    const { server, unknownKeys } = translateEntry(rewritten.value as JsonObject, keysOf(client));
     if (isHall(name, server, ownScript)) return "hall";
-    if (rewritten.unknown.length > 0)
-      return `uses ${[...new Set(rewritten.unknown)].join(", ")}, which only ${client.name} knows; left out, add it by hand`;
+    if (rewritten.unresolved.length > 0)
+      return `skipped: only ${client.name} can resolve ${[...new Set(rewritten.unresolved)].join(", ")}`;
     if (server.command === undefined && server.url === undefined)
-      return `has neither a command nor a url here (an extension of ${client.name}?); left out`;
+      return `skipped: no command or url (an extension of ${client.name}?)`;
     const checked = await checkServer(server, machine);
-    if (typeof checked === "string") return `${checked}; left out, add it by hand`;
+    if (typeof checked === "string") return `skipped: ${checked}`;
     return {
       server: hideSecrets(name, checked.server, keep),
-      notes: [...checked.notes, ...notesOn(leftOut, client)],
+      notes: [...checked.notes, ...describeIgnored(unknownKeys, client)],
     };
   }
 }
 
-function notesOn(leftOut: readonly string[], client: Client): string[] {
-  const others = leftOut.filter((key) => key !== "envFile");
-  return [
-    ...(leftOut.includes("envFile")
-      ? [
-          "has an envFile, which is not read here; set its variables before the hall starts, and name them in env",
-        ]
-      : []),
-    ...(others.length > 0 ? [`without ${others.join(", ")}, which only ${client.name} knows`] : []),
-  ];
+function describeIgnored(keys: readonly string[], client: Client): string[] {
+  const others = keys.filter((key) => key !== "envFile");
+  const notes = keys.includes("envFile")
+    ? ["envFile is not supported: set its variables in the environment and list them in env"]
+    : [];
+  if (others.length > 0) notes.push(`ignored ${others.join(", ")}: specific to ${client.name}`);
+  return notes;
 }
 
-/** Holds an entry against our own rules: one that they refuse would make the whole config unusable. */
+/** Applies our own rules, because one invalid entry would be an error in our config. */
 async function checkServer(
   server: JsonObject,
   machine: Machine,
 ): Promise<{ server: JsonObject; notes: string[] } | string> {
   const problem = await findProblem(server, machine);
   if (!problem) return { server, notes: [] };
-  if (
-    problem.path.at(-1) === "url" &&
-    problem.text.startsWith("points into a private network") &&
-    server.allowPrivate === undefined
-  ) {
-    const checked = await checkServer({ ...server, allowPrivate: true }, machine);
-    return typeof checked === "string"
-      ? checked
-      : { ...checked, notes: ["points into a private network: allowPrivate is set"] };
+  if (problem.path.at(-1) === "url" && server.allowPrivate === undefined) {
+    const allowed = { ...server, allowPrivate: true };
+    if (!(await findProblem(allowed, machine)))
+      return { server: allowed, notes: ["allowPrivate was set: the url is in a private network"] };
   }
   const field = fieldOf(problem.path.slice(2));
   return `${field ? `${field}: ` : ""}${problem.text}`;
@@ -180,7 +180,7 @@ async function findProblem(
   { env, folder }: Machine,
 ): Promise<Problem | undefined> {
   const tree = { mcpServers: { server } };
-  // A variable that is not set yet will be: any word will do for now.
+  // Variables that are not set yet get a placeholder.
   const names = Array.from(
     JSON.stringify(server).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)/g),
     ([, name = ""]) => name,
@@ -198,12 +198,12 @@ async function findProblem(
   return problem;
 }
 
-async function filesOf({ path }: Place, machine: Machine): Promise<string[]> {
-  const file = locatePlace(path, machine);
+async function filesAt({ path }: ClientFile, machine: Machine): Promise<string[]> {
+  const file = resolvePath(path, machine);
   return file === undefined ? [] : expandStar(file);
 }
 
-/** The variables an entry names and that have no value yet: a person must set them. */
+/** The variables of an entry that are not set. */
 export function findUnset(server: JsonObject, env: NodeJS.ProcessEnv): string[] {
   const names = Array.from(
     JSON.stringify(server).matchAll(/(?<!\$)\$\{(?:env:)?([A-Za-z_]\w*)\}/g),
@@ -212,7 +212,7 @@ export function findUnset(server: JsonObject, env: NodeJS.ProcessEnv): string[] 
   return [...new Set(names)].filter((name) => env[name] === undefined);
 }
 
-/** The secrets in a text that is, or was, a file of this client: for masking. */
+/** The secrets in the text of a file of this client, for masking. */
 export async function findSecretsIn(
   client: Client,
   file: string,
@@ -221,14 +221,11 @@ export async function findSecretsIn(
 ): Promise<readonly FoundSecret[]> {
   const keeper = createKeeper({});
   const document = await parseDocument(file, text);
-  for (const place of client.places) {
-    for (const { entries } of client.listsIn?.(document.tree, place, machine) ?? [
-      mapAt(document.tree, place.at),
-    ]) {
-      for (const { name, value } of entries)
-        if (isObject(value))
-          hideSecrets(name, draftServer(value, client.meanings).server, keeper.keepAt(name, file));
-    }
+  const lists = client.files.flatMap((place) => listServers(client, document.tree, place, machine));
+  for (const { name, value } of lists.flatMap(({ entries }) => entries)) {
+    if (!isObject(value)) continue;
+    const { server } = translateEntry(value, keysOf(client));
+    hideSecrets(name, server, keeper.keepAt(name, file));
   }
   return keeper.found();
 }

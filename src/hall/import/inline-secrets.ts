@@ -1,10 +1,10 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { secretShapes } from "../../base/secret-signs.ts";
-import { variable, variableName } from "./references.ts";
+import { variable, variableName } from "./entry.ts";
 
 /**
- * Secrets that stand in an entry as they are become variables: what we write is committed and shared. When in doubt a value is
- * a secret: a variable too many costs an `export`, a secret too many a rotation.
+ * Replaces the secrets in an entry by variables, because our config is committed and shared. In doubt a value counts as
+ * a secret: a needless variable costs an `export`, a leaked secret a rotation.
  */
 export function hideSecrets(name: string, server: JsonObject, keep: Keep): JsonObject {
   const hidden = {
@@ -30,7 +30,7 @@ export function hideSecrets(name: string, server: JsonObject, keep: Keep): JsonO
   };
 }
 
-/** Takes a secret and the words its variable should be called by; gives what to write in its place. */
+/** Takes words for the variable's name and the secret; returns the reference to write instead. */
 export type Keep = (words: string, secret: string) => string;
 
 function hideInVariable(key: string, value: string, keep: Keep): string {
@@ -64,7 +64,7 @@ function hideInArguments(name: string, args: readonly unknown[], keep: Keep): un
   });
 }
 
-/** `NAME=value` as docker takes it, `Header: value` as bridges do, an address, or the secret itself. */
+/** `NAME=value` (docker), `Header: value` (bridges), a URL, or the secret itself. */
 function hideInWord(name: string, word: string, keep: Keep): string {
   if (URL.canParse(word) && /^\w+:\/\//.test(word)) return hideInUrl(name, word, keep);
   const [, key, between, value] = /^([A-Za-z][\w-]*)(=|:\s*)(.+)$/s.exec(word) ?? [];
@@ -76,7 +76,7 @@ function hideInWord(name: string, word: string, keep: Keep): string {
   return looksSecret(word) ? keep(`${name}_secret`, word) : word;
 }
 
-/** In the text as it is: taking an address apart and together again would change more than the secret. */
+/** Edits the text, because parsing and printing the URL would change more than the secret. */
 function hideInUrl(name: string, url: string, keep: Keep): string {
   if (isPassworded(url)) return keep(`${name}_url`, url);
   const [, start = "", path = "", query = ""] = /^(\w+:\/\/[^/?#]*)([^?#]*)(.*)$/s.exec(url) ?? [];
@@ -91,7 +91,7 @@ function hideInUrl(name: string, url: string, keep: Keep): string {
   return start + segments + parameters;
 }
 
-/** A value under a name that says so, or one that looks so under any name. */
+/** By the name of the key, or by the shape of the value. */
 function isSecret(key: string, value: string): boolean {
   if (isReference(value) || value.trim() === "") return false;
   if (looksSecret(value)) return true;
@@ -106,7 +106,7 @@ function isSecret(key: string, value: string): boolean {
 
 const secretName =
   /token|secret|passw|passphrase|credential|authorization|cookie|apikey|webhook|connection[-_]?str|(^|[-_])(auth|key|pass|pwd|pat|pin|dsn|jwt|bearer|session|signature|sig)([-_]|$)/i;
-/** What stands beside a secret without being one. */
+/** Names of fields that describe a secret without being one. */
 const harmlessName =
   /[-_](type|mode|url|uri|host|port|user|username|email|enabled|limit|timeout|method|scopes?|region|name|header|id|ttl|count|max)$|^max[-_]/i;
 const fileName = /file|path|dir|folder|credentials$/i;
@@ -116,7 +116,7 @@ function looksSecret(value: string): boolean {
   return secretShapes.some((shape) => shape.test(value)) || isPassworded(value) || isRandom(value);
 }
 
-/** One long word of mixed characters. Names of packages and files have dots, slashes or a single case. */
+/** One long word of mixed characters. Package and file names have dots, slashes or a single case. */
 function isRandom(value: string): boolean {
   if (/^[0-9a-f]{32,}$/i.test(value)) return true;
   return (
@@ -136,7 +136,7 @@ function isPassworded(value: string): boolean {
   return /\b[a-z][a-z0-9+.-]*:\/\/[^\s/@:]*:(?!\$\{)[^\s/@]+@/i.test(value);
 }
 
-/** Nothing but variables, with a word of a scheme before them at most. */
+/** Only variables, possibly after an authentication scheme. */
 function isReference(value: string): boolean {
   return (
     value.includes("${") &&
@@ -164,15 +164,15 @@ function mapTexts(map: JsonObject, change: (key: string, value: string) => strin
   );
 }
 
-/** A secret that was found, and the variable that now stands for it. */
+/** A secret and the variable that replaces it. */
 export interface FoundSecret {
   readonly variable: string;
   readonly value: string;
-  /** Where it stands, as "file:line:column". */
+  /** "file:line:column". */
   readonly place: string;
 }
 
-/** Names variables: the same value has the same one everywhere, and none that already means something else on this machine. */
+/** Assigns variables: one per value, and none that has another value in the environment. */
 export function createKeeper(env: NodeJS.ProcessEnv): {
   keepAt(server: string, place: string): Keep;
   found(): readonly FoundSecret[];
@@ -190,14 +190,14 @@ export function createKeeper(env: NodeJS.ProcessEnv): {
     const prefix = `${variableName(server)}_`;
     const longer = wanted.startsWith(prefix) ? wanted : prefix + wanted;
     for (let count = 0; ; count++) {
-      const name = count === 0 ? wanted : count === 1 ? longer : `${longer}_${count}`;
+      const name = [wanted, longer][count] ?? `${longer}_${count}`;
       if (isFree(name, value)) return name;
     }
   }
 
   return {
     keepAt: (server, place) => (words, secret) => {
-      // In our config's spelling `$${` is a plain `${`; what a variable holds is plain already.
+      // `$${` is our escape for `${`; the value of a variable is not escaped.
       const value = secret.replace(/\$\$\{/g, () => "${");
       const known = byValue.get(value);
       const found = known ?? { variable: nameFor(words, server, value), value, place };

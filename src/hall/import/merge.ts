@@ -1,36 +1,35 @@
 import { isObject, type JsonObject, sortKeys } from "../../base/json.ts";
 import { serverNamePattern } from "../../config/schema.ts";
 
-/** A server as it was found in one place. */
+/** A server in the file of one client. */
 export interface Sighting {
   readonly name: string;
   readonly server: JsonObject;
   readonly client: { readonly id: string; readonly name: string };
   /** "file:line:column" of its entry. */
   readonly place: string;
-  /** The folder it is for, where that is not this project's. */
-  readonly elsewhere?: string;
+  /** The folder it is for, if it is not this project's. */
+  readonly elsewhere?: string | undefined;
 }
 
-/** A server that can be taken over, and everywhere it was found. */
+/** A server that can be imported, and where it was found. */
 export interface ImportedServer {
   readonly name: string;
   readonly server: JsonObject;
   readonly sightings: readonly [Sighting, ...Sighting[]];
-  /** What a person should know about it. */
   readonly notes: readonly string[];
-  readonly elsewhere?: string;
+  readonly elsewhere?: string | undefined;
 }
 
 export interface Merged {
   readonly servers: readonly ImportedServer[];
-  /** Those our config already has, by the name it has there. */
+  /** Servers that our config already has, with their names there. */
   readonly known: readonly { readonly name: string; readonly sighting: Sighting }[];
 }
 
 /**
- * One server for all sightings of the same; another name for those that only share one. What our config has stays as it is:
- * an entry with the same program and arguments, or the same address, counts as known whatever else was changed about it.
+ * Merges the same server from several clients into one, and renames different servers with the same name. A server with the
+ * same program and arguments, or the same URL, as one in our config is already known, whatever else differs.
  */
 export function mergeSightings(sightings: readonly Sighting[], existing: JsonObject): Merged {
   const groups = new Map<string, [Sighting, ...Sighting[]]>();
@@ -46,7 +45,7 @@ export function mergeSightings(sightings: readonly Sighting[], existing: JsonObj
     ),
   );
   const taken = new Map(
-    Object.keys(existing).map((name) => [name.toLowerCase(), `${name} of your config`]),
+    Object.keys(existing).map((name) => [name.toLowerCase(), `${name} in your config`]),
   );
   const servers: ImportedServer[] = [];
   const known: Merged["known"][number][] = [];
@@ -68,13 +67,12 @@ function nameServer(
   const wanted = validName(first.name);
   if (wanted !== first.name) notes.push(`was called ${JSON.stringify(first.name)}`);
   const name = freeName(wanted, first.client.id, taken);
-  if (name !== wanted) notes.push(`is another server than ${taken.get(wanted.toLowerCase())}`);
-  taken.set(name.toLowerCase(), `${name} of ${first.client.name}`);
+  if (name !== wanted) notes.push(`differs from ${taken.get(wanted.toLowerCase())}`);
+  taken.set(name.toLowerCase(), `${name} in ${first.client.name}`);
   const also = [...new Set(others.map(({ client }) => client.name))].filter(
     (client) => client !== first.client.name,
   );
   if (also.length > 0) notes.push(`also in ${also.join(", ")}`);
-  // For this project if it is for this project anywhere.
   const elsewhere = group.every((sighting) => sighting.elsewhere !== undefined)
     ? first.elsewhere
     : undefined;
@@ -83,11 +81,11 @@ function nameServer(
     server: first.server,
     sightings: group,
     notes,
-    ...(elsewhere === undefined ? {} : { elsewhere }),
+    elsewhere,
   };
 }
 
-/** What our config takes as a name: "GitHub (work)" is GitHub-work, "@acme/files" is acme-files. */
+/** A name that our config accepts: "GitHub (work)" becomes GitHub-work, "@acme/files" acme-files. */
 function validName(name: string): string {
   if (serverNamePattern.test(name) && name !== "__proto__") return name;
   const valid = name
@@ -110,7 +108,7 @@ function freeName(wanted: string, client: string, taken: ReadonlyMap<string, str
   }
 }
 
-/** Two entries are the same server when all that reaches it is the same. */
+/** Two entries are the same server if everything that reaches it is equal. */
 function identityOf({ type, command, args, env, cwd, url, headers, oauth }: JsonObject): string {
   return JSON.stringify(
     sortKeys({
@@ -126,7 +124,7 @@ function identityOf({ type, command, args, env, cwd, url, headers, oauth }: Json
   );
 }
 
-/** What a server is, without what it is told; a secret that was renewed since is the same by any variable's name. */
+/** The program or URL of a server, without the names of variables. */
 function targetOf({ command, args, url }: JsonObject): string {
   return JSON.stringify([command ?? null, args ?? [], url ?? null]).replace(
     /\$\{[^{}]*\}/g,

@@ -1,29 +1,33 @@
 import { isDeepStrictEqual } from "node:util";
+import {
+  createScanner,
+  findNodeAtLocation,
+  type Node,
+  parseTree,
+} from "jsonc-parser/lib/esm/main.js";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { fieldAt } from "../../config/layer.ts";
 import { type Document, parseDocument } from "../import/document.ts";
 
-/** What is to become of a map of servers in a file. */
+/** A change to the map of servers in a file. */
 export interface Edit {
-  /** Where the map is. */
+  /** The path of the map. */
   readonly at: Path;
   readonly put?: Readonly<Record<string, JsonObject>>;
   readonly remove?: readonly string[];
 }
 
 /**
- * The file's text after the edit. Everything else in it stays as it is, comments included; that is checked, not hoped: the new
- * text is read again and must say exactly what was meant. Throws ConfigError where this cannot be done.
+ * Returns the text after the edit. Everything else stays as it is, including comments. The new text is parsed again to
+ * check that it has exactly the intended content. Throws ConfigError if the edit is not possible.
  */
 export async function editDocument(
   document: Document,
   { at, put = {}, remove = [] }: Edit,
 ): Promise<string> {
   if (!isObject(document.tree))
-    throw new ConfigError(
-      `${document.file}: is not an object; expected a config file; look at what stands there`,
-    );
+    throw new ConfigError(`${document.file}: the content is not an object`);
   const path = at.map(String);
   const mark = document.text.startsWith("\ufeff") ? "\ufeff" : "";
   let text = document.text.slice(mark.length);
@@ -41,7 +45,7 @@ export async function editDocument(
     )
   ) {
     throw new ConfigError(
-      `${document.locate(at)}: cannot be changed without changing more than that; add the hall by hand`,
+      `${document.locate(at)}: cannot edit this file without other changes; edit it by hand`,
     );
   }
   return mark + text;
@@ -53,16 +57,14 @@ interface Editor {
 }
 
 async function editorOf({ file, format }: Document): Promise<Editor> {
-  if (format === "json") {
-    const { removeFromJson, setInJson } = await import("./json-edit.ts");
-    return { removeOne: removeFromJson, setOne: setInJson };
-  }
+  if (format === "json") return { removeOne: removeFromJson, setOne: setInJson };
   if (format === "yaml")
-    throw new ConfigError(`${file}: is YAML, which is not edited here; change it by hand`);
-  const { removeFromToml, setInToml } = await import("./toml-edit.ts");
+    throw new ConfigError(`${file}: editing YAML is not supported; edit it by hand`);
+  const { stringify } = await import("smol-toml");
   return {
     removeOne: removeFromToml,
-    setOne: (text, path, entry) => setInToml(removeFromToml(text, path), path, entry),
+    setOne: (text, path, entry) =>
+      appendToToml(removeFromToml(text, path), stringify(nest(path, entry)).trim()),
   };
 }
 
@@ -72,7 +74,7 @@ function withMap(tree: JsonObject, [key, ...rest]: readonly string[], map: JsonO
   return { ...tree, [key]: withMap(isObject(inner) ? inner : {}, rest, map) };
 }
 
-/** As JSON has it, without maps that are empty: TOML cannot keep those when their last table goes. */
+/** Without empty maps, because TOML loses them when their last table is removed. */
 function plain(value: unknown): unknown {
   const read: unknown = JSON.parse(JSON.stringify(value));
   return dropEmpty(read);
@@ -84,4 +86,172 @@ function dropEmpty(value: unknown): unknown {
   return Object.fromEntries(
     entries.filter(([, inner]) => !(isObject(inner) && Object.keys(inner).length === 0)),
   );
+}
+
+/** A table at the end cannot change the meaning of what is before it. */
+function appendToToml(text: string, table: string): string {
+  const eol = text.includes("\r\n") ? "\r\n" : "\n";
+  const start = text.trimEnd();
+  return `${start}${start === "" ? "" : eol + eol}${table.replaceAll("\n", eol)}${eol}`;
+}
+
+/** Removes a table and its sub-tables, each from its header to the next one. */
+function removeFromToml(text: string, path: readonly string[]): string {
+  const lines = text.split(/(?<=\n)/);
+  const kept: string[] = [];
+  let isInside = false;
+  let isDropped = false;
+  for (const line of lines) {
+    const keys = headerOf(line);
+    if (keys) {
+      isInside = path.every((key, index) => keys[index] === key);
+      isDropped ||= isInside;
+    }
+    if (!isInside) kept.push(line);
+  }
+  return isDropped ? kept.join("").replace(/(\r?\n){3,}$/, "$1") : text;
+}
+
+function headerOf(line: string): string[] | undefined {
+  const [, inner] =
+    /^\s*\[\[?\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*\]\]?\s*(?:#.*)?$/.exec(
+      line.trimEnd(),
+    ) ?? [];
+  if (inner === undefined) return undefined;
+  return Array.from(
+    inner.matchAll(/[\w-]+|"([^"]*)"|'([^']*)'/g),
+    ([bare, double, single]) => double ?? single ?? bare,
+  );
+}
+
+/**
+ * Leaves every other character as it is. The parser's own `modify` reformats the lines around a change and moves a comment
+ * at the end of a line to the next property.
+ */
+export function setInJson(text: string, path: readonly string[], value: unknown): string {
+  const root = parseJson(text);
+  const style = styleOf(text);
+  const existing = root && findNodeAtLocation(root, [...path]);
+  if (existing) return splice(text, existing, print(value, indentAt(text, existing.offset), style));
+  if (!root) return `${print(nest(path, value), "", style)}${style.eol}`;
+  for (let depth = path.length - 1; depth >= 0; depth--) {
+    const parent = depth === 0 ? root : findNodeAtLocation(root, path.slice(0, depth));
+    const [name = "", ...rest] = path.slice(depth);
+    if (parent?.type === "object")
+      return insertProperty(text, parent, name, nest(rest, value), style);
+    // Nothing can be added to a value that is not an object.
+    if (parent) return text;
+  }
+  return text;
+}
+
+export function removeFromJson(text: string, path: readonly string[]): string {
+  const root = parseJson(text);
+  const property = root && findNodeAtLocation(root, [...path])?.parent;
+  const siblings = property?.parent?.children ?? [];
+  if (!property) return text;
+  const end = property.offset + property.length;
+  const comma = findComma(text, end);
+  if (comma !== undefined)
+    return dropLine(
+      text.slice(0, property.offset) + text.slice(end, comma) + text.slice(comma + 1),
+      property.offset,
+    );
+  const previous = siblings[siblings.indexOf(property) - 1];
+  const without = text.slice(0, property.offset) + text.slice(end);
+  const before = previous && findComma(text, previous.offset + previous.length);
+  if (before === undefined) return dropLine(without, property.offset);
+  return dropLine(without.slice(0, before) + without.slice(before + 1), property.offset - 1);
+}
+
+interface Style {
+  readonly indent: string;
+  readonly eol: string;
+}
+
+function insertProperty(
+  text: string,
+  object: Node,
+  name: string,
+  value: unknown,
+  style: Style,
+): string {
+  const closing = object.offset + object.length - 1;
+  const children = object.children ?? [];
+  const last = children.at(-1);
+  const outer = indentAt(text, object.offset);
+  const isOneLine = last !== undefined && !text.slice(object.offset, closing).includes("\n");
+  const lastEnd = last === undefined ? undefined : last.offset + last.length;
+  const trailing = lastEnd === undefined ? undefined : findComma(text, lastEnd);
+  if (isOneLine && lastEnd !== undefined) {
+    const property = `${JSON.stringify(name)}: ${JSON.stringify(value)}`;
+    return trailing === undefined
+      ? `${text.slice(0, lastEnd)}, ${property}${text.slice(lastEnd)}`
+      : `${text.slice(0, trailing + 1)} ${property},${text.slice(trailing + 1)}`;
+  }
+  const [first] = children;
+  const inner =
+    first && isFirstOnLine(text, first.offset)
+      ? indentAt(text, first.offset)
+      : outer + style.indent;
+  const property = `${style.eol}${inner}${JSON.stringify(name)}: ${print(value, inner, style)}${trailing === undefined ? "" : ","}`;
+  // After comments that follow the last property, because they belong to it.
+  const lineStart = text.lastIndexOf("\n", closing - 1);
+  const isBraceAlone = lineStart > object.offset && text.slice(lineStart, closing).trim() === "";
+  const at = isBraceAlone ? (text[lineStart - 1] === "\r" ? lineStart - 1 : lineStart) : closing;
+  const end = isBraceAlone ? "" : `${style.eol}${outer}`;
+  const before = isBraceAlone ? text.slice(0, at) : text.slice(0, at).trimEnd();
+  const inserted = before + property + end + text.slice(at);
+  return lastEnd === undefined || trailing !== undefined
+    ? inserted
+    : `${inserted.slice(0, lastEnd)},${inserted.slice(lastEnd)}`;
+}
+
+function parseJson(text: string): Node | undefined {
+  return parseTree(text, [], { allowTrailingComma: true });
+}
+
+function splice(text: string, { offset, length }: Node, replacement: string): string {
+  return text.slice(0, offset) + replacement + text.slice(offset + length);
+}
+
+function print(value: unknown, indent: string, style: Style): string {
+  return JSON.stringify(value, null, style.indent).replaceAll("\n", style.eol + indent);
+}
+
+/** The comma after a value, if there is one; comments may be in between. */
+function findComma(text: string, from: number): number | undefined {
+  const scanner = createScanner(text, true);
+  scanner.setPosition(from);
+  scanner.scan();
+  return text[scanner.getTokenOffset()] === "," ? scanner.getTokenOffset() : undefined;
+}
+
+/** Removes the line of an offset if it is empty. */
+function dropLine(text: string, offset: number): string {
+  const start = text.lastIndexOf("\n", offset - 1) + 1;
+  const newline = text.indexOf("\n", offset);
+  return newline >= 0 && start > 0 && text.slice(start, newline).trim() === ""
+    ? text.slice(0, start) + text.slice(newline + 1)
+    : text;
+}
+
+function indentAt(text: string, offset: number): string {
+  const line = text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset);
+  return /^[ \t]*/.exec(line)?.[0] ?? "";
+}
+
+function isFirstOnLine(text: string, offset: number): boolean {
+  return text.slice(text.lastIndexOf("\n", offset - 1) + 1, offset).trim() === "";
+}
+
+function styleOf(text: string): Style {
+  return {
+    indent: /^([ \t]+)"/m.exec(text)?.[1] ?? "  ",
+    eol: text.includes("\r\n") ? "\r\n" : "\n",
+  };
+}
+
+function nest<T>(path: readonly string[], value: T): T | JsonObject {
+  return path.reduceRight<T | JsonObject>((inner, key) => ({ [key]: inner }), value);
 }

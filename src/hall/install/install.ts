@@ -4,44 +4,48 @@ import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { fieldAt } from "../../config/layer.ts";
-import { type Client, mapAt, type Place } from "../import/client.ts";
-import { type Document, decode, parseDocument, readBytes } from "../import/document.ts";
-import { draftServer } from "../import/entry.ts";
-import { isHall } from "../import/hall.ts";
-import { locatePlace, type Machine } from "../import/machine.ts";
+import { type Client, type ClientFile, keysOf, mapAt } from "../import/clients.ts";
+import {
+  type Document,
+  decode,
+  type Machine,
+  parseDocument,
+  readBytes,
+  resolvePath,
+} from "../import/document.ts";
+import { isHall, translateEntry } from "../import/entry.ts";
 import { editDocument } from "./edit.ts";
-import { dropBackup, type InstallRecord, type Records } from "./records.ts";
-import { writeThrough } from "./write-through.ts";
+import { dropBackup, type InstallRecord, type Records, writeThrough } from "./records.ts";
 
-/** What is about to be done to a client's file. Nothing has been written yet. */
-export interface Plan {
+/** A planned change to a client's file. */
+export interface InstallPlan {
   readonly client: Client;
-  readonly scope: Place["scope"];
+  readonly scope: ClientFile["scope"];
   readonly file: string;
-  /** undefined where there is no file. */
+  /** Undefined if there is no file. */
   readonly before: Buffer | undefined;
-  /** The same bytes where there is nothing to do; undefined where the file goes. */
+  /** The same bytes if there is nothing to do; undefined to remove the file. */
   readonly after: Buffer | undefined;
   readonly name: string;
   readonly moved: readonly string[];
-  /** Whether the file becomes, byte for byte, what it was before `install`. */
+  /** Whether the file becomes byte for byte what it was before `install`. */
   readonly isRestored: boolean;
 }
 
-export interface Target {
+export interface InstallTarget {
   readonly client: Client;
   readonly machine: Machine;
-  /** Default: the project's file, for clients that have one. */
-  readonly scope?: Place["scope"] | undefined;
+  /** Default: the project's file, if the client has one. */
+  readonly scope?: ClientFile["scope"] | undefined;
   readonly ownScript?: string | undefined;
 }
 
-/** How the hall gets into a client's file; `move` names the servers that leave it. Throws ConfigError for a file that cannot be read. */
+/** Adds the hall to a client's file and removes the servers named in `move`. Throws ConfigError for an unreadable file. */
 export async function planInstall(
-  target: Target,
+  target: InstallTarget,
   command: readonly [string, ...string[]],
   move: readonly string[] = [],
-): Promise<Plan> {
+): Promise<InstallPlan> {
   const { client, ownScript } = target;
   const { file, scope, at: usual } = await findTarget(target);
   const { before, document } = await read(file);
@@ -51,10 +55,8 @@ export async function planInstall(
   if (hall === undefined && entries.some(({ name }) => name === "guildhall")) {
     throw new HallError(
       "CONFLICT",
-      `${document.locate([...at, "guildhall"])}: there is a server named guildhall that is not a hall`,
-      {
-        hint: "Rename it there, then install again.",
-      },
+      `${document.locate([...at, "guildhall"])}: another server is named "guildhall"`,
+      { hint: "Rename that server, then install again." },
     );
   }
   const name = hall ?? "guildhall";
@@ -72,13 +74,13 @@ export async function planInstall(
   return { client, scope, file, before, after: Buffer.from(text), name, moved, isRestored: false };
 }
 
-/** How the hall gets out again: the bytes from before where nobody else has changed the file, else by taking out only what was put in. */
-export async function planUninstall(target: Target, records: Records): Promise<Plan> {
+/** Restores the previous bytes if the file was not changed since, else removes only what `install` added. */
+export async function planUninstall(target: InstallTarget, records: Records): Promise<InstallPlan> {
   const { client, ownScript } = target;
   const { file, scope, at: usual } = await findTarget(target);
   const record = (await records.all()).find((each) => each.file === file);
   const { before, document } = await read(file);
-  const untouched: Plan = {
+  const untouched: InstallPlan = {
     client,
     scope,
     file,
@@ -107,19 +109,15 @@ export async function planUninstall(target: Target, records: Records): Promise<P
   return { ...untouched, after: Buffer.from(text), moved: Object.keys(put) };
 }
 
-/** Writes what an install planned, with a backup first. Returns where the backup is. */
-export async function applyInstall(plan: Plan, records: Records): Promise<string | null> {
+/** Makes a backup first, and returns its path. */
+export async function applyInstall(plan: InstallPlan, records: Records): Promise<string | null> {
   const { client, scope, file, before, after, name, moved } = plan;
   if (after === undefined) throw new Error("an install never removes a file");
   const earlier = (await records.all()).find((record) => record.file === file);
   await refuseChanged(plan);
   const isOurs = earlier !== undefined && before !== undefined && earlier.left === hashOf(before);
-  const backup =
-    before === undefined
-      ? null
-      : isOurs
-        ? earlier.backup
-        : await records.backUp(client.id, file, before);
+  let backup = isOurs ? earlier.backup : null;
+  if (before !== undefined && !isOurs) backup = await records.backUp(client.id, file, before);
   const folders = await writeThrough(file, after);
   await records.save({
     client: client.id,
@@ -127,7 +125,7 @@ export async function applyInstall(plan: Plan, records: Records): Promise<string
     file,
     name,
     moved: [...new Set([...(earlier?.moved ?? []), ...moved])],
-    // A file that was changed between two installs cannot become what it was before the first.
+    // A file that was changed between two installs cannot be restored to the state before the first.
     backup: earlier ? earlier.backup : backup,
     left: earlier && !isOurs ? null : hashOf(after),
     folders: [...(earlier?.folders ?? []), ...folders],
@@ -135,8 +133,8 @@ export async function applyInstall(plan: Plan, records: Records): Promise<string
   return backup;
 }
 
-/** Writes what an uninstall planned. Returns the backup that is kept: of a file that could not be restored as a whole. */
-export async function applyUninstall(plan: Plan, records: Records): Promise<string | null> {
+/** Returns the path of the backup that is kept if the file could not be restored completely. */
+export async function applyUninstall(plan: InstallPlan, records: Records): Promise<string | null> {
   const { client, file, before, after, isRestored } = plan;
   const record = (await records.all()).find((each) => each.file === file);
   await refuseChanged(plan);
@@ -144,7 +142,7 @@ export async function applyUninstall(plan: Plan, records: Records): Promise<stri
     isRestored || before === undefined ? null : await records.backUp(client.id, file, before);
   if (after === undefined) await removeFile(file, record);
   else if (before === undefined || !after.equals(before)) await writeThrough(file, after);
-  if (record) await records.forget(file);
+  if (record) await records.remove(file);
   if (isRestored && record?.backup) await dropBackup(record.backup);
   return backup;
 }
@@ -155,22 +153,24 @@ function isHallEntry(
   value: unknown,
   ownScript: string | undefined,
 ): boolean {
-  return isObject(value) && isHall(name, draftServer(value, client.meanings).server, ownScript);
+  return isObject(value) && isHall(name, translateEntry(value, keysOf(client)).server, ownScript);
 }
 
-/** The file that is written to: the first of its scope that is there, else the first. */
-async function findTarget({
-  client,
-  machine,
-  scope,
-}: Target): Promise<{ readonly file: string; readonly scope: Place["scope"]; readonly at: Path }> {
+/** The first existing file of the scope, else the first. */
+async function findTarget({ client, machine, scope }: InstallTarget): Promise<{
+  readonly file: string;
+  readonly scope: ClientFile["scope"];
+  readonly at: Path;
+}> {
   const wanted =
     scope ??
-    (client.places.some((place) => place.scope === "project" && !place.isOld) ? "project" : "user");
-  const candidates = client.places.flatMap((place) => {
+    (client.files.some((file) => file.scope === "project" && !file.isReadOnly)
+      ? "project"
+      : "user");
+  const candidates = client.files.flatMap((place) => {
     const file =
-      place.scope === wanted && !place.isOld ? locatePlace(place.path, machine) : undefined;
-    // In a folder of blocks the hall has one of its own.
+      place.scope === wanted && !place.isReadOnly ? resolvePath(place.path, machine) : undefined;
+    // In a folder of files the hall gets its own.
     return file === undefined || /\.ya?ml$/.test(file)
       ? []
       : [{ file: file.replace("*", "guildhall.json"), scope: wanted, at: place.at }];
@@ -179,10 +179,8 @@ async function findTarget({
   if (!first) {
     throw new HallError(
       "INVALID_PARAMS",
-      `${client.name} has no file for ${wanted === "project" ? "one project" : "a user"} on this system`,
-      {
-        hint: wanted === "project" ? "Leave --project out." : "Leave --user out.",
-      },
+      `${client.name} has no ${wanted} config file on this system`,
+      { hint: `Leave out --${wanted}.` },
     );
   }
   for (const candidate of candidates)
@@ -204,7 +202,7 @@ async function readBackup(backup: string): Promise<Buffer> {
   const bytes = await readBytes(backup);
   if (!bytes)
     throw new ConfigError(
-      `${backup}: is gone; expected the backup that \`guildhall install\` made; take the hall out by hand`,
+      `${backup}: the backup is missing; remove the hall from the client's file by hand`,
     );
   return bytes;
 }
@@ -216,18 +214,18 @@ function pick({ tree }: Document, at: Path, names: readonly string[]): Record<st
   );
 }
 
-/** The client itself may have written meanwhile. */
-async function refuseChanged({ file, before }: Plan): Promise<void> {
+/** The client may have written the file in the meantime. */
+async function refuseChanged({ file, before }: InstallPlan): Promise<void> {
   const now = await readBytes(file);
   if (now === undefined ? before === undefined : before?.equals(now)) return;
-  throw new HallError("CONFLICT", `${file} was changed while this ran`, {
+  throw new HallError("CONFLICT", `"${file}" was changed in the meantime`, {
     hint: "Close the client, then try again.",
   });
 }
 
 async function removeFile(file: string, record: InstallRecord | undefined): Promise<void> {
   await rm(file, { force: true });
-  // Folders that were made for it go with it, unless somebody else uses them now.
+  // Folders that were created for it are removed if they are empty.
   for (const folder of [...(record?.folders ?? [])].reverse()) await rmdir(folder).catch(() => {});
 }
 

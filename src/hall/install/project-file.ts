@@ -2,21 +2,20 @@ import { stringify } from "smol-toml";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "../../config/files.ts";
-import { parseDocument } from "../import/document.ts";
-import type { Machine } from "../import/machine.ts";
+import { type Machine, parseDocument } from "../import/document.ts";
 import type { ImportedServer } from "../import/merge.ts";
 import { editDocument } from "./edit.ts";
 
-/** The project's config file as it is. */
+/** The project's config file. */
 export interface ProjectFile {
   readonly file: string;
-  /** undefined where there is none. */
+  /** Undefined if there is no file. */
   readonly text: string | undefined;
-  /** The servers it has, and those of the user's own config. */
+  /** The servers in it and in the user's own config. */
   readonly servers: JsonObject;
 }
 
-/** Throws ConfigError, naming file and line, for a file that cannot be used: nothing is written over what is not understood. */
+/** Throws ConfigError with file and line for an invalid file, which is never overwritten. */
 export async function readProjectFile({ folder, env }: Machine): Promise<ProjectFile> {
   const places = projectFilesOf(folder);
   const userFile = userFileOf(env);
@@ -28,16 +27,14 @@ export async function readProjectFile({ folder, env }: Machine): Promise<Project
       : (await import("../../config/json.ts")).parseJsonLayer({ file, text });
     const { mcpServers = {} } = layer.tree;
     if (!isObject(mcpServers))
-      throw new ConfigError(
-        `${layer.locate(["mcpServers"])}: mcpServers: must be an object; expected servers by name; fix it there`,
-      );
+      throw new ConfigError(`${layer.locate(["mcpServers"])}: mcpServers must be an object`);
     Object.assign(servers, mcpServers);
   }
   const own = files.find(({ file }) => file !== userFile);
   return { file: own?.file ?? places[0] ?? "guildhall.json", text: own?.text, servers };
 }
 
-/** The file's text with these servers: a new file, or the old one with its comments and everything it had. */
+/** The text of a new file, or of the existing one with these servers added. */
 export async function addToProjectFile(
   { file, text }: ProjectFile,
   servers: readonly ImportedServer[],
@@ -79,7 +76,7 @@ function newToml(servers: readonly ImportedServer[]): string {
   return `# Guildhall: the servers behind one hall, for every MCP client of this project.\n# \${NAME} is an environment variable: secrets belong there, not here.\n\n${tables.join("\n")}`;
 }
 
-/** Without line ends or anything else that could leave the comment. */
+/** Without characters that could end the comment. */
 function originOf({ sightings, notes }: ImportedServer): string {
   const [{ client, place }] = sightings;
   return [`from ${client.name}: ${place.replace(/:\d+:\d+$/, "")}`, ...notes]

@@ -1,34 +1,46 @@
-import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { randomBytes } from "node:crypto";
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readFile,
+  readlink,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { dataFolder } from "../../base/data-folder.ts";
 import { isObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
-import { writeThrough } from "./write-through.ts";
 
-/** What `install` did to one file, so that `uninstall` can undo it. Holds no content: that is in the backup, readable by this user only. */
+/** What `install` did to one file, so that `uninstall` can undo it. The content is in the backup, which only this user can read. */
 export interface InstallRecord {
   readonly client: string;
   readonly scope: "project" | "user";
   readonly file: string;
-  /** The hall's name in it. */
+  /** The name of the hall in the file. */
   readonly name: string;
-  /** Servers that were taken out of it. */
+  /** Servers that were removed from it. */
   readonly moved: readonly string[];
-  /** The bytes from before; null where there was no file. */
+  /** The file with the previous bytes; null if there was no file. */
   readonly backup: string | null;
-  /** What the file was left as; null once it was changed by somebody else in between. */
+  /** Hash of the file after the install; null if it was changed between two installs. */
   readonly left: string | null;
-  /** Folders that were made for it. */
+  /** Folders that were created for it. */
   readonly folders: readonly string[];
 }
 
 export interface Records {
   readonly folder: string;
   all(): Promise<readonly InstallRecord[]>;
-  /** Takes the place of the record of the same file. */
+  /** Replaces the record of the same file. */
   save(record: InstallRecord): Promise<void>;
-  forget(file: string): Promise<void>;
-  /** Keeps bytes under the time and the client's name; returns where. */
+  remove(file: string): Promise<void>;
+  /** Returns the path of the backup. */
   backUp(client: string, file: string, bytes: Uint8Array): Promise<string>;
 }
 
@@ -55,7 +67,7 @@ export function openRecords(env: NodeJS.ProcessEnv): Records {
     all,
     save: async (record) =>
       write([...(await all()).filter(({ file }) => file !== record.file), record]),
-    forget: async (file) => write((await all()).filter((record) => record.file !== file)),
+    remove: async (file) => write((await all()).filter((record) => record.file !== file)),
     async backUp(client, file, bytes) {
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const time = new Date().toISOString().replace(/[:.]/g, "-");
@@ -75,7 +87,6 @@ export function openRecords(env: NodeJS.ProcessEnv): Records {
   };
 }
 
-/** Removes a backup that is no longer needed: the file itself is as it was. */
 export async function dropBackup(backup: string): Promise<void> {
   await rm(backup, { force: true });
 }
@@ -85,9 +96,66 @@ function parse(text: string, index: string): readonly InstallRecord[] {
     const read: unknown = JSON.parse(text);
     if (isObject(read) && Array.isArray(read.installs)) return read.installs as InstallRecord[];
   } catch {
-    // Told below: it is not ours, whatever it is.
+    // Reported below.
   }
-  throw new ConfigError(
-    `${index}: is not a list of installs; expected what \`guildhall install\` wrote; move it away`,
+  throw new ConfigError(`${index}: not a list of installs; move the file away`);
+}
+
+/** Writes a file of another program atomically: follows links and keeps the mode. Returns the folders it created. */
+export async function writeThrough(
+  file: string,
+  content: string | Uint8Array,
+): Promise<readonly string[]> {
+  const target = await targetOf(file);
+  const before = await stat(target).catch(() => undefined);
+  const folders = before ? [] : await createFolders(dirname(target));
+  // Replacing a file with several links, or of another user, would create a different file.
+  const isPlain =
+    before === undefined ||
+    (before.nlink === 1 && before.uid === (process.geteuid?.() ?? before.uid));
+  if (isPlain && (await replace(target, content, before?.mode))) return folders;
+  await writeFile(target, content);
+  return folders;
+}
+
+async function targetOf(file: string): Promise<string> {
+  return realpath(file).catch(async () => {
+    const link = await lstat(file).catch(() => undefined);
+    return link?.isSymbolicLink() ? resolve(dirname(file), await readlink(file)) : file;
+  });
+}
+
+/** False if the folder is not writable. */
+async function replace(
+  target: string,
+  content: string | Uint8Array,
+  mode: number | undefined,
+): Promise<boolean> {
+  const beside = join(dirname(target), `.${basename(target)}.${randomBytes(6).toString("hex")}`);
+  const handle = await open(beside, "wx", mode === undefined ? 0o666 : 0o600).catch(
+    () => undefined,
   );
+  if (!handle) return false;
+  try {
+    await handle.writeFile(content);
+    await handle.sync();
+    await handle.close();
+    if (mode !== undefined) await chmod(beside, mode & 0o7777);
+    await rename(beside, target);
+    return true;
+  } catch (error) {
+    await handle.close().catch(() => {});
+    await rm(beside, { force: true });
+    throw error;
+  }
+}
+
+/** The folders that were missing, outermost first. */
+async function createFolders(folder: string): Promise<string[]> {
+  const first = await mkdir(folder, { recursive: true });
+  if (first === undefined) return [];
+  const made = [folder];
+  while (made[0] !== first && made[0] !== undefined && made[0] !== dirname(made[0]))
+    made.unshift(dirname(made[0]));
+  return made;
 }

@@ -1,43 +1,118 @@
-import { type Field, problemOf, textOf } from "../form.ts";
-import { type FormInHand, fieldInHand, isChosen } from "../form-keys.ts";
-import { cursorOf, type View } from "../view.ts";
-import type { Line, Span } from "./line.ts";
+import type { Editing } from "../editing.ts";
+import type { Intention } from "../events.ts";
+import { type Field, type Form, problemOf, textOf } from "../form.ts";
+import {
+  type Action,
+  type Binding,
+  bindingsFrom,
+  cursorOf,
+  focusOf,
+  on,
+  type View,
+} from "../view.ts";
+import { type Line, type Span, textLine } from "./line.ts";
 import { firstShown } from "./table.ts";
-import { textFieldLines } from "./text-field.ts";
-import { pad, widthOf, wrap } from "./width.ts";
+import { pad, widthOf, wrap } from "./text.ts";
+
+/** A form that has the keys: a tool's arguments, or a server's question. */
+export interface ActiveForm {
+  /** Keeps cursors and focus of different forms apart. */
+  readonly id: string;
+  readonly form: Form;
+  fill(field: string, text: string): Intention;
+  readonly send: Intention;
+}
+
+function activeField({ id, form }: ActiveForm, view: View): Field | undefined {
+  const name = focusOf(view, id, form.fields[0]?.name ?? "");
+  return form.fields.find((field) => field.name === name) ?? form.fields[0];
+}
+
+/** The text field that has the keys; fields with choices are not typed. */
+export function formEditing(active: ActiveForm, view: View): Editing | undefined {
+  const field = activeField(active, view);
+  if (!field || hasChoices(field)) return undefined;
+  return {
+    id: `${active.id} ${field.name}`,
+    text: textOf(active.form, field),
+    change: (text) => active.fill(field.name, text),
+  };
+}
+
+export function formBindings(
+  active: ActiveForm,
+  view: View,
+  sendLabel: string,
+): readonly Binding[] {
+  const { fields } = active.form;
+  const field = activeField(active, view);
+  const at = field ? fields.indexOf(field) : -1;
+  const go = (to: number) => (): Action | undefined => {
+    const next = fields[(to + fields.length) % fields.length];
+    return next && { kind: "focus", on: active.id, part: next.name };
+  };
+  const send = (keys: string): Binding => on(keys, sendLabel, () => active.send);
+  const isLast = at >= fields.length - 1;
+  const isChoice = field !== undefined && hasChoices(field);
+  return bindingsFrom(
+    isLast ? send("enter ctrl+s") : [on("enter", "next field", go(at + 1)), send("ctrl+s")],
+    isChoice && [
+      on("right down", "next choice", choose(active, field, 1)),
+      on("left up", "previous choice", choose(active, field, -1)),
+    ],
+    fields.length > 1 && [
+      on(isChoice ? "tab" : "tab down", "next field", go(at + 1)),
+      on(isChoice ? "shift+tab" : "shift+tab up", "previous field", go(at - 1)),
+    ],
+  );
+}
+
+function hasChoices({ kind }: Field): boolean {
+  return kind === "choice" || kind === "boolean";
+}
+
+function titlesOf({ kind, choices }: Field): readonly string[] {
+  return kind === "boolean" ? ["yes", "no"] : choices.map(({ title }) => title);
+}
+
+function choose(active: ActiveForm, field: Field, step: 1 | -1): () => Intention | undefined {
+  // An optional field can also be left empty.
+  const all = field.isRequired ? titlesOf(field) : ["", ...titlesOf(field)];
+  const at = all.indexOf(textOf(active.form, field));
+  const first = step > 0 ? 0 : all.length - 1;
+  const next = all[at < 0 ? first : (at + step + all.length) % all.length];
+  return () => (next === undefined ? undefined : active.fill(field.name, next));
+}
 
 const labelShareMax = 0.4;
 const fieldRowsMax = 5;
 const choiceRowsMax = 8;
 
-/** A form, the field that has the keys always in sight with what it is for. `view` is undefined while the keys are elsewhere. */
+/** Keeps the focused field and its description visible. */
 export function formLines(
-  hand: FormInHand,
-  {
-    view,
-    columns,
-    rows,
-  }: { readonly view: View | undefined; readonly columns: number; readonly rows: number },
+  active: ActiveForm,
+  { view, columns, rows }: { view: View; readonly columns: number; readonly rows: number },
 ): readonly Line[] {
-  const { fields } = hand.form;
-  if (fields.length === 0) return [[{ text: "It takes no arguments.", role: "quiet" }]];
-  const current = view && fieldInHand(hand, view);
+  const { fields } = active.form;
+  if (fields.length === 0) return [textLine("It takes no arguments.", "quiet")];
+  const current = activeField(active, view);
   const longest = fields.reduce((most, { title }) => Math.max(most, title.length), 0);
   const label = Math.min(Math.floor(columns * labelShareMax), longest + 3);
-  // Each takes a line at least: those further away are out of sight.
+
+  // Each field takes at least a row, so fields further away than `rows` need no layout.
   const place = current ? fields.indexOf(current) : 0;
   const near = fields.slice(Math.max(0, place - rows), place + rows);
   const at = Math.min(place, rows);
   const blocks = near.map((field) =>
-    fieldLines(field, hand, { view: field === current ? view : undefined, columns, label }),
+    fieldLines(field, active, { view: field === current ? view : undefined, columns, label }),
   );
-  const lines = blocks.flat();
   const start = blocks.slice(0, at).flat().length;
   const first = Math.max(0, Math.min(start + (blocks[at]?.length ?? 0) - rows, start));
-  return lines.slice(first, first + rows);
+  return blocks.flat().slice(first, first + rows);
 }
 
-interface Place {
+interface FieldLayout {
+  /** Undefined unless the field has the focus. */
   readonly view: View | undefined;
   readonly columns: number;
   readonly label: number;
@@ -45,88 +120,76 @@ interface Place {
 
 function fieldLines(
   field: Field,
-  { id, form }: FormInHand,
-  { view, columns, label }: Place,
+  { id, form }: ActiveForm,
+  { view, columns, label }: FieldLayout,
 ): readonly Line[] {
   const text = textOf(form, field);
-  const title = `${view ? "› " : "  "}${pad(field.title + (field.isRequired ? "*" : ""), label - 1)} `;
-  const cursor = view && cursorOf(view, { id: `${id} ${field.name}`, text });
+  const name = field.title + (field.isRequired ? "*" : "");
+  const title = `${view ? "› " : "  "}${pad(name, label - 1)} `;
   const problem = problemOf(form, field);
-  const below: readonly Line[] = [
-    ...(view && field.description !== ""
-      ? wrap(field.description, columns - 4)
-          .slice(0, 3)
-          .map((part): Line => [{ text: `    ${part}`, role: "quiet" }])
-      : []),
-    ...(problem === undefined ? [] : [[{ text: `    ! ${problem}`, role: "bad" } as const]]),
+  const hasDescription = view !== undefined && field.description !== "";
+  const description = hasDescription ? wrap(field.description, columns - 4).slice(0, 3) : [];
+  const below = [
+    ...description.map((part) => textLine(`    ${part}`, "quiet")),
+    ...(problem === undefined ? [] : [textLine(`    ! ${problem}`, "bad")]),
   ];
-  if (isChosen(field))
+  if (hasChoices(field))
     return [
-      ...choiceLines(field, { title, text, columns, isInHand: view !== undefined }),
+      ...choiceLines(field, { title, text, columns, isFocused: view !== undefined }),
       ...below,
     ];
-  return [
-    ...textFieldLines({
-      label: title,
-      text,
-      cursor,
-      columns,
-      rows: fieldRowsMax,
-      placeholder: placeholderOf(field),
-    }),
-    ...below,
-  ];
+  const input = textFieldLines({
+    label: title,
+    text,
+    cursor: view && cursorOf(view, { id: `${id} ${field.name}`, text }),
+    columns,
+    rows: fieldRowsMax,
+    placeholder: placeholderOf(field),
+  });
+  return [...input, ...below];
 }
 
-interface ChoicePlace {
+interface ChoiceLayout {
   readonly title: string;
   readonly text: string;
   readonly columns: number;
-  readonly isInHand: boolean;
+  readonly isFocused: boolean;
 }
 
-/** Side by side where they fit, else one below the other; in a field that does not have the keys, what is chosen. */
+/** On one row where they fit; otherwise a list, or only the chosen one without focus. */
 function choiceLines(
-  { kind, choices }: Field,
-  { title, text, columns, isInHand }: ChoicePlace,
+  field: Field,
+  { title, text, columns, isFocused }: ChoiceLayout,
 ): readonly Line[] {
-  const titles = kind === "boolean" ? ["yes", "no"] : choices.map((choice) => choice.title);
-  const width =
-    titles.length > columns
-      ? Number.POSITIVE_INFINITY
-      : widthOf(title) + titles.reduce((sum, one) => sum + widthOf(one) + 4, 0);
-  if (width <= columns)
-    return [
-      [
-        { text: title, role: "strong" },
-        ...titles.flatMap((one) => [choiceSpan(one, text), { text: " " }]),
-      ],
-    ];
-  if (!isInHand) return [[{ text: title, role: "strong" }, { text }]];
-  // The chosen one is always in sight.
+  const titles = titlesOf(field);
+  const label: Span = { text: title, role: "strong" };
+  const mayFit = titles.length <= columns;
+  const width = mayFit ? titles.reduce((sum, one) => sum + widthOf(one) + 4, widthOf(title)) : 0;
+  if (mayFit && width <= columns)
+    return [[label, ...titles.flatMap((one) => [choiceSpan(one, one === text), { text: " " }])]];
+  if (!isFocused) return [[label, { text }]];
+
   const first = firstShown(titles.indexOf(text), titles.length, choiceRowsMax);
-  const rest = titles
-    .slice(first, first + choiceRowsMax)
-    .flatMap((one) =>
-      wrap(one, columns - 8).map(
-        (part, index): Line => [
-          { text: index === 0 ? (one === text ? "    ● " : "    ○ ") : "      " },
-          { text: part, role: one === text ? "selected" : "plain" },
-        ],
-      ),
-    );
+  const shown = titles.slice(first, first + choiceRowsMax);
   const hidden = titles.length - choiceRowsMax;
   return [
-    [
-      { text: title, role: "strong" },
-      ...(hidden > 0 ? [{ text: `${hidden} more choices`, role: "quiet" } as const] : []),
-    ],
-    ...rest,
+    [label, { text: hidden > 0 ? `${hidden} more choices` : "", role: "quiet" }],
+    ...shown.flatMap((one) => choiceRows(one, one === text, columns)),
   ];
 }
 
-function choiceSpan(one: string, text: string): Span {
-  return one === text ? { text: `(${one})`, role: "selected" } : { text: ` ${one} ` };
+function choiceSpan(title: string, isChosen: boolean): Span {
+  return isChosen ? { text: `(${title})`, role: "selected" } : { text: ` ${title} ` };
+}
+
+function choiceRows(title: string, isChosen: boolean, columns: number): readonly Line[] {
+  const mark = isChosen ? "    ● " : "    ○ ";
+  return wrap(title, columns - 8).map(
+    (part, index): Line => [
+      { text: index === 0 ? mark : "      " },
+      { text: part, role: isChosen ? "selected" : "plain" },
+    ],
+  );
 }
 
 function placeholderOf({ kind, choices }: Field): string {
@@ -136,7 +199,7 @@ function placeholderOf({ kind, choices }: Field): string {
     case "integer":
       return "a whole number";
     case "list":
-      return "one a line (Alt-Enter)";
+      return "one per line (Alt-Enter)";
     case "choices":
       return `some of: ${choices.map(({ title }) => title).join(", ")}`;
     case "json":
@@ -144,4 +207,71 @@ function placeholderOf({ kind, choices }: Field): string {
     default:
       return "";
   }
+}
+
+export interface TextFieldOptions {
+  readonly label: string;
+  readonly text: string;
+  /** Undefined without focus. */
+  readonly cursor: number | undefined;
+  readonly columns: number;
+  readonly rows: number;
+  /** Shown while the field is empty. */
+  readonly placeholder?: string;
+}
+
+/** A text field whose cursor is always visible. */
+export function textFieldLines({
+  label,
+  text,
+  cursor,
+  columns,
+  rows,
+  placeholder = "",
+}: TextFieldOptions): readonly Line[] {
+  if (text === "" && placeholder !== "") {
+    const space: Span = { text: cursor === undefined ? "" : " ", role: "cursor" };
+    return [[{ text: label, role: "strong" }, space, { text: placeholder, role: "quiet" }]];
+  }
+  const width = Math.max(4, columns - label.length - 1);
+  const { lines, cursorLine } = layOut(text, cursor, width);
+  const last = (cursorLine ?? lines.length - 1) - rows + 1;
+  const first = Math.max(0, Math.min(last, lines.length - rows));
+  const indent = " ".repeat(label.length);
+  return lines
+    .slice(first, first + rows)
+    .map((line, index): Line => [{ text: index === 0 ? label : indent, role: "strong" }, ...line]);
+}
+
+/** Wraps the text and marks the character at the cursor. */
+function layOut(
+  text: string,
+  cursor: number | undefined,
+  width: number,
+): { readonly lines: readonly Line[]; readonly cursorLine: number | undefined } {
+  const lines: Line[] = [];
+  let cursorLine: number | undefined;
+  let at = 0;
+  for (const source of text.split("\n")) {
+    let column = 0;
+    for (const part of wrap(source, width)) {
+      const start = at + source.indexOf(part, column);
+      column = start - at + part.length;
+      const isHere =
+        cursor !== undefined && cursorLine === undefined && cursor <= start + part.length;
+      if (isHere) cursorLine = lines.length;
+      lines.push(isHere ? withCursor(part, Math.max(0, cursor - start)) : [{ text: part }]);
+    }
+    at += source.length + 1;
+  }
+  return { lines, cursorLine };
+}
+
+function withCursor(part: string, at: number): Line {
+  const marked = part[at] === undefined ? " " : String.fromCodePoint(part.codePointAt(at) ?? 0x20);
+  return [
+    { text: part.slice(0, at) },
+    { text: marked, role: "cursor" },
+    { text: part.slice(at + marked.length) },
+  ];
 }

@@ -1,5 +1,5 @@
 import { makeHarmless } from "../../base/harmless.ts";
-import { cut, widthOf } from "./width.ts";
+import { cut, widthOf, wrap } from "./text.ts";
 
 /** The purpose of a piece of text; `sgr` maps it to a style. */
 export type Role =
@@ -30,6 +30,14 @@ export interface Cell {
 
 /** One line on the screen. */
 export type Line = readonly Span[];
+
+export function textLine(text: string, role?: Role): Line {
+  return [{ text, role }];
+}
+
+export function wrapLines(text: string, columns: number, role?: Role): readonly Line[] {
+  return wrap(text, columns).map((part) => textLine(part, role));
+}
 
 /** Exactly that many lines: the rest is cut off, missing ones are blank. */
 export function fitRows(lines: readonly Line[], rows: number): readonly Line[] {

@@ -1,6 +1,6 @@
 import { makeHarmless } from "../../base/harmless.ts";
-import type { Line, Role, Span } from "./line.ts";
-import { pad, widthOf, wrap } from "./width.ts";
+import { type Line, type Role, type Span, textLine, wrapLines } from "./line.ts";
+import { pad, widthOf, wrap } from "./text.ts";
 
 /** Markdown, as specs, plans and task lists use it, as lines of a terminal. Anything else stays text. */
 export function markdownLines(text: string, columns: number): readonly Line[] {
@@ -62,10 +62,7 @@ function readComment(source: readonly string[], start: number): Block {
   const comment = source.slice(start, end);
   return {
     next: end,
-    show: (columns) =>
-      comment.flatMap((line) =>
-        wrap(line, columns).map((part): Line => [{ text: part, role: "quiet" }]),
-      ),
+    show: (columns) => comment.flatMap((line) => wrapLines(line, columns, "quiet")),
   };
 }
 
@@ -90,7 +87,7 @@ function cellsOf(row: string): readonly string[] {
 
 const columnsMin = 4;
 
-/** Columns as wide as they want to be; the widest give way until the table fits. Cells are broken into lines. */
+/** Columns get their natural width; the widest shrink until the table fits. Cells wrap. */
 function showTable(rows: readonly (readonly string[])[], columns: number): readonly Line[] {
   const count = Math.max(...rows.map((row) => row.length));
   const widths = Array.from({ length: count }, (_value, column) =>
@@ -107,14 +104,11 @@ function showTable(rows: readonly (readonly string[])[], columns: number): reado
     const height = Math.max(...cells.map((cell) => cell.length));
     const lines = Array.from({ length: height }, (_value, at): Line => {
       const parts = cells.map((cell, column) => pad(cell[at] ?? "", widths[column] ?? 0));
-      return [{ text: parts.join(" │ "), role: index === 0 ? "strong" : "plain" }];
+      return textLine(parts.join(" │ "), index === 0 ? "strong" : "plain");
     });
-    return index === 0
-      ? [
-          ...lines,
-          [{ text: widths.map((width) => "─".repeat(width)).join("─┼─"), role: "quiet" as const }],
-        ]
-      : lines;
+    if (index > 0) return lines;
+    const rule = widths.map((width) => "─".repeat(width)).join("─┼─");
+    return [...lines, textLine(rule, "quiet")];
   });
 }
 
@@ -125,8 +119,7 @@ function sum(numbers: readonly number[]): number {
 function showLine(line: string, columns: number): readonly Line[] {
   const heading = /^(#{1,6})\s+(.*?)\s*#*$/.exec(line);
   if (heading) return showHeading(heading[1]?.length ?? 1, heading[2] ?? "", columns);
-  if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line))
-    return [[{ text: "─".repeat(columns), role: "quiet" }]];
+  if (/^\s*([-*_])(\s*\1){2,}\s*$/.test(line)) return [textLine("─".repeat(columns), "quiet")];
   const quote = /^\s*>\s?(.*)$/.exec(line);
   if (quote) return hang({ text: "▏ ", role: "quiet" }, quote[1] ?? "", columns);
   const item = /^(\s*)(?:[-*+]|(\d+[.)]))\s+(?:\[([ xX])\]\s+)?(.*)$/.exec(line);
@@ -136,24 +129,25 @@ function showLine(line: string, columns: number): readonly Line[] {
 
 function showHeading(level: number, text: string, columns: number): readonly Line[] {
   const words = plainText(readInline(text));
-  const lines = wrap(words, columns).map(
-    (part): Line => [{ text: part, role: level <= 2 ? "title" : "strong" }],
-  );
-  return level === 1
-    ? [...lines, [{ text: "═".repeat(Math.min(columns, widthOf(words))), role: "quiet" }]]
-    : lines;
+  const lines = wrapLines(words, columns, level <= 2 ? "title" : "strong");
+  if (level > 1) return lines;
+  return [...lines, textLine("═".repeat(Math.min(columns, widthOf(words))), "quiet")];
 }
+
+const boxes: Readonly<Record<string, [sign: string, role: Role]>> = {
+  "": ["•", "accent"],
+  " ": ["☐", "warning"],
+};
 
 function showItem(
   [, indent = "", number, box, text = ""]: RegExpExecArray,
   columns: number,
 ): readonly Line[] {
-  const sign = number ?? (box === undefined ? "•" : box === " " ? "☐" : "☑");
-  const role: Role = box === undefined ? "accent" : box === " " ? "warning" : "good";
-  return hang({ text: `${indent}${sign} `, role }, text, columns);
+  const [sign, role]: [string, Role] = boxes[box ?? ""] ?? ["☑", "good"];
+  return hang({ text: `${indent}${number ?? sign} `, role }, text, columns);
 }
 
-/** A text behind a sign; its further lines stand below its first. */
+/** A text after a sign, with a hanging indent. */
 function hang(sign: Span, text: string, columns: number): readonly Line[] {
   const indent = widthOf(sign.text);
   const parts = wrapSpans(readInline(text), Math.max(1, columns - indent));
@@ -190,7 +184,7 @@ function nameInline([
 ]: RegExpExecArray): readonly Span[] {
   if (code !== undefined) return [{ text: code.trim() || code, role: "code" }];
   if (open !== undefined) return [{ text: open, role: "warning" }];
-  // Where a link leads is shown: a label can say anything.
+  // Always show the address: a label can say anything.
   if (label !== undefined)
     return label === address
       ? [{ text: label, role: "accent" }]
@@ -211,7 +205,7 @@ function plainText(spans: readonly Span[]): string {
   return spans.map(({ text }) => text).join("");
 }
 
-/** Breaks at the places where the text alone would be broken, and gives each piece its looks back. */
+/** Wraps the plain text, then applies the roles to each piece. */
 function wrapSpans(spans: readonly Span[], columns: number): readonly Line[] {
   const text = plainText(spans);
   const lines: Line[] = [];

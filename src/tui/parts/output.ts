@@ -1,10 +1,10 @@
 import type { OutputLine } from "../output.ts";
-import type { RunView, TuiState } from "../state.ts";
+import { imageLines } from "../picture.ts";
+import { isAtWork, type RunView, type TuiState } from "../state.ts";
 import { type Binding, on } from "../view.ts";
-import { imageLines } from "./image.ts";
-import type { Line, Role } from "./line.ts";
-import { isAtWork } from "./run-state.ts";
-import { wrap } from "./width.ts";
+
+import { type Line, type Role, textLine } from "./line.ts";
+import { wrap } from "./text.ts";
 
 /**
  * The end of a run's output, or the part scrolled to; an answer is shown from its start. Only visible
@@ -24,12 +24,12 @@ export function outputLines(
   return first.length < rows ? lastLines(run, { bottom, ...room }) : first;
 }
 
-/** What a step says is a report, whose end matters; what a tool or an agent says is an answer. */
+/** A tool or an agent answers; a step reports, and the end of its report matters most. */
 function isAnswer(run: RunView): boolean {
   return run.kind !== "step" && !isAtWork(run);
 }
 
-/** Where the answer begins, after all that was said on the way to it. */
+/** The first line of the answer, after progress and log lines. */
 function answerStart({ output: { lines } }: RunView): number {
   const last = lines.findLastIndex(({ source }) => source === "out");
   return lines.slice(0, Math.max(0, last)).findLastIndex(({ source }) => source !== "out") + 1;
@@ -45,11 +45,7 @@ function firstLines(run: RunView, { rows, ...room }: Omit<Window, "bottom">): re
   }
   if (shown.length <= rows) return shown;
   const left = shown.length - rows + 1 + lines.length - at;
-  return [...shown.slice(0, rows - 1), [{ text: `↓ ${left} more lines: PgDn`, role: "quiet" }]];
-}
-
-function goneLine(dropped: number): Line {
-  return [{ text: `… ${dropped} earlier lines are in the log`, role: "quiet" }];
+  return [...shown.slice(0, rows - 1), textLine(`↓ ${left} more lines: PgDn`, "quiet")];
 }
 
 interface Window {
@@ -68,11 +64,12 @@ function lastLines(
     const line = lines[at];
     if (line) shown.unshift(...showLine(line, { rows, ...room }));
   }
-  if (shown.length < rows && dropped > 0) shown.unshift(goneLine(dropped));
+  if (shown.length < rows && dropped > 0)
+    shown.unshift(textLine(`… ${dropped} earlier lines are in the log`, "quiet"));
   return shown.slice(-rows);
 }
 
-const looks: Readonly<
+const styles: Readonly<
   Record<OutputLine["source"], { readonly mark: string; readonly role: Role }>
 > = {
   out: { mark: "  ", role: "plain" },
@@ -81,14 +78,14 @@ const looks: Readonly<
   log: { mark: "- ", role: "quiet" },
 };
 
-/** Its own words, and what comes before or after them: a picture is seen with them, and whole. */
+/** Rows left for the image's caption and a neighbouring line. */
 const rowsBesideImage = 2;
 
 function showLine(
   { source, text, picture }: OutputLine,
   { columns, rows, folder }: Omit<Window, "bottom">,
 ): readonly Line[] {
-  const { mark, role } = looks[source];
+  const { mark, role } = styles[source];
   const words = wrap(withinProject(text, folder), columns - mark.length).map(
     (part, index): Line => [
       { text: index === 0 ? mark : "  ", role },
@@ -103,7 +100,7 @@ function showLine(
   return [...image.map((line): Line => [{ text: "  " }, ...line]), ...words];
 }
 
-/** Files of the project are called as one would from its folder: where that is fills half a row, and everybody knows it. The log has it all. */
+/** Shows project files relative to the project; the log has full paths. */
 function withinProject(text: string, folder: string): string {
   const start = `${folder}/`;
   return text.replaceAll(start, (found, at: number) =>
@@ -121,7 +118,7 @@ function lastOf({ output: { lines, dropped } }: RunView): number {
   return dropped + lines.length;
 }
 
-/** The number of the last line shown. */
+/** The number of the last visible line. */
 function bottomOf(run: RunView, { scrolls }: Pick<TuiState, "scrolls">, page: number): number {
   const wanted = scrolls[scrollName(run)] ?? 0;
   if (wanted === 0) return isAnswer(run) ? firstPage(run, page) : lastOf(run);
@@ -137,7 +134,7 @@ export function isScrolledBack(run: RunView, { scrolls }: TuiState): boolean {
   return !isAnswer(run) && (scrolls[scrollName(run)] ?? 0) !== 0;
 }
 
-/** `byLine` only where up and down mean nothing else. */
+/** `byLine`: up and down scroll, where they have no other meaning. */
 export function outputBindings(
   run: RunView,
   state: TuiState,
@@ -145,22 +142,22 @@ export function outputBindings(
 ): readonly Binding[] {
   const last = lastOf(run);
   const top = Math.min(run.output.dropped + page, last);
-  // Where it stands by itself: at the start of an answer, or at the end that grows.
-  const usual = isAnswer(run) ? firstPage(run, page) : last;
+  // Position 0 means the default: the start of an answer, or the growing end.
+  const byDefault = isAnswer(run) ? firstPage(run, page) : last;
   const to = (line: number) => () => {
     const at = Math.min(last, Math.max(top, line));
-    return { kind: "scroll", view: scrollName(run), to: at === usual ? 0 : at } as const;
+    return { kind: "scroll", view: scrollName(run), to: at === byDefault ? 0 : at } as const;
   };
   const bottom = bottomOf(run, state, page);
   const pages = [
     on("pageup", "scroll back", to(bottom - page)),
-    on("pagedown", "scroll on", to(bottom + page)),
+    on("pagedown", "scroll forward", to(bottom + page)),
   ];
   if (!byLine) return pages;
   return [
     ...pages,
     on("up", "line back", to(bottom - 1)),
-    on("down", "line on", to(bottom + 1)),
+    on("down", "line forward", to(bottom + 1)),
     on("home", "to the start", to(0)),
     on("end", "to the end", to(last)),
   ];

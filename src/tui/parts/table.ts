@@ -1,9 +1,9 @@
-import { fitRows, type Line, onOneRow, type Role } from "./line.ts";
-import { pad, widthOf } from "./width.ts";
+import { fitRows, type Line, onOneRow, type Role, textLine } from "./line.ts";
+import { pad, widthOf } from "./text.ts";
 
 export interface Column<T> {
   readonly title: string;
-  /** Columns of the terminal; what is left goes to the one column without. */
+  /** The one column without a width gets the remaining space. */
   readonly width?: number;
   readonly side?: "left" | "right";
   text(item: T): string;
@@ -16,11 +16,11 @@ export interface TableOptions<T> {
   isSelected(item: T): boolean;
   readonly width: number;
   readonly rows: number;
-  /** What is said when there is nothing. */
+  /** Shown when there are no items. */
   readonly empty: string;
 }
 
-/** Rows around the selected one, as many as fit; a mark tells it apart where colours do not. */
+/** A title and as many rows around the selected one as fit. */
 export function tableLines<T>({
   columns,
   items,
@@ -30,39 +30,35 @@ export function tableLines<T>({
   empty,
 }: TableOptions<T>): readonly Line[] {
   const widths = widthsOf(columns, width - mark.length);
-  const title: Line = [
-    {
-      text:
-        " ".repeat(mark.length) +
-        columns
-          .map((column, index) => pad(column.title, widths[index] ?? 0, column.side))
-          .join(" "),
-      role: "quiet",
-    },
-  ];
-  const selected = items.findIndex(isSelected);
-  const shown = items
-    .slice(firstShown(selected, items.length, rows - 1))
-    .slice(0, Math.max(0, rows - 1));
-  const body = shown.map((item) => showRow(item, columns, widths, isSelected(item)));
-  const lines: readonly Line[] =
-    items.length === 0 ? [title, [{ text: `  ${empty}`, role: "quiet" }]] : [title, ...body];
-  return fitRows(lines, rows);
+  const titles = columns.map(({ title, side }, index) => pad(title, widths[index] ?? 0, side));
+  const head = textLine(noMark + titles.join(" "), "quiet");
+  if (items.length === 0) return fitRows([head, textLine(noMark + empty, "quiet")], rows);
+  const first = firstShown(items.findIndex(isSelected), items.length, rows - 1);
+  const shown = items.slice(first, first + Math.max(0, rows - 1));
+  return fitRows(
+    [
+      head,
+      ...shown.map((item) => rowLine(item, { columns, widths, isSelected: isSelected(item) })),
+    ],
+    rows,
+  );
 }
 
 const nameColumnsMin = 16;
 
-/** Names are what one looks for: they get what they need, up to half. */
+/** A name column gets what the names need, up to half of the width. */
 export function nameWidth(items: readonly { readonly name: string }[], width: number): number {
   const longest = items.reduce((most, { name }) => Math.max(most, widthOf(name)), nameColumnsMin);
   return Math.min(longest, Math.floor(width / 2));
 }
 
+/** Selection is visible without colours, too. */
 const mark = "› ";
+const noMark = "  ";
 
 const restColumnsMin = 12;
 
-/** Where they do not fit, all give way alike. */
+/** Columns that do not fit shrink by the same share. */
 function widthsOf<T>(columns: readonly Column<T>[], width: number): readonly number[] {
   const room = Math.max(0, width - columns.length + 1);
   const wanted = columns.reduce((sum, column) => sum + (column.width ?? 0), 0);
@@ -73,25 +69,23 @@ function widthsOf<T>(columns: readonly Column<T>[], width: number): readonly num
   );
 }
 
-/** The selected row stays in the middle while there is more on both sides. */
+/** The first item to show, with the selected one in the middle where possible. */
 export function firstShown(selected: number, count: number, rows: number): number {
   return Math.max(0, Math.min(selected - Math.floor(rows / 2), count - rows));
 }
 
-function showRow<T>(
-  item: T,
-  columns: readonly Column<T>[],
-  widths: readonly number[],
-  isSelected: boolean,
-): Line {
+interface RowLayout<T> {
+  readonly columns: readonly Column<T>[];
+  readonly widths: readonly number[];
+  readonly isSelected: boolean;
+}
+
+function rowLine<T>(item: T, { columns, widths, isSelected }: RowLayout<T>): Line {
   const cells = columns.map((column, index) => ({
     text:
       pad(onOneRow(column.text(item)), widths[index] ?? 0, column.side) +
       (index < columns.length - 1 ? " " : ""),
     role: isSelected ? ("selected" as const) : column.role?.(item),
   }));
-  return [
-    { text: isSelected ? mark : " ".repeat(mark.length), role: isSelected ? "selected" : "plain" },
-    ...cells,
-  ];
+  return [{ text: isSelected ? mark : noMark, role: isSelected ? "selected" : "plain" }, ...cells];
 }

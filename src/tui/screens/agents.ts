@@ -1,55 +1,52 @@
-import { callResultLines } from "../parts/call-result.ts";
-import type { Line } from "../parts/line.ts";
+import type { Editing } from "../editing.ts";
+import { textFieldLines } from "../parts/form.ts";
+import { type Line, textLine } from "../parts/line.ts";
 import { outputBindings } from "../parts/output.ts";
-import { isAtWork, loadLines } from "../parts/run-state.ts";
+import { callResultLines, loadLines } from "../parts/run.ts";
 import { type Column, nameWidth, tableLines } from "../parts/table.ts";
-import { textFieldLines } from "../parts/text-field.ts";
-import { wrapUpTo } from "../parts/width.ts";
-import { type AgentsState, findRun, type ToolView, type TuiState } from "../state.ts";
-import { type Binding, cursorOf, type Moment, on } from "../view.ts";
-import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
+import { wrapUpTo } from "../parts/text.ts";
+import { type AgentsState, findRun, isAtWork, type ToolView } from "../state.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  bodyRows,
+  cursorOf,
+  on,
+  type Screen,
+  type Snapshot,
+  selectBindings,
+} from "../view.ts";
 
-/** Agents take a task in plain words; their steps are seen as they go. */
+/** Agents take a task in plain words; their progress is shown below it. */
 export const agentsScreen: Screen = { name: "agents", title: "Agents", bindings, editing, body };
 
 const taskId = "task";
 const taskRows = 3;
 const aboutRows = 8;
 
-function bindings({ state }: Moment): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly Binding[] {
   const { items, selected, task } = state.agents;
   const run = findRun(state, state.agents.run);
-  const go = (step: number) => () => {
-    const next = neighbour(items, ({ name }) => name === selected, step);
-    return next && ({ kind: "select agent", name: next.name } as const);
-  };
-  return [
-    ...(selected !== undefined && task.trim() !== ""
-      ? [on("enter", "ask", () => ({ kind: "ask agent" }))]
-      : []),
-    ...(run && isAtWork(run)
-      ? [on("esc", "cancel", () => ({ kind: "cancel run", run: run.id }))]
-      : []),
-    on("up", "agent up", go(-1)),
-    on("down", "agent down", go(1)),
-    ...(run
-      ? [
-          on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })),
-          ...outputBindings(run, state, { page: pageOf(state), byLine: false }),
-        ]
-      : []),
-  ];
+  const page = Math.max(1, Math.floor(bodyRows(state) / 3));
+  const isReady = selected !== undefined && task.trim() !== "";
+  return bindingsFrom(
+    isReady && on("enter", "ask", () => ({ kind: "ask agent" })),
+    run && isAtWork(run) && on("esc", "cancel", () => ({ kind: "cancel run", run: run.id })),
+    selectBindings(items, ({ name }) => name === selected, {
+      select: ({ name }) => ({ kind: "select agent", name }),
+      letters: false,
+    }),
+    run && on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })),
+    run && outputBindings(run, state, { page, byLine: false }),
+  );
 }
 
-function pageOf(state: TuiState): number {
-  return Math.max(1, Math.floor(bodyRows(state) / 3));
-}
-
-function editing({ state }: Moment): ReturnType<NonNullable<Screen["editing"]>> {
+function editing({ state }: Snapshot): Editing {
   return { id: taskId, text: state.agents.task, change: (text) => ({ kind: "type task", text }) };
 }
 
-function body({ state, view, now, columns, rows }: BodyProps): readonly Line[] {
+function body({ state, view, now, columns, rows }: BodyOptions): readonly Line[] {
   const { agents } = state;
   const run = findRun(state, agents.run);
   const field = textFieldLines({
@@ -62,10 +59,10 @@ function body({ state, view, now, columns, rows }: BodyProps): readonly Line[] {
   });
   const loading = loadLines(agents.load, columns);
   const about = run ? [] : aboutLines(agents, columns);
+  const otherRows = field.length + loading.length + about.length + 1;
   const tableRows = run
     ? Math.min(agents.items.length + 1, Math.floor(rows / 3))
-    : rows - field.length - loading.length - about.length - 1;
-  const resultRows = rows - tableRows - field.length - loading.length - 1;
+    : rows - otherRows;
   const table = tableLines({
     columns: columnsOf(agents.items, columns),
     items: agents.items,
@@ -74,10 +71,12 @@ function body({ state, view, now, columns, rows }: BodyProps): readonly Line[] {
     rows: Math.max(2, tableRows),
     empty:
       agents.load.kind === "loaded"
-        ? "The server offers no agents. `guildhall build` makes them."
+        ? "The server offers no agents. `guildhall build` creates them."
         : "",
   });
-  const result = run ? callResultLines({ run, state, now, columns, rows: resultRows }) : [];
+  const result = run
+    ? callResultLines(run, { state, now, columns, rows: rows - tableRows - otherRows })
+    : [];
   return [...table, [], ...about, ...field, ...loading, ...result];
 }
 
@@ -89,19 +88,14 @@ function columnsOf(agents: readonly ToolView[], width: number): readonly Column<
       text: ({ name }) => name,
       role: () => "accent",
     },
-    { title: "what it is for", text: ({ description }) => description.split("\n")[0] ?? "" },
+    { title: "description", text: ({ description }) => description.split("\n")[0] ?? "" },
   ];
 }
 
-/** What the chosen one is for, in full, as long as nothing else needs the room. */
+/** The full description of the selected agent, while no result needs the room. */
 function aboutLines({ items, selected }: AgentsState, columns: number): readonly Line[] {
   const agent = items.find(({ name }) => name === selected);
-  return agent
-    ? [
-        ...wrapUpTo(agent.description, columns, aboutRows).map(
-          (text): Line => [{ text, role: "quiet" }],
-        ),
-        [],
-      ]
-    : [];
+  if (!agent) return [];
+  const lines = wrapUpTo(agent.description, columns, aboutRows);
+  return [...lines.map((text) => textLine(text, "quiet")), []];
 }

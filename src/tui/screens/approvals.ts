@@ -1,48 +1,53 @@
 import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { Answer } from "../../trust/approvals.ts";
-import type { Line } from "../parts/line.ts";
-import { elapsed, loadLines } from "../parts/run-state.ts";
+import { type Line, textLine } from "../parts/line.ts";
+import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
-import { wrap } from "../parts/width.ts";
-import { type Reading, readFrom, tellRest } from "../reading.ts";
+import { describeRest, type TextWindow, windowOf, wrap } from "../parts/text.ts";
 import type { TuiState } from "../state.ts";
-import { type Binding, type Moment, on } from "../view.ts";
-import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  bodyRows,
+  on,
+  type Screen,
+  type Snapshot,
+  selectBindings,
+} from "../view.ts";
 
-/** Calls that wait for a person. */
+/** Calls that wait for the user's approval. */
 export const approvalsScreen: Screen = { name: "approvals", title: "Approvals", bindings, body };
 
-function bindings({ state }: Moment): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly Binding[] {
   const { pending, selected } = state.approvals;
-  const go = (step: number) => () => {
-    const next = neighbour(pending, ({ token }) => token === selected, step);
-    return next && ({ kind: "select approval", token: next.token } as const);
-  };
-  return [...answerBindings(state), on("up k", "up", go(-1)), on("down j", "down", go(1))];
+  return [
+    ...answerBindings(state),
+    ...selectBindings(pending, ({ token }) => token === selected, {
+      select: ({ token }) => ({ kind: "select approval", token }),
+    }),
+  ];
 }
 
-/** Yes is among them once the whole call has been in sight. */
+/** Approving is only possible once the end of the call has been visible. */
 function answerBindings(state: TuiState): readonly Binding[] {
-  const one = selectedCall(state);
-  if (!one) return [];
-  const answer = (keys: string, says: string, said: Answer): Binding =>
-    on(keys, says, () => ({ kind: "approve", token: one.token, answer: said }));
-  const reading = readPreview(one, state);
-  const to = (line: number) => () => ({ kind: "scroll", view: scrollName(one), to: line }) as const;
-  const page = Math.max(1, reading.lines.length - 1);
-  return [
-    ...(reading.below === 0 ? [answer("y", "yes, once", "once")] : []),
+  const call = selectedCall(state);
+  if (!call) return [];
+  const answer = (keys: string, label: string, given: Answer): Binding =>
+    on(keys, label, () => ({ kind: "approve", token: call.token, answer: given }));
+  const { below, from, lines, isWhole } = previewOf(call, state);
+  const to = (line: number) => () =>
+    ({ kind: "scroll", view: scrollName(call), to: line }) as const;
+  const page = Math.max(1, lines.length - 1);
+  return bindingsFrom(
+    below === 0 && answer("y", "yes, once", "once"),
     answer("n", "no", "no"),
-    ...(reading.below === 0
-      ? [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")]
-      : []),
-    ...(reading.isWhole
-      ? []
-      : [
-          on("pagedown", "read on", to(reading.from + page)),
-          on("pageup", "read back", to(reading.from - page)),
-        ]),
-  ];
+    below === 0 && [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")],
+    !isWhole && [
+      on("pagedown", "read on", to(from + page)),
+      on("pageup", "read back", to(from - page)),
+    ],
+  );
 }
 
 function selectedCall({ approvals: { pending, selected } }: TuiState): PendingApproval | undefined {
@@ -57,76 +62,56 @@ function tableRowsOf(state: TuiState): number {
   return Math.max(2, Math.min(state.approvals.pending.length + 1, Math.floor(bodyRows(state) / 3)));
 }
 
-/** Why it is asked, and the call itself. */
-function readPreview(one: PendingApproval, state: TuiState): Reading {
-  const rows = bodyRows(state) - tableRowsOf(state) - 1;
-  return readFrom(`${tellWhy(one)}\n\n${one.preview}`, {
+/** The reason for the question, and the call. */
+function previewOf(call: PendingApproval, state: TuiState): TextWindow {
+  return windowOf(`${describeReason(call)}\n\n${call.preview}`, {
     columns: state.size.columns,
-    rows,
-    from: state.scrolls[scrollName(one)] ?? 0,
+    rows: bodyRows(state) - tableRowsOf(state) - 1,
+    from: state.scrolls[scrollName(call)] ?? 0,
   });
 }
 
-/** What the client says of itself stands last on its line: it cannot pass for our words. */
-function tellWhy({ why, caller, client }: PendingApproval): string {
-  return `Asked because ${why}.\nCalled by ${caller}, which says of itself: ${client}`;
+/** The client's own words come last on their line, so they cannot pass for ours. */
+function describeReason({ why, caller, client }: PendingApproval): string {
+  return `Approval needed: ${why}.\nCalled by ${caller}, which identifies itself as: ${client}`;
 }
 
-function body({ state, now, columns }: BodyProps): readonly Line[] {
+function body({ state, now, columns }: BodyOptions): readonly Line[] {
   const { pending, selected, load } = state.approvals;
-  const tableRows = tableRowsOf(state);
   const table = tableLines({
     columns: columnsOf(now),
     items: pending,
     isSelected: ({ token }) => token === selected,
     width: columns,
-    rows: tableRows,
-    empty: load.kind === "loaded" ? "No call waits for an answer." : "",
+    rows: tableRowsOf(state),
+    empty: load.kind === "loaded" ? "No call is waiting for approval." : "",
   });
   return [...table, [], ...previewLines(state), ...loadLines(load, columns)];
 }
 
 function columnsOf(now: number): readonly Column<PendingApproval>[] {
+  const waiting = ({ askedAt }: PendingApproval): string => formatDuration(now - askedAt);
+  const left = ({ expiresAt }: PendingApproval): string => formatDuration(expiresAt - now);
   return [
     { title: "tool", width: 30, text: ({ tool }) => tool, role: () => "accent" },
-    { title: "called by", text: ({ caller, client }) => `${caller}, says ${client}` },
-    { title: "waits", width: 11, side: "left", text: ({ askedAt }) => elapsed(now - askedAt) },
-    {
-      title: "ends in",
-      width: 11,
-      side: "left",
-      text: ({ expiresAt }) => elapsed(expiresAt - now),
-    },
+    { title: "called by", text: ({ caller, client }) => `${caller}, as ${client}` },
+    { title: "waiting", width: 11, side: "left", text: waiting },
+    { title: "expires in", width: 11, side: "left", text: left },
   ];
 }
 
 function previewLines(state: TuiState): readonly Line[] {
-  const one = selectedCall(state);
-  if (!one)
-    return state.approvals.pending.length > 0
-      ? [
-          [
-            {
-              text: "Choose a call with Up and Down: the one that was shown is answered, or gone.",
-              role: "quiet",
-            },
-          ],
-        ]
-      : [];
-  const reading = readPreview(one, state);
-  const whyRows = wrap(tellWhy(one), state.size.columns).length;
-  const lines = reading.lines.map(
-    (text, index): Line => [{ text, role: reading.from + index < whyRows ? "warning" : "plain" }],
+  const call = selectedCall(state);
+  if (!call) {
+    const text = "That call was answered or has expired. Select another one with Up and Down.";
+    return state.approvals.pending.length > 0 ? [textLine(text, "quiet")] : [];
+  }
+  const preview = previewOf(call, state);
+  const reasonRows = wrap(describeReason(call), state.size.columns).length;
+  const lines = preview.lines.map((text, index) =>
+    textLine(text, preview.from + index < reasonRows ? "warning" : "plain"),
   );
-  return reading.isWhole
-    ? lines
-    : [
-        ...lines,
-        [
-          {
-            text: `${tellRest(reading)}${reading.below > 0 ? " (yes is possible at its end)" : ""}`,
-            role: "warning",
-          },
-        ],
-      ];
+  if (preview.isWhole) return lines;
+  const note = preview.below > 0 ? " (read to the end to approve)" : "";
+  return [...lines, textLine(describeRest(preview) + note, "warning")];
 }

@@ -1,12 +1,22 @@
-import type { Line } from "../parts/line.ts";
-import { loadLines } from "../parts/run-state.ts";
+import { plural } from "../../base/text.ts";
+import type { Editing } from "../editing.ts";
+import { textFieldLines } from "../parts/form.ts";
+import { type Line, textLine } from "../parts/line.ts";
+import { loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
-import { textFieldLines } from "../parts/text-field.ts";
 import type { FeatureView, TuiState, Worktree } from "../state.ts";
-import { type Binding, cursorOf, type Moment, on } from "../view.ts";
-import { type BodyProps, neighbour, type Screen } from "./screen.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  cursorOf,
+  on,
+  type Screen,
+  type Snapshot,
+  selectBindings,
+} from "../view.ts";
 
-/** All features of the project: where each stands, and where it is worked on. */
+/** All features of the project, with their next steps and worktrees. */
 export const featuresScreen: Screen = {
   name: "features",
   title: "Features",
@@ -23,124 +33,97 @@ function selectedFeature({ features: { items, selected } }: TuiState): FeatureVi
 }
 
 export function worktreeOf({ worktrees }: TuiState, { branch }: FeatureView): Worktree | undefined {
-  return branch === undefined
-    ? undefined
-    : worktrees.items.find((worktree) => worktree.branch === branch);
+  if (branch === undefined) return undefined;
+  return worktrees.items.find((worktree) => worktree.branch === branch);
 }
 
-function bindings({ state }: Moment): readonly Binding[] {
-  const { draft } = state.features;
-  if (draft !== undefined) {
+function bindings({ state }: Snapshot): readonly Binding[] {
+  const { draft, items, selected } = state.features;
+  if (draft !== undefined)
     return [
-      on("enter", "specify it", () => ({ kind: "specify" })),
-      on("esc", "give it up", () => ({ kind: "draft feature", text: undefined })),
+      on("enter", "create the feature", () => ({ kind: "specify" })),
+      on("esc", "discard", () => ({ kind: "draft feature", text: undefined })),
     ];
-  }
-  const [open, ...rest] = selectionBindings(state);
-  return [
-    ...(open ? [open] : []),
-    on("n", "new feature", () => ({ kind: "draft feature", text: "" })),
-    ...rest,
-    ...move(state),
-  ];
-}
-
-function selectionBindings(state: TuiState): readonly Binding[] {
   const feature = selectedFeature(state);
-  if (!feature) return [];
+  return bindingsFrom(
+    feature && on("enter", "open", () => ({ kind: "open feature", name: feature.name })),
+    on("n", "new feature", () => ({ kind: "draft feature", text: "" })),
+    feature && nextStepBinding("s", feature),
+    feature && worktreeBindings(state, feature),
+    selectBindings(items, ({ name }) => name === selected, {
+      select: ({ name }) => ({ kind: "select feature", name }),
+    }),
+  );
+}
+
+function worktreeBindings(state: TuiState, feature: FeatureView): readonly Binding[] {
   const worktree = worktreeOf(state, feature);
-  return [
-    on("enter", "open", () => ({ kind: "open feature", name: feature.name })),
-    ...(feature.phase === "done"
-      ? []
-      : [
-          on("s", `next step: ${nextStep(feature)}`, () => ({
-            kind: "run step",
-            feature: feature.name,
-          })),
-        ]),
-    on("w", "work in its worktree", () => ({ kind: "switch worktree", feature: feature.name })),
-    ...(state.features.folder === state.target.folder
-      ? []
-      : [
-          on("m", "work in the main folder", () => ({
-            kind: "switch worktree",
-            feature: undefined,
-          })),
-        ]),
-    ...(worktree && !worktree.isMain
-      ? [on("d", "delete its worktree", () => ({ kind: "delete worktree", path: worktree.path }))]
-      : []),
-  ];
+  const switchTo = (name: string | undefined) => () =>
+    ({ kind: "switch worktree", feature: name }) as const;
+  return bindingsFrom(
+    on("w", "use its worktree", switchTo(feature.name)),
+    state.features.folder !== state.target.folder &&
+      on("m", "use the main folder", switchTo(undefined)),
+    worktree &&
+      !worktree.isMain &&
+      on("d", "delete its worktree", () => ({ kind: "delete worktree", path: worktree.path })),
+  );
 }
 
-/** What goes on where it stopped is called so. */
+export function nextStepBinding(keys: string, feature: FeatureView): Binding | undefined {
+  if (feature.phase === "done") return undefined;
+  const label = `next step: ${nextStep(feature)}`;
+  return on(keys, label, () => ({ kind: "run step", feature: feature.name }));
+}
+
 export function nextStep({ phase, run }: FeatureView): string {
-  return run && !run.isAtWork ? `go on with ${run.step}` : phase;
+  return run && !run.isAtWork ? `resume ${run.step}` : phase;
 }
 
-function move({ features: { items, selected } }: TuiState): readonly Binding[] {
-  const go = (step: number) => () => {
-    const next = neighbour(items, ({ name }) => name === selected, step);
-    return next && ({ kind: "select feature", name: next.name } as const);
-  };
-  return [on("up k", "up", go(-1)), on("down j", "down", go(1))];
+function editing({ state: { features } }: Snapshot): Editing | undefined {
+  if (features.draft === undefined) return undefined;
+  const change = (text: string) => ({ kind: "draft feature", text }) as const;
+  return { id: draftId, text: features.draft, change };
 }
 
-function editing({ state: { features } }: Moment): ReturnType<NonNullable<Screen["editing"]>> {
-  return features.draft === undefined
-    ? undefined
-    : { id: draftId, text: features.draft, change: (text) => ({ kind: "draft feature", text }) };
-}
-
-function body({ state, view, columns, rows }: BodyProps): readonly Line[] {
+function body({ state, view, columns, rows }: BodyOptions): readonly Line[] {
   const { features } = state;
+  const { draft } = features;
   const below = [
     ...detailLines(state),
     ...missingLines(features.missing),
     ...loadLines(features.load, columns),
-  ];
-  const draft = features.draft;
-  const field =
-    draft === undefined
+    ...(draft === undefined
       ? []
-      : draftLines(draft, cursorOf(view, { id: draftId, text: draft }), columns);
-  const tableRows = Math.max(2, rows - below.length - field.length - 1);
+      : draftLines(draft, cursorOf(view, { id: draftId, text: draft }), columns)),
+  ];
   const table = tableLines({
     columns: columnsOf(state, columns),
     items: features.items,
     isSelected: ({ name }) => name === features.selected,
     width: columns,
-    rows: tableRows,
+    rows: Math.max(2, rows - below.length - 1),
     empty:
       features.load.kind === "loaded" ? "No features yet. Press n and describe the first one." : "",
   });
-  return [...table, [], ...below, ...field];
+  return [...table, [], ...below];
 }
 
-function draftLines(draft: string, cursor: number, columns: number): readonly Line[] {
+function draftLines(text: string, cursor: number, columns: number): readonly Line[] {
+  const placeholder = "a description in plain words";
   return [
-    [{ text: "What should it do, and for whom? Why is it wanted?", role: "strong" }],
-    ...textFieldLines({
-      label: "> ",
-      text: draft,
-      cursor,
-      columns,
-      rows: draftRows,
-      placeholder: "a description in plain words",
-    }),
+    textLine("What should the feature do, for whom, and why?", "strong"),
+    ...textFieldLines({ label: "> ", text, cursor, columns, rows: draftRows, placeholder }),
   ];
 }
 
 function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>[] {
   const isWide = width >= 100;
+  const shortName = ({ name, number }: FeatureView): string =>
+    name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name;
   return [
     { title: "No.", width: 4, text: ({ number, isActive }) => number + (isActive ? "*" : "") },
-    {
-      title: "feature",
-      text: ({ name, number }) =>
-        name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name,
-    },
+    { title: "feature", text: shortName },
     { title: "branch", width: isWide ? 30 : 18, text: ({ branch }) => branch ?? "none" },
     {
       title: "next step",
@@ -165,35 +148,27 @@ function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>
 export function describeWorktree(worktree: Worktree | undefined): string {
   if (!worktree) return "";
   const { isDirty, ahead, behind, isCurrent } = worktree;
-  const against = `${ahead ? ` ↑${ahead}` : ""}${behind ? ` ↓${behind}` : ""}`;
-  return `${isCurrent ? "*" : ""}${isDirty ? "dirty" : "clean"}${against}`;
+  const distance = `${ahead ? ` ↑${ahead}` : ""}${behind ? ` ↓${behind}` : ""}`;
+  return `${isCurrent ? "*" : ""}${isDirty ? "dirty" : "clean"}${distance}`;
 }
 
 function detailLines(state: TuiState): readonly Line[] {
+  const folder: Line = [
+    { text: "working folder: ", role: "quiet" },
+    { text: state.features.folder },
+  ];
   const feature = selectedFeature(state);
-  const folder: Line = [{ text: "steps work in ", role: "quiet" }, { text: state.features.folder }];
   if (!feature) return [folder];
   const { run, openQuestions } = feature;
-  const said = [
-    ...(run
-      ? [run.isAtWork ? `${run.step} is at work on it` : `${run.step} did not finish; s goes on`]
-      : []),
-    ...(openQuestions > 0
-      ? [`${openQuestions} open question${openQuestions === 1 ? "" : "s"}`]
-      : []),
-  ];
-  return [folder, ...said.map((text): Line => [{ text, role: "warning" }])];
+  const running = run?.isAtWork && `${run.step} is running`;
+  const interrupted = run && !run.isAtWork && `${run.step} was interrupted; s resumes it`;
+  const open = openQuestions > 0 && plural(openQuestions, "open question");
+  const notes = [running, interrupted, open].filter((text) => typeof text === "string");
+  return [folder, ...notes.map((text) => textLine(text, "warning"))];
 }
 
 function missingLines(missing: readonly string[]): readonly Line[] {
-  return missing.length === 0
-    ? []
-    : [
-        [
-          {
-            text: `! The server does not offer ${missing.join(", ")}: those steps cannot run here.`,
-            role: "warning",
-          },
-        ],
-      ];
+  if (missing.length === 0) return [];
+  const text = `! The server does not offer ${missing.join(", ")}; those steps cannot run.`;
+  return [textLine(text, "warning")];
 }

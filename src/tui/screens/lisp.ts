@@ -1,57 +1,63 @@
-import { fitRows, type Line } from "../parts/line.ts";
-import { textFieldLines } from "../parts/text-field.ts";
-import { widthOf, wrap } from "../parts/width.ts";
+import type { Editing } from "../editing.ts";
+import { textFieldLines } from "../parts/form.ts";
+import { fitRows, type Line, textLine, wrapLines } from "../parts/line.ts";
+import { widthOf, wrap } from "../parts/text.ts";
 import type { LispEntry, LispState, TuiState } from "../state.ts";
-import { type Binding, cursorOf, type Moment, on } from "../view.ts";
-import { type BodyProps, bodyRows, type Screen } from "./screen.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  bodyRows,
+  cursorOf,
+  on,
+  type Screen,
+  type Snapshot,
+} from "../view.ts";
 
-/** The Lisp, a form at a time. */
+/** A Lisp prompt: one form at a time. */
 export const lispScreen: Screen = { name: "lisp", title: "Lisp", bindings, editing, body };
 
 const inputId = "lisp";
 const inputRows = 6;
 const scrollName = "lisp";
 
-function bindings({ state }: Moment): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly Binding[] {
   const { lisp } = state;
   const running = lisp.entries.findLast((entry) => entry.state === "running");
-  const isWhole = lisp.input.trim() !== "" && openParentheses(lisp.input) <= 0;
+  const isEmpty = lisp.input.trim() === "";
+  const isComplete = openParentheses(lisp.input) <= 0;
   const page = bodyRows(state) - inputRows;
   const back = state.scrolls[scrollName] ?? 0;
-  const to = (lines: number) => () => ({ kind: "scroll", view: scrollName, to: lines }) as const;
-  return [
-    ...(isWhole ? [on("enter", "evaluate", () => [{ kind: "evaluate" }, to(0)()])] : []),
-    ...(lisp.input.trim() !== "" && !isWhole
-      ? [
-          on("enter", "new line: a parenthesis is open", () => ({
-            kind: "type lisp",
-            text: `${lisp.input}\n`,
-          })),
-        ]
-      : []),
-    ...(running ? [on("esc", "stop", () => ({ kind: "cancel run", run: running.run }))] : []),
-    on("ctrl+t", lisp.mode === "explore" ? "let it act" : "only explore", () => ({
+  const to = (lines: number) => ({ kind: "scroll", view: scrollName, to: lines }) as const;
+  const otherMode = lisp.mode === "explore" ? "act" : "explore";
+  return bindingsFrom(
+    !isEmpty && isComplete && on("enter", "evaluate", () => [{ kind: "evaluate" }, to(0)]),
+    !isEmpty &&
+      !isComplete &&
+      on("enter", "new line (open parenthesis)", () => ({
+        kind: "type lisp",
+        text: `${lisp.input}\n`,
+      })),
+    running && on("esc", "stop", () => ({ kind: "cancel run", run: running.run })),
+    on("ctrl+t", otherMode === "act" ? "allow changes" : "explore only", () => ({
       kind: "lisp mode",
-      mode: lisp.mode === "explore" ? "act" : "explore",
+      mode: otherMode,
     })),
-    on("pageup", "scroll back", () => to(Math.min(back + page, linesBack(state, page)))()),
-    on("pagedown", "scroll on", to(back - page)),
-  ];
+    on("pageup", "scroll back", () => to(Math.min(back + page, linesBack(state, page)))),
+    on("pagedown", "scroll forward", () => to(back - page)),
+  );
 }
 
-/** How many parentheses are not closed; those in strings, characters and comments do not count. */
+/** Unclosed parentheses outside strings, characters and comments. */
 function openParentheses(code: string): number {
   const bare = code.replace(
     /"(?:\\.|[^"\\])*"?|#\\.|\|[^|]*\|?|#\|[\s\S]*?(?:\|#|$)|;.*/g,
     (part) => (/^"(?:\\.|[^"\\])*$/.test(part) ? "(" : ""),
   );
-  return [...bare].reduce(
-    (open, character) => open + (character === "(" ? 1 : character === ")" ? -1 : 0),
-    0,
-  );
+  return bare.split("(").length - bare.split(")").length;
 }
 
-function editing({ state: { lisp } }: Moment): ReturnType<NonNullable<Screen["editing"]>> {
+function editing({ state: { lisp } }: Snapshot): Editing {
   return {
     id: inputId,
     text: lisp.input,
@@ -60,7 +66,7 @@ function editing({ state: { lisp } }: Moment): ReturnType<NonNullable<Screen["ed
   };
 }
 
-function body({ state, view, columns, rows }: BodyProps): readonly Line[] {
+function body({ state, view, columns, rows }: BodyOptions): readonly Line[] {
   const { lisp } = state;
   const field = textFieldLines({
     label: promptOf(lisp),
@@ -68,7 +74,10 @@ function body({ state, view, columns, rows }: BodyProps): readonly Line[] {
     cursor: cursorOf(view, { id: inputId, text: lisp.input }),
     columns,
     rows: inputRows,
-    placeholder: placeholderOf(lisp),
+    placeholder:
+      lisp.isOffered === false
+        ? "the server does not offer evaluate-lisp"
+        : "a form, such as (+ 1 2) or (list-tools)",
   });
   const transcriptRows = Math.max(1, rows - field.length - 1);
   return [
@@ -82,30 +91,20 @@ function promptOf({ package: current }: LispState): string {
   return `${current === "COMMON-LISP-USER" ? "CL-USER" : current}> `;
 }
 
-function placeholderOf({ isOffered }: LispState): string {
-  return isOffered === false
-    ? "the server does not offer evaluate-lisp"
-    : "a form, such as (+ 1 2) or (list-tools)";
-}
-
 function modeLine({ lisp: { mode, session }, scrolls }: TuiState, columns: number): Line {
-  if (scrolls[scrollName]) return [{ text: "── scrolled back: PgDn goes on ──", role: "warning" }];
-  const said =
-    mode === "explore"
-      ? "explores: tools that change something are not called"
-      : "acts: tools may change things";
-  const whole = `── ${said}${session === undefined ? "" : ` · session ${session}`} ──`;
-  return [
-    {
-      text: widthOf(whole) <= columns ? whole : `── ${said} ──`,
-      role: mode === "explore" ? "quiet" : "warning",
-    },
-  ];
+  if (scrolls[scrollName]) return textLine("── scrolled back: PgDn goes forward ──", "warning");
+  const isExploring = mode === "explore";
+  const text = isExploring
+    ? "explore mode: tools that change something are not called"
+    : "act mode: tools may change things";
+  const full = `── ${text}${session === undefined ? "" : ` · session ${session}`} ──`;
+  const shown = widthOf(full) <= columns ? full : `── ${text} ──`;
+  return textLine(shown, isExploring ? "quiet" : "warning");
 }
 
 const entryCharactersShown = 20_000;
 
-/** From the newest entry backwards, no further than is seen. */
+/** Lays out entries from the newest backwards, no further than visible. */
 function transcript({ lisp, scrolls }: TuiState, columns: number, rows: number): readonly Line[] {
   const back = scrolls[scrollName] ?? 0;
   const lines: Line[] = [];
@@ -117,13 +116,10 @@ function transcript({ lisp, scrolls }: TuiState, columns: number, rows: number):
   return lines.slice(Math.max(0, end - rows), end);
 }
 
-/** How far back there is something to see. */
+/** How far back the transcript can be scrolled. */
 function linesBack({ lisp, size }: TuiState, page: number): number {
-  return Math.max(
-    0,
-    lisp.entries.reduce((sum, entry) => sum + entryLines(entry, lisp, size.columns).length, 0) -
-      page,
-  );
+  const lines = lisp.entries.flatMap((entry) => entryLines(entry, lisp, size.columns));
+  return Math.max(0, lines.length - page);
 }
 
 function entryLines(
@@ -132,15 +128,12 @@ function entryLines(
   columns: number,
 ): readonly Line[] {
   const prompt = promptOf(lisp);
-  const asked = wrap(code, columns - prompt.length).map(
+  const input = wrap(code, columns - prompt.length).map(
     (part, index): Line => [
       { text: index === 0 ? prompt : " ".repeat(prompt.length), role: "accent" },
       { text: part },
     ],
   );
   const answer = state === "running" ? "…" : text.slice(0, entryCharactersShown);
-  const told = wrap(answer, columns).map(
-    (part): Line => [{ text: part, role: state === "failed" ? "bad" : "plain" }],
-  );
-  return [...asked, ...told];
+  return [...input, ...wrapLines(answer, columns, state === "failed" ? "bad" : "plain")];
 }

@@ -1,11 +1,11 @@
 import type { ScreenName } from "../state.ts";
+import type { Screen } from "../view.ts";
 import { agentsScreen } from "./agents.ts";
 import { approvalsScreen } from "./approvals.ts";
 import { featureScreen } from "./feature.ts";
 import { featuresScreen } from "./features.ts";
 import { lispScreen } from "./lisp.ts";
 import { runScreen } from "./run.ts";
-import type { Screen } from "./screen.ts";
 import { serversScreen } from "./servers.ts";
 import { statsScreen } from "./stats.ts";
 import { toolsScreen } from "./tools.ts";

@@ -1,41 +1,42 @@
+import { plural } from "../../base/text.ts";
 import type { UpstreamStatus } from "../../hall/admin-contract.ts";
-import type { Line, Role } from "../parts/line.ts";
-import { elapsed, loadLines } from "../parts/run-state.ts";
+import { type Line, type Role, textLine, wrapLines } from "../parts/line.ts";
+import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
-import { wrap } from "../parts/width.ts";
-import type { ServersState, TuiState } from "../state.ts";
-import { type Binding, type Moment, on } from "../view.ts";
-import { type BodyProps, neighbour, type Screen } from "./screen.ts";
+import type { ServersState } from "../state.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  on,
+  type Screen,
+  type Snapshot,
+  selectBindings,
+} from "../view.ts";
 
-/** The servers behind the hall: how they are, what they last said. */
+/** The servers behind the hall, their states and logs. */
 export const serversScreen: Screen = { name: "servers", title: "Servers", bindings, body };
 
-function bindings({ state: { servers } }: Moment): readonly Binding[] {
+function bindings({ state: { servers } }: Snapshot): readonly Binding[] {
   const { selected, logs, status } = servers;
   const items = status?.upstreams ?? [];
-  const go = (step: number) => () => {
-    const next = neighbour(items, ({ name }) => name === selected, step);
-    return next && ({ kind: "select server", name: next.name } as const);
-  };
-  const one = items.find(({ name }) => name === selected);
-  return [
-    ...(one
-      ? [
-          on("r", "restart", () => ({ kind: "restart server", name: one.name })),
-          on("l enter", "what it said", () => ({ kind: "show logs", server: one.name })),
-        ]
-      : []),
-    ...(logs ? [on("esc", "hide", () => ({ kind: "hide logs" }))] : []),
-    on("up k", "up", go(-1)),
-    on("down j", "down", go(1)),
-  ];
+  const server = items.find(({ name }) => name === selected)?.name;
+  return bindingsFrom(
+    server !== undefined && [
+      on("r", "restart", () => ({ kind: "restart server", name: server })),
+      on("l enter", "log", () => ({ kind: "show logs", server })),
+    ],
+    logs && on("esc", "hide the log", () => ({ kind: "hide logs" })),
+    selectBindings(items, ({ name }) => name === selected, {
+      select: ({ name }) => ({ kind: "select server", name }),
+    }),
+  );
 }
 
-function body({ state, now, columns, rows }: BodyProps): readonly Line[] {
-  const { servers } = state;
+function body({ state: { servers }, now, columns, rows }: BodyOptions): readonly Line[] {
   const items = servers.status?.upstreams ?? [];
   const below = [
-    ...hallLines(state, now),
+    ...hallLines(servers, now),
     ...detailLines(servers, columns, now),
     ...loadLines(servers.load, columns),
   ];
@@ -43,19 +44,19 @@ function body({ state, now, columns, rows }: BodyProps): readonly Line[] {
   const tableRows = servers.logs
     ? Math.min(items.length + 1, Math.floor(rows / 2))
     : Math.max(2, rows - below.length - 1);
-  const logRows = rows - tableRows - below.length - 1;
   const table = tableLines({
-    columns: columnsOf(columns),
+    columns: columnsOf(),
     items,
     isSelected: ({ name }) => name === servers.selected,
     width: columns,
     rows: tableRows,
-    empty: "No servers are configured. `guildhall init` finds those of your other clients.",
+    empty: "No servers configured. `guildhall init` imports those of your other clients.",
   });
+  const logRows = rows - tableRows - below.length - 1;
   return [...table, [], ...below, ...logs.slice(-logRows)];
 }
 
-function columnsOf(width: number): readonly Column<UpstreamStatus>[] {
+function columnsOf(): readonly Column<UpstreamStatus>[] {
   return [
     { title: "server", text: ({ name }) => name },
     {
@@ -64,10 +65,7 @@ function columnsOf(width: number): readonly Column<UpstreamStatus>[] {
       text: ({ state }) => state.kind,
       role: ({ state }) => stateRoles[state.kind],
     },
-    { title: "era", width: 7, text: ({ era }) => era ?? "" },
-    ...(width >= 100
-      ? [{ title: "protocol", width: 11, text: ({ protocol }: UpstreamStatus) => protocol ?? "" }]
-      : []),
+    { title: "protocol", width: 11, text: ({ protocol }) => protocol ?? "" },
     { title: "tools", width: 6, side: "left", text: ({ tools }) => String(tools) },
     { title: "calls", width: 7, side: "left", text: ({ calls }) => String(calls) },
     {
@@ -89,21 +87,17 @@ const stateRoles: Readonly<Record<UpstreamStatus["state"]["kind"], Role>> = {
   unusable: "bad",
 };
 
-function hallLines({ servers: { status } }: TuiState, now: number): readonly Line[] {
+function hallLines({ status }: ServersState, now: number): readonly Line[] {
   if (!status) return [];
-  const registered =
-    status.registrations.length === 0
-      ? ""
-      : ` · ${status.registrations.length} registered toolkits`;
-  const clients = `${status.clients} client${status.clients === 1 ? "" : "s"}`;
-  return [
-    [
-      {
-        text: `hall ${status.version} · process ${status.pid} · up ${elapsed(now - status.startedAt)} · ${clients}${registered}`,
-        role: "quiet",
-      },
-    ],
+  const { version, pid, startedAt, clients, registrations } = status;
+  const parts = [
+    `hall ${version}`,
+    `process ${pid}`,
+    `up ${formatDuration(now - startedAt)}`,
+    plural(clients, "client"),
   ];
+  if (registrations.length > 0) parts.push(plural(registrations.length, "registered toolkit"));
+  return [textLine(parts.join(" · "), "quiet")];
 }
 
 function detailLines(
@@ -111,33 +105,31 @@ function detailLines(
   columns: number,
   now: number,
 ): readonly Line[] {
-  const one = status?.upstreams.find(({ name }) => name === selected);
-  if (!one) return [];
-  const said =
-    howItIs(one, now) ??
-    (one.lastError === undefined ? undefined : `the last error of ${one.name}: ${one.lastError}`);
-  return said === undefined
-    ? []
-    : wrap(said, columns)
-        .slice(0, 4)
-        .map((text): Line => [{ text, role: "warning" }]);
+  const server = status?.upstreams.find(({ name }) => name === selected);
+  const text = server && describeProblem(server, now);
+  return text === undefined ? [] : wrapLines(text, columns, "warning").slice(0, 4);
 }
 
-function howItIs({ name, state }: UpstreamStatus, now: number): string | undefined {
-  if (state.kind === "unusable") return `${name} cannot be used: ${state.reason}`;
-  if (state.kind !== "down") return undefined;
-  // That it is tried again helps nobody: the reason says what does.
+function describeProblem(
+  { name, state, lastError }: UpstreamStatus,
+  now: number,
+): string | undefined {
+  if (state.kind === "unusable") return `${name} is unusable: ${state.reason}`;
+  if (state.kind !== "down") return lastError && `last error of ${name}: ${lastError}`;
+  // A retry does not help here; the reason says what does.
   if (state.code === "DENIED") return `${name}: ${state.reason}`;
-  const when =
-    state.retryAt > now ? `in ${elapsed(state.retryAt - now)}; r tries now` : "at its next call";
-  return `${name} is down: ${state.reason}. It is tried again ${when}.`;
+  const isWaiting = state.retryAt > now;
+  const when = isWaiting
+    ? `in ${formatDuration(state.retryAt - now)}; r retries now`
+    : "on the next call";
+  return `${name} is down: ${state.reason}. Next attempt ${when}.`;
 }
 
 function logLines(
   { server, lines }: NonNullable<ServersState["logs"]>,
   columns: number,
 ): readonly Line[] {
-  const title: Line = [{ text: `─── what ${server} wrote to stderr `, role: "quiet" }];
-  if (lines.length === 0) return [title, [{ text: "Nothing so far.", role: "quiet" }]];
-  return [title, ...lines.flatMap((line) => wrap(line, columns).map((text): Line => [{ text }]))];
+  const title = textLine(`─── stderr of ${server} `, "quiet");
+  if (lines.length === 0) return [title, textLine("Nothing so far.", "quiet")];
+  return [title, ...lines.flatMap((line) => wrapLines(line, columns))];
 }

@@ -1,32 +1,50 @@
-import type { FormInHand } from "../form-keys.ts";
-import { formBindings, formEditing } from "../form-keys.ts";
-import { callResultLines } from "../parts/call-result.ts";
-import { formLines } from "../parts/form.ts";
-import { fitRows, type Line } from "../parts/line.ts";
+import type { Editing } from "../editing.ts";
+import {
+  type ActiveForm,
+  formBindings,
+  formEditing,
+  formLines,
+  textFieldLines,
+} from "../parts/form.ts";
+import { fitRows, type Line, textLine } from "../parts/line.ts";
 import { outputBindings } from "../parts/output.ts";
-import { isAtWork, loadLines } from "../parts/run-state.ts";
+import { callResultLines, loadLines } from "../parts/run.ts";
 import { type Column, nameWidth, tableLines } from "../parts/table.ts";
-import { textFieldLines } from "../parts/text-field.ts";
-import { wrapUpTo } from "../parts/width.ts";
-import { findRun, foundTools, type RunView, type ToolView, type TuiState } from "../state.ts";
-import { type Binding, cursorOf, type Moment, on } from "../view.ts";
-import { type BodyProps, bodyRows, neighbour, type Screen } from "./screen.ts";
+import { wrapUpTo } from "../parts/text.ts";
+import {
+  findRun,
+  foundTools,
+  isAtWork,
+  type RunView,
+  type ToolsState,
+  type ToolView,
+  type TuiState,
+} from "../state.ts";
+import {
+  type Binding,
+  type BodyOptions,
+  bindingsFrom,
+  bodyRows,
+  cursorOf,
+  neighbour,
+  on,
+  type Screen,
+  type Snapshot,
+} from "../view.ts";
 
-/** Every tool of the server: found by typing, called with a form. */
+/** All tools of the server: search, fill in a form, call. */
 export const toolsScreen: Screen = { name: "tools", title: "Tools", bindings, editing, body };
 
 const searchId = "search";
-/** The tool whose form is open; the others are a list that the search narrows. */
-const part = "tools";
+/** The focus of this screen: the list, or the form of the selected tool. */
+const focusName = "tools";
 
-function openTool({ state, view }: Pick<Moment, "state" | "view">): ToolView | undefined {
-  return view.focus[part] === "form"
-    ? state.tools.items.find(({ name }) => name === state.tools.selected)
-    : undefined;
+function openTool({ state, view }: Pick<Snapshot, "state" | "view">): ToolView | undefined {
+  if (view.focus[focusName] !== "form") return undefined;
+  return state.tools.items.find(({ name }) => name === state.tools.selected);
 }
 
-function handOf({ tools }: TuiState): FormInHand | undefined {
-  const { form, selected } = tools;
+function formOf({ tools: { form, selected } }: TuiState): ActiveForm | undefined {
   return (
     form && {
       id: `tool ${selected}`,
@@ -37,30 +55,31 @@ function handOf({ tools }: TuiState): FormInHand | undefined {
   );
 }
 
-/** The last call, where it was of the tool that is shown. */
+/** The last call, if it was one of the selected tool. */
 function runOf(state: TuiState): RunView | undefined {
   const run = findRun(state, state.tools.run);
   return run?.tool === state.tools.selected ? run : undefined;
 }
 
-function bindings(moment: Moment): readonly Binding[] {
-  const { state, view } = moment;
-  const hand = handOf(state);
-  if (!openTool(moment) || !hand) return listBindings(state);
+/** The selected tool, or the first that matches the search. */
+function currentTool(tools: ToolsState): ToolView | undefined {
+  const found = foundTools(tools);
+  return found.find(({ name }) => name === tools.selected) ?? found[0];
+}
+
+function bindings(snapshot: Snapshot): readonly Binding[] {
+  const { state, view } = snapshot;
+  const form = formOf(state);
+  if (!openTool(snapshot) || !form) return listBindings(state);
   const run = runOf(state);
-  const isRunning = run !== undefined && isAtWork(run);
-  return [
-    isRunning
+  return bindingsFrom(
+    run && isAtWork(run)
       ? on("esc", "cancel the call", () => ({ kind: "cancel run", run: run.id }))
-      : on("esc", "all tools", () => ({ kind: "focus", on: part, part: "list" })),
-    ...formBindings(hand, view, "call"),
-    ...(run
-      ? [
-          on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })),
-          ...outputBindings(run, state, { page: pageOf(state), byLine: false }),
-        ]
-      : []),
-  ];
+      : on("esc", "all tools", () => ({ kind: "focus", on: focusName, part: "list" })),
+    formBindings(form, view, "call"),
+    run && on("ctrl+o", "show the run", () => ({ kind: "show run", run: run.id })),
+    run && outputBindings(run, state, { page: pageOf(state), byLine: false }),
+  );
 }
 
 function pageOf(state: TuiState): number {
@@ -68,76 +87,68 @@ function pageOf(state: TuiState): number {
 }
 
 function listBindings(state: TuiState): readonly Binding[] {
-  const found = foundTools(state.tools);
-  const selected = found.find(({ name }) => name === state.tools.selected) ?? found[0];
+  const tool = currentTool(state.tools);
   const go = (step: number) => () => {
-    const next = neighbour(found, ({ name }) => name === selected?.name, step);
+    const next = neighbour(foundTools(state.tools), ({ name }) => name === tool?.name, step);
     return next && ({ kind: "select tool", name: next.name } as const);
   };
-  return [
-    ...(selected
-      ? [
-          on("enter", "open", () => [
-            { kind: "select tool", name: selected.name },
-            { kind: "focus", on: part, part: "form" },
-          ]),
-        ]
-      : []),
-    ...(state.tools.search === ""
-      ? []
-      : [on("esc", "clear the search", () => ({ kind: "search tools", text: "" }))]),
+  return bindingsFrom(
+    tool &&
+      on("enter", "open", () => [
+        { kind: "select tool", name: tool.name },
+        { kind: "focus", on: focusName, part: "form" },
+      ]),
+    state.tools.search !== "" &&
+      on("esc", "clear the search", () => ({ kind: "search tools", text: "" })),
     on("up", "up", go(-1)),
     on("down", "down", go(1)),
     on("pageup", "page up", go(-pageOf(state))),
     on("pagedown", "page down", go(pageOf(state))),
-  ];
+  );
 }
 
-function editing(moment: Moment): ReturnType<NonNullable<Screen["editing"]>> {
-  const hand = handOf(moment.state);
-  if (openTool(moment) && hand) return formEditing(hand, moment.view);
-  return {
-    id: searchId,
-    isSearch: true,
-    text: moment.state.tools.search,
-    change: (text) => ({ kind: "search tools", text }),
-  };
+function editing(snapshot: Snapshot): Editing | undefined {
+  const { state, view } = snapshot;
+  const form = formOf(state);
+  if (openTool(snapshot) && form) return formEditing(form, view);
+  const change = (text: string) => ({ kind: "search tools", text }) as const;
+  return { id: searchId, isSearch: true, text: state.tools.search, change };
 }
 
-function body(props: BodyProps): readonly Line[] {
-  const tool = openTool(props);
-  return tool ? callLines(tool, props) : listLines(props);
+function body(options: BodyOptions): readonly Line[] {
+  const tool = openTool(options);
+  return tool ? callLines(tool, options) : listLines(options);
 }
 
-function listLines({ state, view, columns, rows }: BodyProps): readonly Line[] {
-  const { tools } = state;
+function listLines({ state: { tools }, view, columns, rows }: BodyOptions): readonly Line[] {
   const found = foundTools(tools);
-  const selected = found.find(({ name }) => name === tools.selected) ?? found[0];
+  const current = currentTool(tools);
   const field = textFieldLines({
     label: "search: ",
     text: tools.search,
     cursor: cursorOf(view, { id: searchId, text: tools.search }),
     columns,
     rows: 1,
-    placeholder: "type to narrow the list",
+    placeholder: "type to filter",
   });
-  const foot: readonly Line[] = [
-    [{ text: `${found.length} of ${tools.items.length} tools`, role: "quiet" }],
+  const foot = [
+    textLine(`${found.length} of ${tools.items.length} tools`, "quiet"),
     ...loadLines(tools.load, columns),
   ];
-  const tableRows = Math.max(2, rows - foot.length - 1);
   const table = tableLines({
     columns: columnsOf(tools.items, columns),
     items: found,
-    isSelected: (tool) => tool === selected,
+    isSelected: (tool) => tool === current,
     width: columns,
-    rows: tableRows,
-    empty: "Nothing fits.",
+    rows: Math.max(2, rows - foot.length - 1),
+    empty: "No matching tools.",
   });
   return [...fitRows(field, 1), ...table, ...foot];
 }
 
 function columnsOf(tools: readonly ToolView[], width: number): readonly Column<ToolView>[] {
+  const describe = ({ title, description }: ToolView): string =>
+    title === undefined ? description : `${title}: ${description}`;
   return [
     {
       title: "tool",
@@ -151,34 +162,28 @@ function columnsOf(tools: readonly ToolView[], width: number): readonly Column<T
       text: ({ isDestructive }) => (isDestructive ? "!" : ""),
       role: () => "warning",
     },
-    {
-      title: "what it does (! may destroy)",
-      text: ({ title, description }) =>
-        (title === undefined ? description : `${title}: ${description}`).split("\n")[0] ?? "",
-    },
+    { title: "description (! destructive)", text: (tool) => describe(tool).split("\n")[0] ?? "" },
   ];
 }
 
 function callLines(
   tool: ToolView,
-  { state, view, now, columns, rows }: BodyProps,
+  { state, view, now, columns, rows }: BodyOptions,
 ): readonly Line[] {
-  const hand = handOf(state);
+  const active = formOf(state);
   const run = runOf(state);
+  const description = wrapUpTo(tool.description, columns, Math.max(3, Math.floor(rows / 5)));
   const head: readonly Line[] = [
     [
       { text: tool.name, role: "title" },
-      ...(tool.isDestructive ? [{ text: "  ! may destroy", role: "warning" as const }] : []),
+      { text: tool.isDestructive ? "  ! destructive" : "", role: "warning" },
     ],
-    ...wrapUpTo(tool.description, columns, Math.max(3, Math.floor(rows / 5))).map(
-      (text): Line => [{ text, role: "quiet" }],
-    ),
+    ...description.map((text) => textLine(text, "quiet")),
     [],
   ];
   const room = rows - head.length;
-  const form = hand
-    ? formLines(hand, { view, columns, rows: run ? Math.floor(room / 2) : room })
-    : [];
-  const result = run ? callResultLines({ run, state, now, columns, rows: room - form.length }) : [];
+  const formRows = run ? Math.floor(room / 2) : room;
+  const form = active ? formLines(active, { view, columns, rows: formRows }) : [];
+  const result = run ? callResultLines(run, { state, now, columns, rows: room - form.length }) : [];
   return [...head, ...form, ...result];
 }

@@ -1,0 +1,218 @@
+// Names and descriptions of groups, as a person would write them: what it is for, what it can do, and whose tools it has. A person may rewrite them,
+// and a model may; they must only be good enough to choose by.
+
+import type { CorpusSnapshot } from "../../ranking/corpus.ts";
+import type { ToolkitText } from "../../ranking/document.ts";
+import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
+import { chooseActions, joinWords, type Member, sayActions, thin } from "./group-actions.ts";
+import { type Domain, domains } from "./group-domains.ts";
+import { readUsage, type Usage } from "./usage.ts";
+
+/** Some documents that make a group; it has a name already if it is an old one. */
+export interface Part {
+  readonly documents: readonly number[];
+  readonly name?: string | undefined;
+}
+
+export interface GroupText {
+  /** Lower case with underscores, unlike every other group's: `browser_automation`. */
+  readonly name: string;
+  /** "Specialized agent for …; can …. Works with …." */
+  readonly description: string;
+}
+
+export interface TextSources {
+  readonly reading: CorpusSnapshot;
+  readonly toolkits: readonly ToolkitText[];
+  readonly vectors?: Vectors | undefined;
+}
+
+export function describeGroups(
+  parts: readonly Part[],
+  { reading, toolkits, vectors }: TextSources,
+): GroupText[] {
+  const usage = readUsage({
+    texts: toolkits.flatMap(({ tools }) => tools.map(({ description }) => description ?? "")),
+    names: new Set(toolkits.flatMap(({ id }) => id.toLowerCase().split(/[^a-z0-9]+/))),
+    common: new Set(domains.flatMap(({ words }) => words.split(" "))),
+  });
+  const texts = new Map(
+    toolkits.flatMap(({ id, tools }) =>
+      tools.map(({ name, description }) => [`${id}.${name}`, description] as const),
+    ),
+  );
+  const known = domains.map((domain) => ({
+    ...domain,
+    profile: profileOfText(domain.words, reading, vectors),
+  }));
+  const names = new Set(parts.flatMap(({ name }) => name ?? []));
+  return parts.map(({ documents }) => {
+    const toolkitsIn = byToolkit(documents.map((document) => readTool(document, reading, texts)));
+    const found = findDomains(byToolkit(thin(toolkitsIn.flat(), votersMax)), known);
+    const name = findName(found, toolkitsIn, names);
+    names.add(name);
+    return { name, description: describe(toolkitsIn, found, { reading, vectors, usage }) };
+  });
+}
+
+function readTool(
+  document: number,
+  reading: CorpusSnapshot,
+  texts: ReadonlyMap<string, string | undefined>,
+): Member {
+  const { entry, at } = reading.locate(document);
+  return {
+    toolkit: entry.id,
+    name: entry.tools[at] as string,
+    description: texts.get(entry.names[at] as string),
+    profile: profileOf([document], reading),
+  };
+}
+
+/** Those with more tools first. */
+function byToolkit(tools: readonly Member[]): Member[][] {
+  const members = new Map<string, Member[]>();
+  for (const tool of tools) members.set(tool.toolkit, [...(members.get(tool.toolkit) ?? []), tool]);
+  return [...members.values()].sort((a, b) => b.length - a.length);
+}
+
+/** A main one is in the group's name. */
+type Found = Domain & { readonly isMain: boolean };
+
+const foundMax = 3;
+/** Of a large group not everybody has to be asked. */
+const votersMax = 300;
+/** What share of the votes it takes: to be named at all, to be in the name beside the first, and to speak for a toolkit that is alone. */
+const shares = { named: 0.15, besideFirst: 0.5, alone: 0.3 };
+
+/** What the siblings of a tool count beside itself: `create_page` of a notebook is about notes. */
+const siblingsShare = 1;
+
+/** Each tool votes for the domain that it and its siblings are nearest to; a toolkit of many tools counts for more than a small one, but not in proportion. */
+function findDomains(
+  toolkits: readonly (readonly Member[])[],
+  known: readonly (Domain & { readonly profile: Profile })[],
+): Found[] {
+  const votes = new Map<Domain, number>();
+  let total = 0;
+  for (const members of toolkits) {
+    const weight = 1 / Math.sqrt(members.length);
+    const likeness = members.map(({ profile }) =>
+      known.map((domain) => likenessOf(profile, domain.profile)),
+    );
+    const siblings = known.map(
+      (_, at) =>
+        (siblingsShare * likeness.reduce((sum, own) => sum + (own[at] as number), 0)) /
+        members.length,
+    );
+    for (const own of likeness) {
+      const [nearest] = known
+        .map((domain, at) => ({ domain, likeness: (own[at] as number) + (siblings[at] as number) }))
+        .sort((a, b) => b.likeness - a.likeness);
+      if (nearest !== undefined && nearest.likeness > 0)
+        votes.set(nearest.domain, (votes.get(nearest.domain) ?? 0) + weight);
+      total += weight;
+    }
+  }
+  const sorted = [...votes].sort((a, b) => b[1] - a[1]);
+  const most = sorted[0]?.[1] ?? 0;
+  const isAlone = toolkits.length === 1;
+  if (isAlone && most < shares.alone * total) return [];
+  return sorted
+    .filter(
+      ([, share], at) =>
+        at === 0 || share >= (isAlone ? shares.besideFirst * most : shares.named * total),
+    )
+    .slice(0, foundMax)
+    .map(([domain, share]) => ({ ...domain, isMain: share >= shares.besideFirst * most }));
+}
+
+/** After its domains; where that is taken or there are none, after its toolkits. */
+function findName(
+  found: readonly Found[],
+  toolkits: readonly (readonly Member[])[],
+  taken: ReadonlySet<string>,
+): string {
+  const [first, ...others] = [...found].sort((a, b) => Number(b.isMain) - Number(a.isMain));
+  const ids = toolkits.map(([member]) => toName(shortId(member?.toolkit ?? "")));
+  const beside = (words: readonly string[]): string[] =>
+    first === undefined ? [] : words.map((word) => `${first.short ?? first.name}_and_${word}`);
+  const shorts = others.map(({ name, short }) => short ?? name);
+  const wishes = [
+    ...(others[0]?.isMain ? beside(shorts.slice(0, 1)) : []),
+    ...(first === undefined ? [] : [first.name]),
+    ...(ids.length === 1 ? ids : []),
+    ...beside(shorts),
+    ...beside(ids),
+    ids.slice(0, 2).join("_and_"),
+    ...ids,
+  ];
+  const free = wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
+  if (free !== undefined) return free;
+  const stem = first?.name ?? "tools";
+  let number = first === undefined ? 1 : 2;
+  while (taken.has(`${stem}_${number}`)) number++;
+  return `${stem}_${number}`;
+}
+
+const isNameable = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)*$(?<=^.{3,48})/;
+
+const toName = (id: string): string =>
+  id
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, "_")
+    .replace(/^_+|_+$/g, "");
+
+/** `@owner/mcp-server-chart` is chart to a person. */
+function shortId(id: string): string {
+  const [owner = "", name = id] = /^@[^/]+\/./.test(id) ? id.slice(1).split("/") : ["", id];
+  const short = name
+    .replace(/(?:^|[-_ ])(?:mcp|server)(?=$|[-_ ])/gi, "")
+    .replace(/^[-_ ]+|[-_ ]+$/g, "");
+  return short || owner || id;
+}
+
+/** All of it, and the list of toolkits in it: who has to choose reads ten of them. */
+const charactersMax = { all: 350, toolkits: 90 };
+
+interface Telling {
+  readonly reading: CorpusSnapshot;
+  readonly vectors: Vectors | undefined;
+  readonly usage: Usage;
+}
+
+function describe(
+  toolkits: readonly (readonly Member[])[],
+  found: readonly Found[],
+  telling: Telling,
+): string {
+  const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter(
+    (id) => id !== "",
+  );
+  const subjects =
+    found.length > 0
+      ? joinWords(found.flatMap((domain) => domain.subjects))
+      : `the tools of ${sayToolkits(ids)}`;
+  const opening = `Specialized agent for ${ids.length > 0 ? subjects : "general tasks"}`;
+  const ending = found.length > 0 && ids.length > 0 ? ` Works with ${sayToolkits(ids)}.` : "";
+  const room = charactersMax.all - `${opening}; can .${ending}`.length;
+  const actions = chooseActions(toolkits.flat(), { ...telling, charactersMax: room });
+  const say = (): string =>
+    `${opening}${actions.length > 0 ? `; can ${sayActions(actions)}` : ""}.${ending}`;
+  // The words between the phrases take room as well.
+  while (say().length > charactersMax.all && actions.length > 0) actions.pop();
+  return say();
+}
+
+/** As many as there is room for. */
+function sayToolkits(ids: readonly string[]): string {
+  let count = 1;
+  while (count < ids.length && ids.slice(0, count + 1).join(", ").length <= charactersMax.toolkits)
+    count++;
+  const rest = ids.length - count;
+  return joinWords([
+    ...ids.slice(0, count).map((id) => id.slice(0, charactersMax.toolkits)),
+    ...(rest > 0 ? [`${rest} more`] : []),
+  ]);
+}

@@ -1,0 +1,175 @@
+// Groups tools: a toolkit stays whole if it fits, groups have similar sizes, and earlier groups keep their tools.
+
+import { cluster } from "../../ranking/clusters.ts";
+import { type CorpusSnapshot, createCorpus } from "../../ranking/corpus.ts";
+import type { ToolkitText } from "../../ranking/document.ts";
+import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
+import { splitDocuments } from "../../ranking/split.ts";
+import type { Vectors } from "../../ranking/vectors.ts";
+import { describeGroups, type GroupText, type Part } from "./group-text.ts";
+
+export interface GroupingOptions {
+  readonly vectors?: Vectors | undefined;
+  /** Default: chosen by the number of tools. There may be fewer if one would be too small, or more to keep toolkits whole. */
+  readonly count?: number | undefined;
+  /** Existing groups. Their tools stay; only new tools are placed. */
+  readonly previous?: readonly PreviousGroup[] | undefined;
+}
+
+export interface PreviousGroup {
+  readonly name: string;
+  /** Full names. */
+  readonly tools: readonly string[];
+}
+
+export interface Group extends GroupText {
+  /** Full names, in the order of toolkit ids. */
+  readonly tools: readonly string[];
+}
+
+/** Smaller groups are not worth an agent; twice the usual size is hard to choose from. */
+const groupSize = { least: 5, usual: 12 };
+const groupCount = { least: 3, most: 10 };
+/** A group may be this much larger than the mean. */
+const sizeSlack = 1.7;
+
+/** Every tool is in exactly one group. The order of the toolkits does not matter. */
+export function groupTools(
+  toolkits: readonly ToolkitText[],
+  { vectors, count, previous = [] }: GroupingOptions = {},
+): Group[] {
+  const corpus = createCorpus(vectors);
+  for (const toolkit of [...toolkits].sort((a, b) => (a.id < b.id ? -1 : 1))) corpus.set(toolkit);
+  if (corpus.size === 0) return [];
+  const snapshot = corpus.read();
+  const parts =
+    previous.length > 0
+      ? place(snapshot, previous, count)
+      : partition(snapshot, count ?? chooseCount(corpus.size));
+  const texts = describeGroups(parts, { reading: snapshot, toolkits, vectors });
+  return parts
+    .map(({ documents, name }, at) => ({
+      ...(texts[at] as GroupText),
+      ...(name === undefined ? {} : { name }),
+      tools: documents.map((document) => nameOf(document, snapshot)),
+    }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+export function chooseCount(tools: number): number {
+  if (tools < groupCount.least * groupSize.least)
+    return Math.max(1, Math.floor(tools / groupSize.least));
+  return Math.min(groupCount.most, Math.max(groupCount.least, Math.round(tools / groupSize.usual)));
+}
+
+export const sizeCap = (tools: number, count: number): number =>
+  Math.max(1, Math.floor((sizeSlack * tools) / count));
+
+const nameOf = (document: number, snapshot: CorpusSnapshot): string => {
+  const { entry, at } = snapshot.locate(document);
+  return entry.names[at] as string;
+};
+
+function partition(snapshot: CorpusSnapshot, count: number): Part[] {
+  const total = snapshot.postings.count;
+  const wanted = Math.max(1, Math.min(Math.floor(count) || 1, total));
+  const sizeMax = sizeCap(total, wanted);
+  const units = snapshot.entries.flatMap((entry) =>
+    splitDocuments(documentsOf(entry), sizeMax, snapshot),
+  );
+  const profiles = units.map((documents) => profileOf(documents, snapshot));
+  const places = cluster(
+    { sizes: units.map(({ length }) => length), likeness: likenessMatrix(profiles) },
+    { count: wanted, sizeMin: Math.min(groupSize.least, total / wanted / 2), sizeMax },
+  );
+  return collectParts(units, places);
+}
+
+const documentsOf = ({
+  first,
+  tools,
+}: {
+  readonly first: number;
+  readonly tools: readonly string[];
+}): number[] => tools.map((_, at) => first + at);
+
+function likenessMatrix(profiles: readonly Profile[]): Float32Array {
+  const matrix = new Float32Array(profiles.length ** 2);
+  profiles.forEach((a, i) => {
+    for (let j = i; j < profiles.length; j++) {
+      const value = likenessOf(a, profiles[j] as Profile);
+      matrix[i * profiles.length + j] = value;
+      matrix[j * profiles.length + i] = value;
+    }
+  });
+  return matrix;
+}
+
+function collectParts(units: readonly (readonly number[])[], places: readonly number[]): Part[] {
+  const parts = new Map<number, number[]>();
+  units.forEach((documents, unit) => {
+    const place = places[unit] as number;
+    parts.set(place, [...(parts.get(place) ?? []), ...documents]);
+  });
+  return [...parts.values()].map((documents) => ({ documents: documents.sort((a, b) => a - b) }));
+}
+
+/** Known tools stay. A new tool joins most of its toolkit; a new toolkit joins the most similar group with room, or gets its own. */
+function place(
+  snapshot: CorpusSnapshot,
+  previous: readonly PreviousGroup[],
+  count: number | undefined,
+): Part[] {
+  const homes = new Map(
+    previous.flatMap(({ tools }, at) => tools.map((tool) => [tool, at] as const)),
+  );
+  const parts = previous.map(({ name }) => ({
+    name: name as string | undefined,
+    documents: [] as number[],
+  }));
+  const total = snapshot.postings.count;
+  const sizeMax = sizeCap(total, Math.max(count ?? previous.length, 1));
+  const newToolkits: number[][] = [];
+  for (const entry of snapshot.entries) {
+    const known = new Map<number, number>();
+    const fresh: number[] = [];
+    for (const document of documentsOf(entry)) {
+      const home = homes.get(nameOf(document, snapshot));
+      if (home === undefined) fresh.push(document);
+      else {
+        parts[home]?.documents.push(document);
+        known.set(home, (known.get(home) ?? 0) + 1);
+      }
+    }
+    const main = [...known].sort((a, b) => b[1] - a[1] || a[0] - b[0])[0];
+    if (main !== undefined) parts[main[0]]?.documents.push(...fresh);
+    else if (fresh.length > 0) newToolkits.push(...splitDocuments(fresh, sizeMax, snapshot));
+  }
+  const remaining = parts.filter(({ documents }) => documents.length > 0);
+  for (const documents of newToolkits) join(documents, remaining, sizeMax, snapshot);
+  return remaining.map(({ name, documents }) => ({
+    name,
+    documents: documents.sort((a, b) => a - b),
+  }));
+}
+
+function join(
+  documents: number[],
+  parts: { name: string | undefined; documents: number[] }[],
+  sizeMax: number,
+  snapshot: CorpusSnapshot,
+): void {
+  const profile = profileOf(documents, snapshot);
+  const ranked = parts
+    .map((part, at) => ({
+      part,
+      at,
+      likeness: likenessOf(profile, profileOf(part.documents, snapshot)),
+    }))
+    .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
+  const roomy =
+    ranked.find(({ part }) => part.documents.length + documents.length <= sizeMax) ??
+    (parts.length < groupCount.most ? undefined : ranked[0]);
+  if (roomy) roomy.part.documents.push(...documents);
+  else parts.push({ name: undefined, documents });
+}

@@ -1,0 +1,137 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Advice } from "../../base/advice.ts";
+import { HallError } from "../../base/errors.ts";
+import { findNear } from "../../base/near.ts";
+
+/** Which model of which provider, `provider/name`, and where its key comes from. Loads no provider. */
+export interface ModelName {
+  readonly provider: ProviderName;
+  /** The provider's own name for it; may contain slashes. */
+  readonly name: string;
+}
+
+export type ProviderName = keyof typeof providers;
+
+export interface ProviderFacts {
+  /** Environment variables for its key; the first that is set is used. */
+  readonly keyVariables: readonly string[];
+  /** False for models on this machine and for providers with credentials of their own. */
+  readonly needsKey: boolean;
+  /** Its address, if its package has no default. */
+  readonly baseUrl?: string;
+}
+
+const providers = {
+  anthropic: { keyVariables: ["ANTHROPIC_API_KEY"], needsKey: true },
+  openai: { keyVariables: ["OPENAI_API_KEY"], needsKey: true },
+  google: { keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"], needsKey: true },
+  bedrock: { keyVariables: ["AWS_BEARER_TOKEN_BEDROCK"], needsKey: false },
+  openrouter: {
+    keyVariables: ["OPENROUTER_API_KEY"],
+    needsKey: true,
+    baseUrl: "https://openrouter.ai/api/v1",
+  },
+  ollama: { keyVariables: [], needsKey: false, baseUrl: "http://127.0.0.1:11434/v1" },
+  "openai-compatible": { keyVariables: ["GUILDHALL_API_KEY"], needsKey: false },
+} as const satisfies Record<string, ProviderFacts>;
+
+export const factsOf = (provider: ProviderName): ProviderFacts => providers[provider];
+
+/** Throws INVALID_PARAMS. */
+export function parseModelName(text: string): ModelName {
+  const at = text.indexOf("/");
+  const provider = text.slice(0, at).toLowerCase();
+  const name = text.slice(at + 1);
+  const known = Object.keys(providers) as ProviderName[];
+  const found = known.find((candidate) => candidate === provider);
+  if (at < 1 || name === "") {
+    throw new HallError(
+      "INVALID_PARAMS",
+      `invalid model "${text.slice(0, 80)}" (expected: provider/name)`,
+      {
+        hint: 'An example: "anthropic/NAME".',
+      },
+    );
+  }
+  if (found) return { provider: found, name };
+  const [near] = findNear(provider, known);
+  throw new HallError(
+    "INVALID_PARAMS",
+    `unknown provider "${provider.slice(0, 40)}"${near === undefined ? "" : `; did you mean ${near}?`} (expected: ${known.join(", ")})`,
+    { hint: "For any other endpoint with OpenAI's API, use openai-compatible/NAME and a baseUrl." },
+  );
+}
+
+/** Where a key comes from. Keys are never written to a file, a log or the store. */
+export interface KeySource {
+  /** The variable that holds it. Default: the provider's own variables. */
+  readonly apiKeyEnv?: string | undefined;
+  /** A program that prints it, with its arguments; run without a shell. */
+  readonly apiKeyCommand?: readonly string[] | undefined;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Whether a key is configured, as far as that is known without running a program. */
+export function hasKey({ provider }: ModelName, source: KeySource): boolean {
+  if (source.apiKeyCommand) return true;
+  const { needsKey } = factsOf(provider);
+  if (provider === "bedrock")
+    return (
+      findVariable(provider, source) !== undefined ||
+      (isSet(source.env.AWS_ACCESS_KEY_ID) && isSet(source.env.AWS_REGION))
+    );
+  return !needsKey || findVariable(provider, source) !== undefined;
+}
+
+/** Undefined if none is needed. Throws UNAVAILABLE with the variable to set. */
+export async function readKey(model: ModelName, source: KeySource): Promise<string | undefined> {
+  const { provider } = model;
+  if (source.apiKeyCommand) return runKeyCommand(source.apiKeyCommand);
+  const variable = findVariable(provider, source);
+  if (variable !== undefined) return source.env[variable];
+  const wanted = variablesOf(provider, source);
+  if (!factsOf(provider).needsKey && source.apiKeyEnv === undefined) return undefined;
+  throw new HallError(
+    "UNAVAILABLE",
+    `no API key for ${provider}: ${wanted.join(" and ")} ${wanted.length > 1 ? "are" : "is"} not set`,
+    {
+      next: [
+        ...wanted.slice(0, 1).map((name): Advice => ({ do: "set-variable", name })),
+        { do: "edit-config", field: "planner.apiKeyCommand" },
+      ],
+    },
+  );
+}
+
+function variablesOf(provider: ModelName["provider"], { apiKeyEnv }: KeySource): readonly string[] {
+  return apiKeyEnv === undefined ? factsOf(provider).keyVariables : [apiKeyEnv];
+}
+
+function findVariable(provider: ModelName["provider"], source: KeySource): string | undefined {
+  return variablesOf(provider, source).find((name) => isSet(source.env[name]));
+}
+
+function isSet(value: string | undefined): boolean {
+  return value !== undefined && value !== "";
+}
+
+const commandMsMax = 20_000;
+
+async function runKeyCommand([file = "", ...args]: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(file, args, {
+    timeout: commandMsMax,
+    maxBuffer: 65_536,
+  }).catch((error: NodeJS.ErrnoException) => {
+    // Its output may contain the key, so none of it is repeated.
+    const why = error.code === "ENOENT" ? "does not exist" : "failed";
+    throw new HallError("UNAVAILABLE", `planner.apiKeyCommand: ${file} ${why}`, {
+      hint: "Run it in a terminal: it must print the key and nothing else.",
+    });
+  });
+  const key = stdout.trim();
+  if (key !== "" && !/\s/.test(key)) return key;
+  throw new HallError("UNAVAILABLE", `planner.apiKeyCommand: ${file} did not print one word`, {
+    hint: "It must print the key and nothing else.",
+  });
+}

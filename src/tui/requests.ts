@@ -1,0 +1,132 @@
+import { basename, join } from "node:path";
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Intention } from "./events.ts";
+import { placeNewFeature } from "./features.ts";
+import { readForm } from "./form.ts";
+import type { RunRequest } from "./runner.ts";
+import {
+  type Confirmation,
+  type FeatureView,
+  findRun,
+  isAtWork,
+  type StepName,
+  type TuiState,
+} from "./state.ts";
+import { openWorktree, refuseDelete } from "./worktrees.ts";
+
+/** The state's forms, drafts and selections as calls. Undefined where nothing can be called yet. */
+
+export function toolRequest({ tools: { selected, form } }: TuiState): RunRequest | undefined {
+  const read = form && readForm(form);
+  if (selected === undefined || !read || "problems" in read) return undefined;
+  return { kind: "tool", tool: selected, arguments: read.values, about: "" };
+}
+
+export function agentRequest({ agents: { selected, task } }: TuiState): RunRequest | undefined {
+  if (selected === undefined || task.trim() === "") return undefined;
+  return { kind: "agent", tool: selected, arguments: { task }, about: task };
+}
+
+export function lispRequest({ lisp: { input, session, mode } }: TuiState): RunRequest | undefined {
+  if (input.trim() === "") return undefined;
+  const args = { code: input, mode, ...(session === undefined ? {} : { session }) };
+  return { kind: "lisp", tool: "evaluate-lisp", arguments: args, about: input };
+}
+
+/** The same call again, unless it still runs. */
+export function repeatedRequest(state: TuiState, id: string): RunRequest | undefined {
+  const run = findRun(state, id);
+  if (!run || isAtWork(run)) return undefined;
+  return { kind: run.kind, tool: run.tool, arguments: run.arguments, about: run.about };
+}
+
+/** A new feature from the draft. Throws HallError. */
+export async function specifyRequest(state: TuiState, now: Date): Promise<RunRequest> {
+  const { draft = "", folder } = state.features;
+  if (draft.trim() === "")
+    throw new HallError("VALIDATION", "the description is empty", {
+      hint: "Describe what the feature should do.",
+    });
+  // A hall chooses the folder itself.
+  const isHall = state.target.kind === "hall";
+  const directory = isHall ? join(folder, "specs") : await placeNewFeature(folder, draft, now);
+  const args = { feature_description: draft, spec_directory: directory };
+  return requestOf(state, "specify", args, isHall ? "new" : basename(directory));
+}
+
+/** The given step, or the next one. Throws HallError when an earlier step is missing. */
+export function stepRequest(
+  state: TuiState,
+  { feature: name, step, arguments: more = {} }: Extract<Intention, { kind: "run step" }>,
+): RunRequest {
+  const feature = findFeature(state, name);
+  const next = step ?? (feature.phase === "done" ? undefined : feature.phase);
+  if (next === undefined)
+    throw new HallError("VALIDATION", `${name} is done`, { hint: "It has no next step." });
+  const missing = neededFiles[next].find(({ file }) => !feature.files.includes(file));
+  if (missing)
+    throw new HallError("VALIDATION", `${next} needs ${missing.file} of ${name}`, {
+      next: [{ do: "run-step", step: missing.step }],
+    });
+  const args = { ...interruptedArguments(feature, next), ...more };
+  return requestOf(state, next, { ...args, spec_directory: feature.directory }, name);
+}
+
+function findFeature({ features }: TuiState, name: string): FeatureView {
+  const feature = features.items.find((item) => item.name === name);
+  if (!feature) throw new HallError("NOT_FOUND", `unknown feature "${name}"`);
+  return feature;
+}
+
+/** An interrupted step resumes with its arguments. */
+function interruptedArguments({ run }: FeatureView, step: StepName): JsonObject {
+  return run && !run.isAtWork && run.step === step ? run.arguments : {};
+}
+
+function requestOf(
+  { features }: TuiState,
+  step: StepName,
+  args: JsonObject,
+  about: string,
+): RunRequest {
+  const tool = `speckit.${step}`;
+  if (features.missing.includes(tool))
+    throw new HallError("NOT_FOUND", `the server has no tool ${tool}`, {
+      hint: "Start `guildhall tui` without --command to use the hall, which has it.",
+    });
+  return { kind: "step", tool, arguments: args, about };
+}
+
+const specFile = { file: "spec.md", step: "specify" } as const;
+const neededFiles: Readonly<
+  Record<StepName, readonly { readonly file: string; readonly step: StepName }[]>
+> = {
+  specify: [],
+  clarify: [specFile],
+  plan: [specFile],
+  tasks: [specFile, { file: "plan.md", step: "plan" }],
+  implement: [{ file: "tasks.md", step: "tasks" }],
+};
+
+/** The worktree of the feature's branch, created if needed; without a name, the project. */
+export async function openCheckout(state: TuiState, name: string | undefined): Promise<string> {
+  const { folder } = state.target;
+  if (name === undefined) return folder;
+  const feature = findFeature(state, name);
+  return openWorktree(folder, feature.branch ?? feature.name, feature.name);
+}
+
+/** Throws EXECUTION when the worktree must not be deleted. */
+export function confirmDelete({ worktrees }: TuiState, path: string): Confirmation {
+  const found = worktrees.items.find((worktree) => worktree.path === path);
+  const reason = found ? refuseDelete(found) : "it does not exist";
+  if (reason !== undefined)
+    throw new HallError("EXECUTION", `cannot delete ${path}: ${reason}`, {
+      hint: "Nothing was changed.",
+    });
+  return {
+    message: `Delete the worktree ${path}? Its branch ${found?.branch ?? ""} is kept.`,
+    intention: { kind: "delete worktree", path },
+  };
+}

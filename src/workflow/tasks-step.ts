@@ -1,0 +1,183 @@
+import { join } from "node:path";
+import { readInside, readTemplate, writeArtefacts } from "./artefacts.ts";
+import { readConstitution } from "./constitution.ts";
+import { describeNext, markReported } from "./implement.ts";
+import { openPointsOf } from "./plan-draft.ts";
+import { parseSpec, type Spec } from "./spec.ts";
+import {
+  describeWritten,
+  folderOf,
+  listWritten,
+  needDocument,
+  type Step,
+  type StepAnswer,
+  type StepInput,
+} from "./step.ts";
+import { surveyRepository } from "./survey.ts";
+import { countTasks, parseTasks, shareFile, type Task } from "./tasks.ts";
+import { draftTasks } from "./tasks-draft.ts";
+import { writeSection } from "./writer.ts";
+
+/** Writes tasks.md from the spec and the plan, or ticks the tasks that the caller has done. */
+export const writeTasks: Step = async (input) => {
+  const { place, args, context, run, memory } = input;
+  const specText = await needDocument(input, "spec.md", "specify");
+  const planText = await needDocument(input, "plan.md", "plan");
+  if (Array.isArray(args.completed) && args.completed.length > 0) return markCompleted(input);
+
+  run.report(10, "Reading the plan");
+  const names = ["research.md", "data-model.md", "contracts/actions.md"];
+  const texts = await Promise.all(names.map((name) => readInside(place, join(place.path, name))));
+  const spec = parseSpec(specText);
+  const draft = draftTasks({
+    spec,
+    survey: await surveyRepository(place.project, context.scope),
+    folder: folderOf(place),
+    documents: ["spec.md", "plan.md", ...names.filter((_name, at) => texts[at] !== undefined)],
+    openPoints: openPointsOf(texts[0] ?? ""),
+    tests: await findTestWish(input, spec),
+  });
+
+  run.report(50, "Writing the tasks");
+  const background = `# The specification\n\n${specText}\n\n# The plan\n\n${planText}`;
+  const { text, notes } = await rewritePhases(draft, { input, spec, background });
+  run.report(90, "Writing tasks.md");
+  const files = await writeArtefacts([{ path: "tasks.md", text }], {
+    place,
+    memory,
+    force: args.force === true,
+    blanks: await readTemplate(place, "tasks"),
+  });
+
+  const { tasks } = parseTasks(text);
+  const counts = countByStory(tasks);
+  const mvp = tasks.find(({ story }) => story !== undefined)?.story;
+  return {
+    text: [
+      describeWritten(`${tasks.length} tasks`, files, join(place.path, "tasks.md")),
+      listWritten(files, place),
+      "",
+      ...[...counts].map(([story, count]) => `- ${story}: ${count}`),
+    ].join("\n"),
+    files,
+    notes,
+    next: "implement",
+    details: {
+      tasks: tasks.length,
+      stories: Object.fromEntries(counts),
+      parallel: tasks.filter(({ isParallel }) => isParallel).length,
+      mvp: mvp ?? null,
+    },
+  };
+};
+
+/** Ticks tasks only. Unlike `implement` it runs nothing, so it needs no approval. */
+async function markCompleted(input: StepInput): Promise<StepAnswer> {
+  const before = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
+  await markReported(input, before);
+  const { tasks } = parseTasks(await needDocument(input, "tasks.md", "tasks"));
+  const { done, total } = countTasks(tasks);
+  const isComplete = done === total;
+  const { text, tasks: left, ...next } = describeNext(tasks, input);
+  const head = `${done} of ${total} tasks are done in ${join(input.place.path, "tasks.md")}`;
+  const isChanged = tasks.some((task, at) => task.isDone !== before[at]?.isDone);
+  return {
+    text: isComplete ? `${head}; the feature is complete` : `${head}\n\n${text}`,
+    files: [{ path: "tasks.md", change: isChanged ? "updated" : "unchanged" }],
+    ...next,
+    isPaused: !isComplete,
+    details: { done, total, tasks: left },
+  };
+}
+
+/** Test tasks are written only if the caller, the description or the constitution asks for them. */
+async function findTestWish({ args, place }: StepInput, spec: Spec): Promise<string | undefined> {
+  if (args.tests === true) return "by the caller";
+  if (args.tests === false) return undefined;
+  if (/\b(?:tdd|test-driven|test-first|with tests)\b/i.test(spec.input))
+    return "in the description";
+
+  const constitution = await readConstitution(place);
+  const principle = constitution?.principles.find(({ name, text }) =>
+    /\btest[- ]first\b|\btdd\b|tests? (?:must|are) .{0,20}(?:first|before)/i.test(
+      `${name} ${text}`,
+    ),
+  );
+  return principle ? `by the constitution (${principle.name})` : undefined;
+}
+
+interface Rewriting {
+  readonly input: StepInput;
+  readonly spec: Spec;
+  readonly background: string;
+}
+
+async function rewritePhases(
+  draft: string,
+  { input: { context, run, settings }, spec, background }: Rewriting,
+): Promise<{ readonly text: string; readonly notes: readonly string[] }> {
+  const writer = await settings.writer(context);
+  if (!writer) return { text: draft, notes: [] };
+
+  const from = draft.indexOf("## Phase 1:");
+  const to = draft.indexOf("\n---\n\n## Dependencies");
+  const { text, note } = await writeSection(
+    {
+      name: "Phases and tasks",
+      ask: "Phases `## Phase N: Title`: 1 Setup, 2 Foundational, then one for each user story by priority, last Polish & Cross-Cutting Concerns. Each has its purpose or goal, and tasks like `- [ ] T001 [P] [US1] Text with a file path`. Ids without gaps; [US1] only in the phase of that story; [P] only if no other task of the phase names the same file.",
+      draft: draft.slice(from, to).trim(),
+      check: (candidate) => checkTasks(candidate, spec),
+    },
+    { writer, background, scope: context.scope, note: run.note },
+  );
+  return {
+    text: `${draft.slice(0, from)}${text}\n${draft.slice(to)}`,
+    notes: note === undefined ? [] : [note],
+  };
+}
+
+/** The faults of a task list by the form of tasks.md and the stories of the spec. */
+function checkTasks(text: string, { stories }: Spec): readonly string[] {
+  const { tasks, phases, faults } = parseTasks(text);
+  const idsFit = tasks.every(({ id }, at) => Number(id.slice(1)) === at + 1);
+  const phasesFit = phases.every(({ number }, at) => number === at + 1);
+  return [
+    ...faults,
+    ...(tasks.length === 0 ? ["it has no tasks"] : []),
+    ...(idsFit ? [] : ["the ids must be T001, T002 … without gaps"]),
+    ...(phasesFit ? [] : ["the phases must be numbered 1, 2, 3 …"]),
+    ...tasks
+      .filter(({ paths, command }) => paths.length === 0 && command === undefined)
+      .map(({ id }) => `${id} names no file`),
+    ...tasks.flatMap(checkLabel),
+    ...stories
+      .filter(({ number }) => !tasks.some(({ story }) => story === `US${number}`))
+      .map(({ number }) => `User Story ${number} has no tasks`),
+    ...tasks.flatMap((task, at) => checkParallel(task, tasks.slice(0, at))),
+  ];
+}
+
+function checkLabel({ id, story, phase }: Task): readonly string[] {
+  const number = /^User Story (\d+)/i.exec(phase.title)?.[1];
+  const expected = number === undefined ? undefined : `US${number}`;
+  if (story === expected) return [];
+  return [expected === undefined ? `${id} must have no story label` : `${id} needs [${expected}]`];
+}
+
+function checkParallel(task: Task, before: readonly Task[]): readonly string[] {
+  if (!task.isParallel) return [];
+  const other = before.find(
+    (earlier) =>
+      earlier.isParallel && earlier.phase.number === task.phase.number && shareFile(earlier, task),
+  );
+  return other ? [`${other.id} and ${task.id} are both [P] and name the same file`] : [];
+}
+
+function countByStory(tasks: readonly Task[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const { story, phase } of tasks) {
+    const key = story ?? phase.title;
+    counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}

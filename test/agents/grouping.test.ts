@@ -1,0 +1,201 @@
+import fc from "fast-check";
+import { describe, expect, test } from "vitest";
+import {
+  chooseCount,
+  type Group,
+  groupTools,
+  sizeCap,
+} from "../../src/agents/grouping/grouping.ts";
+import type { ToolkitText } from "../../src/ranking/document.ts";
+import { loadVectors } from "../../src/ranking/vectors.ts";
+import { toolkits } from "../ranking/toolkits.ts";
+
+const vectors = loadVectors();
+
+const namesIn = (list: readonly ToolkitText[]) =>
+  list.flatMap(({ id, tools }) => tools.map(({ name }) => `${id}.${name}`)).sort();
+const grouped = (groups: readonly Group[]) => groups.flatMap(({ tools }) => tools).sort();
+const homeOf = (groups: readonly Group[]) =>
+  new Map(groups.flatMap(({ name, tools }) => tools.map((tool) => [tool, name])));
+
+const words =
+  "read write search page file image mail note chart stock route city rain game song paper gene table query branch".split(
+    " ",
+  );
+const toolkit = fc.record({
+  subject: fc.nat(words.length - 1),
+  size: fc.integer({ min: 1, max: 30 }),
+});
+const halls = fc
+  .array(toolkit, { minLength: 1, maxLength: 14 })
+  .map((list) => list.map(makeToolkit));
+
+function makeToolkit(
+  { subject, size }: { readonly subject: number; readonly size: number },
+  at: number,
+): ToolkitText {
+  const word = (offset: number) => words[(subject + offset) % words.length] as string;
+  return {
+    id: `server${at}`,
+    description: `Everything about ${word(0)}`,
+    tools: Array.from({ length: size }, (_, tool) => ({
+      name: `${word(tool)}_${word(0)}_${tool}`,
+      description: `Lets you ${word(tool)} the ${word(0)} or ${word(2 * tool)}`,
+    })),
+  };
+}
+
+describe("groups", () => {
+  test("contain every tool exactly once", () => {
+    fc.assert(
+      fc.property(
+        halls,
+        fc.option(fc.integer({ min: 1, max: 12 }), { nil: undefined }),
+        (hall, count) => {
+          const groups = groupTools(hall, { vectors, count });
+          expect(grouped(groups)).toEqual(namesIn(hall));
+          expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length);
+          for (const { name, description, tools } of groups) {
+            expect(name).toMatch(/^[a-z][a-z0-9_]{0,47}$/);
+            expect(description).toMatch(/^Specialized agent for .+\.$/s);
+            expect(description.length).toBeLessThanOrEqual(350);
+            expect(tools.length).toBeGreaterThan(0);
+          }
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+
+  test("have at most 1.7 times the mean size, and toolkits stay whole if that allows it", () => {
+    fc.assert(
+      fc.property(halls, fc.integer({ min: 1, max: 10 }), (hall, wished) => {
+        const total = namesIn(hall).length;
+        const count = Math.min(wished, total);
+        const cap = sizeCap(total, count);
+        const groups = groupTools(hall, { vectors, count });
+        const home = homeOf(groups);
+        for (const { tools } of groups) expect(tools.length).toBeLessThanOrEqual(cap);
+        for (const { id, tools } of hall) {
+          if (tools.length <= cap)
+            expect(new Set(tools.map(({ name }) => home.get(`${id}.${name}`))).size).toBe(1);
+        }
+        // Whole toolkits may not fill the groups evenly.
+        expect(groups.length).toBeLessThanOrEqual(Math.ceil(count / 0.85) + 1);
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test("do not depend on the order of the tools", () => {
+    fc.assert(
+      fc.property(halls, fc.integer({ min: 1, max: 8 }), (hall, count) => {
+        expect(groupTools([...hall].reverse(), { vectors, count })).toEqual(
+          groupTools(hall, { vectors, count }),
+        );
+      }),
+      { numRuns: 12 },
+    );
+  });
+
+  test("grow in number with the tools", () => {
+    expect([0, 3, 9, 14, 15, 40, 72, 120, 500, 20_000].map(chooseCount)).toEqual([
+      1, 1, 1, 2, 3, 3, 6, 10, 10, 10,
+    ]);
+    expect(groupTools([])).toEqual([]);
+  });
+
+  test("join related toolkits", () => {
+    const home = homeOf(
+      groupTools([...toolkits, { ...(toolkits[1] as ToolkitText), id: "disk" }], {
+        vectors,
+        count: 4,
+      }),
+    );
+    expect(home.get("disk.read_file")).toBe(home.get("files.read_file"));
+    expect(home.get("disk.read_file")).not.toBe(home.get("maps.find_route"));
+  });
+});
+
+describe("when tools are added", () => {
+  test("known tools stay and new ones go where there is room", () => {
+    fc.assert(
+      fc.property(halls, toolkit, (hall, added) => {
+        const before = groupTools(hall, { vectors });
+        const bigger = [...hall, { ...makeToolkit(added, 99), id: "added" }];
+        const after = groupTools(bigger, { vectors, previous: before });
+        expect(grouped(after)).toEqual(namesIn(bigger));
+        const home = homeOf(after);
+        for (const [tool, name] of homeOf(before)) expect(home.get(tool)).toBe(name);
+        const cap = Math.max(
+          sizeCap(namesIn(bigger).length, before.length),
+          ...before.map(({ tools }) => tools.length),
+        );
+        if (after.length < 10)
+          for (const { tools } of after) expect(tools.length).toBeLessThanOrEqual(cap);
+      }),
+      { numRuns: 20 },
+    );
+  });
+
+  test("a new tool joins its toolkit, and a removed one disappears", () => {
+    const before = groupTools(toolkits, { vectors, count: 3 });
+    const changed = toolkits.map((each) =>
+      each.id === "maps"
+        ? {
+            ...each,
+            tools: [
+              { name: "send_postcard", description: "Send an email to recipients" },
+              ...each.tools.slice(1),
+            ],
+          }
+        : each,
+    );
+    const home = homeOf(groupTools(changed, { vectors, previous: before }));
+    expect(home.get("maps.send_postcard")).toBe(homeOf(before).get("maps.find_route"));
+    expect(home.has("maps.geocode_address")).toBe(false);
+  });
+
+  test("a group without tools disappears", () => {
+    const before = groupTools(toolkits, { vectors, count: 3 });
+    const after = groupTools(toolkits.slice(0, 1), { vectors, previous: before });
+    expect(after).toHaveLength(1);
+    expect(after[0]?.tools.every((tool) => tool.startsWith("github."))).toBe(true);
+  });
+});
+
+describe("names and descriptions", () => {
+  const browser: ToolkitText = {
+    id: "playwright",
+    tools: ["navigate", "click", "screenshot", "close_tab", "hover"].map((name) => ({
+      name: `browser_${name}`,
+      description: `Let the browser ${name} on the page`,
+    })),
+  };
+
+  test("a group has a descriptive name", () => {
+    const groups = groupTools([browser, ...toolkits.slice(0, 3)], { vectors, count: 4 });
+    const nameOf = (tool: string) => homeOf(groups).get(tool);
+    expect(nameOf("playwright.browser_click")).toBe("browser_automation");
+    expect(nameOf("files.read_file")).toBe("file_management");
+    expect(nameOf("github.create_issue")).toMatch(/^code_hosting/);
+    expect(nameOf("maps.find_route")).toMatch(/^maps_and_places/);
+  });
+
+  test("the description says what the group is for and what it can do", () => {
+    const [group] = groupTools([toolkits[0] as ToolkitText], { vectors, count: 1 });
+    expect(group?.description).toMatch(
+      /^Specialized agent for code repositories and pull requests; can create .*issues, .*merge .*pull requests/,
+    );
+    expect(group?.description).toContain("github");
+  });
+
+  test("tools with texts in other scripts, or none, are described too", () => {
+    expect(groupTools([toolkits[4] as ToolkitText], { vectors })[0]?.description).toContain(
+      "chinese",
+    );
+    expect(groupTools([{ id: "", tools: [{ name: "" }] }])).toMatchObject([
+      { name: "tools_1", tools: ["."] },
+    ]);
+  });
+});
