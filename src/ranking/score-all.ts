@@ -127,7 +127,7 @@ function createCosine(
   queryVectors.forEach((part, at) => {
     joined.set(part, at * dimensions);
   });
-  const wishSigns = signsOf(joined, dimensions);
+  const partSigns = signsOf(joined, dimensions);
   const cosineWith = (part: number, document: number): number =>
     dot(matrix, document * dimensions, joined, part * dimensions, dimensions);
   let most = 0;
@@ -138,7 +138,7 @@ function createCosine(
     for (let part = 0; part < queryVectors.length; part++) {
       if (
         wanted > 0 &&
-        countDiffering(signs, document * width, wishSigns, part * width, width) > differingMax
+        countDiffering(signs, document * width, partSigns, part * width, width) > differingMax
       )
         continue;
       if (Number.isNaN(whole)) {

@@ -8,13 +8,13 @@ import { expectScreen } from "../tui/golden-screen.ts";
 import type { Pane } from "../tui/pane.ts";
 import { cli, makePlace, type Place } from "../tui/place.ts";
 
-/** The built client on a real terminal in front of the project's own hall: in the same process, or in another one. */
+/** The built client on a real terminal, with the project's hall in the same or another process. */
 vi.setConfig({ testTimeout: 60_000 });
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
 const colour = /\u001b\[(?:\d+;)*(?:3[0-8]|9[0-7])[;m]/;
 
-/** Three tasks with a command each; the second waits until it may go on. */
+/** Three tasks with a command each; the second waits for a file. */
 const threeTasks = {
   "guildhall.json": JSON.stringify({ workflow: { commands: true } }),
   "specs/001-albums/spec.md": "# Feature Specification: Albums\n",
@@ -31,7 +31,7 @@ appendFileSync("done", name + "\\n");
 `,
 };
 
-/** Says yes to the step for as long as the hall runs, and once to each command up to the one that waits. */
+/** Approves the step while the hall runs, and the first two commands once. */
 async function beginImplement(pane: Pane, place: Place): Promise<void> {
   await pane.type("s");
   await pane.until("speckit.implement asks", "● No");
@@ -49,14 +49,14 @@ async function allowCommand(pane: Pane, name: string): Promise<void> {
   await pane.press("Enter");
 }
 
-test("implement is stopped with Esc in the middle, and goes on behind the last task that was done", async () => {
+test("Esc stops implement, which resumes after the last finished task", async () => {
   await using place = makePlace(threeTasks);
   const pane = await place.openClient();
-  await pane.until("implement", "0/3", "this is the hall");
+  await pane.until("implement", "0/3", "hall in this process");
   await beginImplement(pane, place);
   expect(await pane.until("running", "· T001: Run", "· T002: Run")).toContain("38 %");
   await pane.press("Escape");
-  await pane.until("cancelled after", "What was done by then stays.", "r retry");
+  await pane.until("cancelled after", "Changes made before that are kept.", "r retry");
   await expectScreen(pane, place, "hall-cancelled");
   await pane.press("Escape");
   await pane.until("1/3");
@@ -72,22 +72,22 @@ test("implement is stopped with Esc in the middle, and goes on behind the last t
   await pane.until("done", "3/3");
 });
 
-test("of two clients one is the hall; killed in the middle of the other's run, that one becomes it and tries again", async () => {
+test("when the client that runs the hall is killed, the other one takes over and retries", async () => {
   await using place = makePlace(threeTasks);
   const first = await place.openClient();
-  await first.until("this is the hall");
+  await first.until("hall in this process");
   const second = await place.openClient();
   await second.until("attached to the hall", "0/3");
   await second.type("6");
-  await second.until("No servers are configured.", "2 clients");
+  await second.until("No servers configured.", "2 clients");
   await second.type("1");
   await beginImplement(second, place);
   process.kill(await first.program(), "SIGKILL");
   await second.until("failed after", "the hall ended while the tool was", "r retry");
-  await second.until("this is the hall");
+  await second.until("hall in this process");
   await expectScreen(second, place, "hall-gone");
   await second.type("r");
-  // The next hall has promised nothing yet; and what the old one had begun has ended with it, or there would be two of them.
+  // The new hall has no approvals, and the command of the old one has ended with it.
   await second.until("speckit.implement asks", "● No");
   await second.press("C-g", "Down", "Enter");
   place.project.write("go", "");
@@ -98,7 +98,7 @@ test("of two clients one is the hall; killed in the middle of the other's run, t
 
 const shelf = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
 
-test("calls of other clients are approved and refused on the approvals screen, and their callers get the answer", async () => {
+test("calls of other clients are approved and denied on the approvals screen", async () => {
   const files = {
     "tools.json": JSON.stringify([
       { name: "delete_it", description: "Deletes it.", inputSchema: { type: "object" } },
@@ -116,31 +116,27 @@ test("calls of other clients are approved and refused on the approvals screen, a
   );
   expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
   const pane = await place.openClient();
-  await pane.until("this is the hall");
+  await pane.until("hall in this process");
   await pane.type("7");
-  await pane.until("No call waits for an answer.");
+  await pane.until("No call is waiting for approval.");
 
-  // A command without a terminal cannot ask: the call fails, and goes through once after a yes.
+  // A command without a terminal cannot ask: the call fails until it is approved.
   const before = await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}');
   expect(before).toMatchObject({
     code: 77,
     stderr: expect.stringContaining("requires approval"),
   });
-  const asked = await pane.until(
-    "› shelf.delete_it",
-    "Asked because it may destroy",
-    "path: /tmp/old",
-  );
+  const asked = await pane.until("› shelf.delete_it", "Approval needed: ", "path: /tmp/old");
   expect(asked.split("\n")[1]).toContain("7 Approvals•1");
   await expectScreen(pane, place, "hall-approvals");
   await pane.type("y");
-  await pane.until("No call waits for an answer.", "shelf.delete_it may go on");
+  await pane.until("No call is waiting for approval.", "shelf.delete_it was approved");
   expect(await place.run("call", "shelf.delete_it", '{"path":"/tmp/old"}')).toMatchObject({
     code: 0,
     stdout: expect.stringContaining("ran delete_it"),
   });
 
-  // A client whose own user is away waits for whoever answers first.
+  // A client whose own user does not answer waits for either answer.
   const client = new Client(
     { name: "somebody\u001b[2J", version: "1\nIt is safe." },
     { capabilities: { elicitation: {} } },
@@ -163,7 +159,7 @@ test("calls of other clients are approved and refused on the approvals screen, a
   try {
     for (const [key, said] of [
       ["y", "ran delete_it"],
-      ["n", "not allowed"],
+      ["n", "denied the call"],
     ] as const) {
       const called = client.callTool({ name: "shelf.delete_it", arguments: {} }, undefined, {
         timeout: 20_000,
@@ -172,14 +168,14 @@ test("calls of other clients are approved and refused on the approvals screen, a
       await expectScreen(pane, place, "hall-approvals-of-a-client");
       await pane.type(key);
       expect(JSON.stringify(await called)).toContain(said);
-      await pane.until("No call waits for an answer.");
+      await pane.until("No call is waiting for approval.");
     }
   } finally {
     await client.close();
   }
 });
 
-test("a tool is found by typing and called with a form; servers are restarted, their words are read, and the calls are counted", async () => {
+test("finds and calls a tool, restarts a server, reads its log and counts the calls", async () => {
   await using place = makePlace({
     "guildhall.json": JSON.stringify({
       mcpServers: {
@@ -191,9 +187,9 @@ test("a tool is found by typing and called with a form; servers are restarted, t
     }),
   });
   expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
-  // A terminal in a container that calls itself a CI is a terminal.
+  // CI does not change anything.
   const pane = await place.openClient("", { CI: "true" });
-  await pane.until("this is the hall");
+  await pane.until("hall in this process");
   await pane.type("3");
   await pane.until("search:", /\d+ of \d+ tools/);
   await pane.type("get-sum");
@@ -212,11 +208,11 @@ test("a tool is found by typing and called with a form; servers are restarted, t
   await pane.until("completed in", "The sum of 2 and 40 is 42.");
   await expectScreen(pane, place, "hall-result");
   await pane.press("M-6");
-  await pane.until(/everything +ready +legacy +\d+ +1 +0/);
+  await pane.until(/everything +ready +20\d\d-\d\d-\d\d +\d+ +1 +0/);
   await pane.type("l");
-  await pane.until("what everything wrote to stderr", "Starting default (STDIO) server");
+  await pane.until("stderr of everything", "Starting default (STDIO) server");
   await pane.type("r");
-  await pane.until(/everything +stopped/, "it starts again at its next call");
+  await pane.until(/everything +stopped/, "it starts again on the next call");
   await pane.press("Escape");
   await expectScreen(pane, place, "hall-servers");
   await pane.type("8");
@@ -234,11 +230,11 @@ test("a tool is found by typing and called with a form; servers are restarted, t
   }
 });
 
-test("an agent is asked and its steps are seen; Lisp keeps its definitions and says what went wrong", async () => {
+test("asks an agent, and evaluates Lisp in one session", async () => {
   await using place = makePlace();
   expect(await place.run("build", "--yes")).toMatchObject({ code: 0 });
   const pane = await place.openClient("", { NO_COLOR: "1" });
-  await pane.until("this is the hall");
+  await pane.until("hall in this process");
   await pane.type("4");
   await pane.until("_agent", "what should the agent do?");
   await pane.type("calculate 17 * 23");

@@ -41,7 +41,7 @@ export async function expectScreen(
 function steady(screen: string, folder: string): string {
   return screen
     .replace(
-      /^guildhall · .*?(?= (?:this is|attached to|connecting|connection|\S+ · \d{4}-))/,
+      /^guildhall · .*?(?= (?:hall in|attached to|connecting|connection|\S+ · \d{4}-))/,
       "guildhall · NAME",
     )
     .replaceAll(folder, "/project")

@@ -2,6 +2,7 @@
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import { invalidField, readText } from "../arguments.ts";
 import type { Convert } from "./convert.ts";
 import type { evaluate } from "./expression.ts";
 import {
@@ -169,22 +170,9 @@ function answer(text: string, structuredContent: JsonObject): Outcome {
   return { content: [{ type: "text", text }], structuredContent };
 }
 
-function readText(args: JsonObject, field: string): string {
-  const value = args[field];
-  if (typeof value !== "string") throw invalidField(field, "must be a string");
-  return value.trim();
-}
-
 function readNumber(args: JsonObject, field: string): number {
   const value = args[field];
   if (typeof value !== "number" || !Number.isFinite(value))
-    throw invalidField(field, "must be a number");
+    throw invalidField(field, `${field} must be a number`);
   return value;
-}
-
-function invalidField(field: string, problem: string): HallError {
-  const message = `${field} ${problem}`;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: `/${field}`, message }] },
-  });
 }

@@ -1,5 +1,6 @@
 /** Exact conversion between units of one dimension, and between fuel or pace units and their reciprocals. */
 import { HallError } from "../../base/errors.ts";
+import { invalidField } from "../arguments.ts";
 import { add, divide, type Fraction, multiply, negate, one } from "./fraction.ts";
 import { parseUnit, sameDimension, type Unit, UnknownUnit } from "./unit.ts";
 import { UnitNames } from "./unit-names.ts";
@@ -47,9 +48,9 @@ function readUnit(text: string, field: string, names: UnitNames): readonly Named
     return units.map((unit) => ({ ...unit, text: trimmed }));
   } catch (cause) {
     if (cause instanceof UnknownUnit)
-      throw badUnit(field, unknownMessage(cause, trimmed), names.near(cause.unit));
+      throw invalidField(field, unknownMessage(cause, trimmed), names.near(cause.unit));
     if (cause instanceof HallError && cause.code === "VALIDATION")
-      throw badUnit(field, cause.message);
+      throw invalidField(field, cause.message);
     throw cause;
   }
 }
@@ -79,7 +80,7 @@ function carryOver(value: Fraction, from: NamedUnit, to: NamedUnit, names: UnitN
   if (turns) return multiply(value, turns);
   if (!isReciprocal(from, to)) {
     const kinds = `${from.text} is ${names.dimension(from)}, ${to.text} is ${names.dimension(to)}`;
-    throw badUnit("to_unit", `incompatible units: ${kinds}`);
+    throw invalidField("to_unit", `incompatible units: ${kinds}`);
   }
   if (value.top === 0n)
     throw new HallError(
@@ -92,7 +93,7 @@ function carryOver(value: Fraction, from: NamedUnit, to: NamedUnit, names: UnitN
 function refuseMixedTemperatures(from: NamedUnit, to: NamedUnit): void {
   const isMixed = (from.isDifference && to.offset) || (to.isDifference && from.offset);
   if (isMixed)
-    throw badUnit(
+    throw invalidField(
       "to_unit",
       `${from.text} to ${to.text} mixes a temperature with a difference (for differences: delta_degC, delta_degF, K)`,
     );
@@ -116,11 +117,4 @@ function isReciprocal(from: Unit, to: Unit): boolean {
   const isFuel = Math.abs(length) === 2 && time === 0;
   const isPace = Math.abs(length) === 1 && time === -length;
   return isOpposite && isBare && (isFuel || isPace);
-}
-
-function badUnit(field: string, problem: string, near: readonly string[] = []): HallError {
-  const message = near.length > 0 ? `${problem} (near: ${near.join(", ")})` : problem;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: `/${field}`, message }], near },
-  });
 }

@@ -3,8 +3,9 @@
  * thousand sums needs no stack, and the depth of brackets, signs and powers is counted. Only the
  * names in the two tables of functions.ts exist here.
  */
-import { HallError } from "../../base/errors.ts";
+import type { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
+import { invalidField } from "../arguments.ts";
 import { parseDecimal } from "./fraction.ts";
 import { constants, factorial, functions, remainder } from "./functions.ts";
 import {
@@ -262,7 +263,5 @@ function invalid(
 ): HallError {
   const around = expression.slice(Math.max(0, position - 21), position + 19);
   const message = expression.length > 60 ? `${problem}, near ${JSON.stringify(around)}` : problem;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: "/expression", message }], position, near },
-  });
+  return invalidField("expression", message, [], { position, near });
 }

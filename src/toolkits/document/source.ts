@@ -6,6 +6,7 @@ import type { Advice } from "../../base/advice.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Fetcher } from "../../net/public-fetch.ts";
+import { invalidField } from "../arguments.ts";
 
 /** The bytes of a document and their declared type. */
 export interface DocumentSource {
@@ -54,10 +55,8 @@ function parseUrl(text: string): URL {
 }
 
 function badUrl(problem: string): HallError {
-  const message = `invalid document_url: ${problem} (expected: http(s)://, file:// or data:)`;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: "/document_url", message }] },
-  });
+  const expected = "http(s)://, file:// or data:";
+  return invalidField("document_url", `invalid document_url: ${problem} (expected: ${expected})`);
 }
 
 async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8Array> {

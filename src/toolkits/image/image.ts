@@ -3,6 +3,7 @@ import { type Advice, adviceForModel } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../../tool.ts";
+import { invalidField } from "../arguments.ts";
 
 export interface ImageToolkitOptions {
   /** Base of an OpenAI-compatible API. Without it, pictures are placeholders. */
@@ -165,17 +166,10 @@ function readRequest({ prompt, style, size }: JsonObject): ImageRequest {
   const knownStyle = styles.find((known) => known === style);
   const knownSize = sizes.find((known) => known === size);
   if (typeof prompt !== "string" || prompt.trim() === "")
-    throw invalid("prompt", "must describe the picture");
+    throw invalidField("prompt", "prompt must describe the picture");
   if (prompt.length > promptLengthMax)
-    throw invalid("prompt", "exceeds the limit of 32,000 characters");
-  if (!knownStyle) throw invalid("style", `must be one of: ${styles.join(", ")}`);
-  if (!knownSize) throw invalid("size", `must be one of: ${sizes.join(", ")}`);
+    throw invalidField("prompt", "prompt exceeds the limit of 32,000 characters");
+  if (!knownStyle) throw invalidField("style", `style must be one of: ${styles.join(", ")}`);
+  if (!knownSize) throw invalidField("size", `size must be one of: ${sizes.join(", ")}`);
   return { prompt: prompt.trim(), style: knownStyle, size: knownSize };
-}
-
-function invalid(field: string, problem: string): HallError {
-  const message = `${field} ${problem}`;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: `/${field}`, message }] },
-  });
 }

@@ -4,6 +4,7 @@ import { HallError, messageOf } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import { invalidField } from "../arguments.ts";
 import type { DocumentReader } from "../document/reader.ts";
 import { createFolderSearch } from "./folders.ts";
 import type { SearchAnswer, SearchProvider, SearchQuery } from "./provider.ts";
@@ -223,10 +224,4 @@ function readWhole(args: JsonObject, field: string, minimum: number, maximum: nu
   if (typeof value === "number" && Number.isInteger(value) && value >= minimum && value <= maximum)
     return value;
   throw invalidField(field, `${field} must be a whole number from ${minimum} to ${maximum}`);
-}
-
-function invalidField(field: string, message: string): HallError {
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: `/${field}`, message }] },
-  });
 }

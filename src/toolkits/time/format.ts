@@ -4,8 +4,9 @@
  * the second in its middle).
  */
 import type { Temporal } from "temporal-polyfill";
-import { HallError } from "../../base/errors.ts";
+import type { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
+import { invalidField } from "../arguments.ts";
 
 interface TimeFormat {
   /** The canonical name, or the pattern. */
@@ -125,9 +126,7 @@ function badFormat(format: string, reason: string): HallError {
   const accepted = `${names.join(", ")}, or a pattern of ${Object.keys(tokens).join(" ")} and [literal text]`;
   const nearest = near.length > 0 ? `; near: ${near.join(", ")}` : "";
   const message = `invalid format ${JSON.stringify(format.slice(0, 80))}: ${reason} (expected: ${accepted}${nearest})`;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: "/format", message }], near },
-  });
+  return invalidField("format", message, [], { near });
 }
 
 function pad(value: number, width = 2): string {

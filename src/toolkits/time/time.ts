@@ -4,6 +4,7 @@ import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { findNear } from "../../base/near.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import { invalidField, readText } from "../arguments.ts";
 import { monthNames, parseFormat, weekdayNames } from "./format.ts";
 
 interface TimeToolkitOptions {
@@ -138,12 +139,6 @@ async function computeDifference(args: JsonObject): Promise<Outcome> {
 
 function answer(text: string, structuredContent: JsonObject): Outcome {
   return { content: [{ type: "text", text }], structuredContent };
-}
-
-function readText(args: JsonObject, field: string): string {
-  const value = args[field];
-  if (typeof value !== "string") throw invalidField(field, `${field} must be a string`, []);
-  return value.trim();
 }
 
 function inZone(instant: Temporal.Instant, zone: string, field: string): Temporal.ZonedDateTime {
@@ -290,13 +285,6 @@ function findNearDates(api: typeof Temporal, text: string): string[] {
   return [
     api.PlainDate.from({ year, month: Math.max(1, month), day: Math.max(1, day) }).toString(),
   ];
-}
-
-function invalidField(field: string, problem: string, near: readonly string[]): HallError {
-  const message = near.length > 0 ? `${problem}; near: ${near.join(", ")}` : problem;
-  return new HallError("VALIDATION", message, {
-    details: { errors: [{ path: `/${field}`, message }], near },
-  });
 }
 
 function quote(value: string): string {
