@@ -3,8 +3,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import {
-  createSupervisor,
-  type Supervisor,
+  Supervisor,
   type SupervisorOptions,
   type SupervisorState,
 } from "../../src/upstream/supervisor.ts";
@@ -30,7 +29,7 @@ function createBench(options: Partial<SupervisorOptions> & { readonly opens?: Op
     closed: 0,
     states: [],
     lose: (reason) => lost(reason),
-    supervisor: createSupervisor({
+    supervisor: new Supervisor({
       name: "box",
       startMs: 20_000,
       idleMs: 0,
@@ -308,7 +307,7 @@ describe("a line that goes away", () => {
   test("is opened anew at the next use, and the old one's end does not touch the new one", async () => {
     const ends: ((reason: string) => void)[] = [];
     const bench = createBench();
-    const supervisor = createSupervisor({
+    const supervisor = new Supervisor({
       name: "box",
       startMs: 1_000,
       idleMs: 0,
