@@ -118,15 +118,18 @@ describe("a start", () => {
     expect(bench.states).toEqual(["starting", "ready"]);
   });
 
-  test("that fails is told to all who wait, with the reason, the last words and when it is tried again", async () => {
+  test("that fails is reported to all waiting calls, with the reason, the last output and the next try", async () => {
     const bench = createBench({ opens: broken });
     const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(use(bench))));
     expect(bench.opened).toBe(1);
-    for (const { code, message, hint, details } of failures) {
-      expect({ code, message, hint, details }).toEqual({
+    for (const { code, message, next, details } of failures) {
+      expect({ code, message, next, details }).toEqual({
         code: "UNAVAILABLE",
         message: "box is down: no licence",
-        hint: "It is tried again in 0.3 s; see `guildhall logs box`.",
+        next: [
+          { do: "retry-after", seconds: 0.3 },
+          { do: "run-command", command: "logs box" },
+        ],
         details: {
           upstream: "box",
           reason: "no licence",
