@@ -9,7 +9,7 @@ import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { drainMs } from "./process.ts";
 
-/** The project's hall for the terminal client: the running one, and when that ends the next, or this process. */
+/** The project's hall: the running one, its successor when that ends, or one in this process. */
 export function openHallTarget(options: ProjectOptions): Target {
   const { folder, settings } = options;
   let project: Project | undefined;
@@ -25,7 +25,7 @@ export function openHallTarget(options: ProjectOptions): Target {
     folder,
     log: settings.log,
     async reach() {
-      // Where the first fails, the person is told why; where a later one does, the line ends and is opened again.
+      // A failure of the first attempt is reported; after a later one the client reconnects.
       let first: Channel | undefined = await dial();
       const [near, far] = createMemoryPair();
       const connect = async (): Promise<Channel> => {

@@ -142,7 +142,7 @@ export type LispResult = Kind<
 
 export type Dispatch = (event: TuiEvent) => void;
 
-/** What the intention was about, for the message that says it failed. */
+/** The subject of the intention, for its failure message. */
 export function subjectOf(intention: Intention): string {
   switch (intention.kind) {
     case "run step":

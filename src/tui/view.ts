@@ -4,7 +4,7 @@ import type { Line } from "./parts/line.ts";
 import { wrapUpTo } from "./parts/text.ts";
 import type { ScreenName, TuiState } from "./state.ts";
 
-/** What only this terminal knows: cursors and focus. Everything worth keeping is in the state. */
+/** State of this terminal only: cursors and focus. Everything worth keeping is in `TuiState`. */
 export interface View {
   /** Cursor positions by text id; the end of the text when absent. */
   readonly cursors: Readonly<Record<string, number>>;
