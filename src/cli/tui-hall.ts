@@ -3,14 +3,14 @@ import { connectAdmin } from "../hall/admin-client.ts";
 import { attach } from "../hall/attach.ts";
 import { type Project, type ProjectOptions, reachHall } from "../hall/project.ts";
 import { socketPath } from "../hall/socket.ts";
-import { createHallTarget, type Target } from "../tui/target.ts";
+import { type ClientTarget, createHallTarget } from "../tui/target.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { drainMs } from "./process.ts";
 
 /** The project's hall: the running one, its successor when that ends, or one in this process. */
-export function openHallTarget(options: ProjectOptions): Target {
+export function openHallTarget(options: ProjectOptions): ClientTarget {
   const { folder, settings } = options;
   let project: Project | undefined;
 

@@ -6,7 +6,7 @@ import { HallError } from "../base/errors.ts";
 import type { LogSink } from "../base/log.ts";
 import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
 import { loadSettings, type Settings } from "../hall/settings.ts";
-import type { ClientConfig, Target } from "../tui/target.ts";
+import type { ClientConfig, ClientTarget } from "../tui/target.ts";
 
 export interface TuiOptions {
   /** A file with `[mcp]`, read instead of the project's. */
@@ -98,7 +98,7 @@ async function openTarget(
   args: readonly string[],
   options: TuiOptions,
   place: TuiProject,
-): Promise<Target> {
+): Promise<ClientTarget> {
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;
   if (!config || (config.command === undefined && config.endpoint === undefined))

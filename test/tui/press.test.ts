@@ -5,7 +5,7 @@ import { createKeyboard, createKeyGuard } from "../../src/tui/keyboard.ts";
 import { bindingsOf, press, unexpectedQuestion } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
-import { type Action, initialView, type View, withFocus } from "../../src/tui/view.ts";
+import { initialView, type KeyAction, type View, withFocus } from "../../src/tui/view.ts";
 import {
   approvals,
   document,
@@ -27,7 +27,7 @@ interface Pressed {
   readonly state: TuiState;
   readonly view: View;
   /** What the session and the terminal were asked for. */
-  readonly acts: readonly Action[];
+  readonly acts: readonly KeyAction[];
 }
 
 /** Presses keys one after the other, the state changing as it would. */
@@ -41,7 +41,7 @@ function type(events: readonly TuiEvent[], keys: string, view: View = initialVie
   return pressed;
 }
 
-function follow({ state, view, acts }: Pressed, act: Action): Pressed {
+function follow({ state, view, acts }: Pressed, act: KeyAction): Pressed {
   if (act.kind === "view") return { state, view: act.view, acts };
   if (act.kind === "focus") return { state, view: withFocus(view, act.on, act.part), acts };
   if (act.kind === "edit file") return { state, view, acts: [...acts, act] };
@@ -55,7 +55,7 @@ test("a digit switches screens in an empty search and is text in a started one",
 });
 
 test("the next step can be run from the list and from the feature", () => {
-  const next: Action = { kind: "run step", feature: "001-create-taskify" };
+  const next: KeyAction = { kind: "run step", feature: "001-create-taskify" };
   expect(type([features], "s").acts).toEqual([next]);
   expect(type([features], "\rs").acts).toEqual([
     { kind: "open feature", name: "001-create-taskify" },
@@ -216,7 +216,7 @@ test("one key reports handed-back tasks as done", () => {
     { kind: "run started", run: runOf() },
     { kind: "run ended", run: "r1", state: { kind: "completed", endedAt: now, result, saved: [] } },
   ];
-  const report: Action = {
+  const report: KeyAction = {
     kind: "run step",
     feature: "001-create-taskify",
     step: "implement",
