@@ -2,7 +2,7 @@
  * One coarse clock for all deadlines. A timer of its own for every call costs more than checking its arguments, and
  * nearly all of them are cleared unused; so deadlines are kept in a list, and looked at twenty times a second while there
  * are any. A deadline may be noticed 50 ms late. Each knows its place in the list: a set with such a turnover would keep
- * what it has forgotten (see fleeting-map.ts).
+ * what it has forgotten (see slot-map.ts).
  */
 export interface Deadline {
   readonly deadlineAt: number;

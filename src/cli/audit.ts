@@ -3,6 +3,7 @@ import { formatTime, plural } from "../base/text.ts";
 import { withProjectStore } from "../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../store/store.ts";
 import { paint, print, table } from "./print.ts";
+import { formatMs } from "./stats.ts";
 
 export interface AuditOptions {
   readonly since?: number;
@@ -107,7 +108,7 @@ function cells(event: Event): readonly string[] {
     event.caller,
     event.face ?? "",
     event.outcome === "ok" ? outcome : paint("red", outcome),
-    `${event.ms.toFixed(1)} ms`,
+    formatMs(event.ms),
     "",
   ];
 }

@@ -1,9 +1,8 @@
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
-import type { Client } from "../hall/import/clients.ts";
-import { clients } from "../hall/import/clients.ts";
+import { type Client, clients } from "../hall/import/clients.ts";
 
-/** The client a person named. Throws HallError with the names there are. */
+/** Throws HallError with the known names. */
 export function getClient(id: string): Client {
   const client =
     clients.find((each) => each.id === id) ?? clients.find((each) => each.id.startsWith(`${id}-`));
@@ -12,7 +11,7 @@ export function getClient(id: string): Client {
   const [near] = findNear(id, ids);
   throw new HallError(
     "NOT_FOUND",
-    `there is no client "${id}"${near ? `; did you mean ${near}?` : ""}`,
-    { hint: `There is: ${ids.join(", ")}.` },
+    `unknown client "${id}" (expected: ${ids.join(", ")})`,
+    near === undefined ? {} : { hint: `Did you mean ${near}?` },
   );
 }

@@ -73,9 +73,9 @@ function cells({
   return [
     String(calls),
     `${(100 * errorRate).toFixed(1)} %`,
-    duration(p50Ms),
-    duration(p95Ms),
-    duration(p99Ms),
+    formatMs(p50Ms),
+    formatMs(p95Ms),
+    formatMs(p99Ms),
     formatBytes(bytesIn),
     formatBytes(bytesOut),
     String(timeouts),
@@ -84,7 +84,8 @@ function cells({
   ];
 }
 
-function duration(ms: number): string {
+/** "350 µs", "12.5 ms", "1.42 s". */
+export function formatMs(ms: number): string {
   if (ms < 1) return `${Math.round(ms * 1_000)} µs`;
   return ms < 1_000
     ? `${Number(ms.toPrecision(3))} ms`

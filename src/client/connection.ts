@@ -1,8 +1,8 @@
 import { errorTable, HallError } from "../base/errors.ts";
-import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import { type CallContext, type ListKind, type LogLevel, logLevels } from "../tool.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Channel } from "../wire/channel.ts";
@@ -69,7 +69,7 @@ export class McpConnection {
   readonly #channel: Channel;
   readonly #options: McpConnectionOptions;
   readonly #peer: Peer;
-  readonly #running = new FleetingMap<number, RelayedCall>();
+  readonly #running = new SlotMap<number, RelayedCall>();
   readonly #listening: Listening;
   #handshake: Handshake | undefined;
   #isModern = false;
@@ -242,7 +242,7 @@ export class McpConnection {
     if (this.#options.serve) return this.#options.serve(request, exchange);
     if (this.#isModern)
       throw new HallError("METHOD_NOT_FOUND", "a modern server asks in its answers");
-    return answerQuestion(request, ownerOf(request.params, this.#running), exchange.scope);
+    return answerQuestion(request, ownerOf(request, this.#running), exchange.scope);
   }
 
   #notified(notification: Notification): void {
@@ -259,10 +259,10 @@ export class McpConnection {
         this.#listening.acknowledged();
         return;
       case "notifications/progress":
-        reportProgress(params, this.#running, this.#options.lspCompat === true);
+        reportProgress(notification, this.#running, this.#options.lspCompat === true);
         return;
       case "notifications/message":
-        reportLog(params, this.#running);
+        reportLog(notification, this.#running);
         return;
       case "notifications/tools/list_changed":
         this.#options.listChanged?.("tools");
@@ -356,19 +356,25 @@ function stripHallMeta(result: JsonObject): JsonObject {
   return meta.length > 0 ? { ...body, _meta: Object.fromEntries(meta) } : body;
 }
 
-function reportProgress(params: JsonObject, running: RunningCalls, lspCompat: boolean): void {
+function reportProgress(
+  notification: Notification,
+  running: RunningCalls,
+  lspCompat: boolean,
+): void {
+  const { params = {} } = notification;
   const { progressToken: token } = params;
   const progress = readProgress(params);
   if (!progress) return;
   if (typeof token === "number") running.get(token)?.progress(progress);
   else if (lspCompat && typeof token === "string")
-    ownerByToken(token, params, running)?.progress(progress);
+    ownerByToken(token, notification, running)?.progress(progress);
 }
 
-function reportLog(params: JsonObject, running: RunningCalls): void {
+function reportLog(notification: Notification, running: RunningCalls): void {
+  const { params = {} } = notification;
   const { data, logger } = params;
   const level: LogLevel = logLevels.find((known) => known === params.level) ?? "info";
-  ownerOf(params, running)?.log(level, data, typeof logger === "string" ? logger : undefined);
+  ownerOf(notification, running)?.log(level, data, typeof logger === "string" ? logger : undefined);
 }
 
 /** A client's refusal reaches the server as the client worded it. */

@@ -1,32 +1,36 @@
 import type { HallError } from "../base/errors.ts";
-import type { Channel, Receiver } from "../wire/channel.ts";
+import type { Channel, Outgoing, Receiver } from "../wire/channel.ts";
 import type { Id } from "../wire/message.ts";
 
+interface Initialize {
+  readonly id: Id;
+  readonly frame: string;
+  readonly message: Outgoing;
+}
+
 /**
- * Streamable HTTP, until a server turns the handshake down with one of the statuses that mean "no such thing here". Then
- * it may be one of 2024-11-05: the pair is opened at the same address, and the handshake begins again there.
+ * Streamable HTTP, until a server refuses `initialize` with a status that means "not found here".
+ * It may then be a server of 2024-11-05: the HTTP+SSE pair is opened at the same address, and
+ * `initialize` is sent again there.
  */
 export function createFallback(first: Channel, openPair: () => Promise<Channel>): Channel {
   let current = first;
   let receiver: Receiver | undefined;
-  let greeting: { readonly id: Id; readonly frame: string } | undefined;
+  let initialize: Initialize | undefined;
   let isClosed = false;
 
-  async function change(
-    { frame, id }: { readonly id: Id; readonly frame: string },
-    refused: HallError,
-  ): Promise<void> {
-    greeting = undefined;
+  async function change({ frame, id, message }: Initialize, refused: HallError): Promise<void> {
+    initialize = undefined;
     try {
       const pair = await openPair();
       if (isClosed) await pair.close();
       else {
         current = pair;
         if (receiver) pair.start(receiver);
-        pair.send(frame, id, "request");
+        pair.send(frame, message);
       }
     } catch {
-      // It is not there either: what was said first is the better reason.
+      // That failed too: the first refusal is the better reason.
       receiver?.failed?.(id, () => refused);
     }
   }
@@ -37,17 +41,18 @@ export function createFallback(first: Channel, openPair: () => Promise<Channel>)
       first.start({
         ...started,
         failed(id, why) {
-          const reason = greeting?.id === id ? why() : undefined;
-          if (greeting && reason && isElsewhere(reason)) void change(greeting, reason);
+          const reason = initialize?.id === id ? why() : undefined;
+          if (initialize && reason && isElsewhere(reason)) void change(initialize, reason);
           else started.failed?.(id, why);
         },
       });
     },
-    send(frame, about, kind) {
-      const id = greetingId(frame);
-      if (current === first && id !== undefined) greeting = { id, frame };
-      current.send(frame, about, kind);
+    send(frame, message) {
+      if (current === first && message?.method === "initialize" && message.id !== undefined)
+        initialize = { id: message.id, frame, message };
+      current.send(frame, message);
     },
+    answered: (id) => current.answered?.(id),
     get queuedBytes() {
       return current.queuedBytes;
     },
@@ -58,12 +63,6 @@ export function createFallback(first: Channel, openPair: () => Promise<Channel>)
       return current.close(options);
     },
   };
-}
-
-function greetingId(frame: string): Id | undefined {
-  if (!frame.includes('"initialize"')) return undefined;
-  const { id, method } = JSON.parse(frame) as { readonly id?: Id; readonly method?: unknown };
-  return method === "initialize" ? id : undefined;
 }
 
 const elsewhere: readonly unknown[] = [400, 404, 405];

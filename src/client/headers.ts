@@ -1,8 +1,9 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { Outgoing } from "../wire/channel.ts";
 
-/** What a modern POST repeats of its body, so that proxies can route without parsing. Legacy messages have none. */
+/** Headers that repeat parts of a modern request, so that proxies can route it without parsing. */
 export function standardHeaders(
-  message: JsonObject,
+  message: Outgoing,
   inputSchema: (tool: string) => JsonObject | undefined,
 ): Record<string, string> {
   const params = isObject(message.params) ? message.params : {};
@@ -35,7 +36,7 @@ function parameterHeaders(
   return schema ? Object.fromEntries(mirror(schema, params.arguments, 0)) : {};
 }
 
-/** A mark counts on any property that is reached by names alone; what is not there is not mirrored. */
+/** Properties marked `x-mcp-header`, reached by property names alone. Absent values are left out. */
 function mirror({ properties }: JsonObject, value: unknown, depth: number): [string, string][] {
   if (!isObject(properties) || !isObject(value) || depth > depthMax) return [];
   return Object.entries(properties).flatMap(([field, property]) => {
@@ -50,7 +51,7 @@ function mirror({ properties }: JsonObject, value: unknown, depth: number): [str
   });
 }
 
-/** A value that could not stand in a header, or could be taken for an encoded one, travels as base64. */
+/** Values that are not valid in a header, or look encoded already, are sent as base64. */
 function encode(value: string): string {
   const isPlain =
     /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
@@ -58,12 +59,13 @@ function encode(value: string): string {
 }
 
 const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-// Not numbers: they can be written in more than one way. The conformance suite wants them refused (http-invalid-tool-headers).
+// Not numbers: they have more than one spelling. The conformance suite requires them to be refused
+// (http-invalid-tool-headers).
 const mirrored = new Set(["string", "integer", "boolean"]);
 const values = new Set(["const", "default", "enum", "examples"]);
 const depthMax = 32;
 
-/** Whether a tool's `x-mcp-header` marks can be honoured; a tool with one that cannot be is not offered over HTTP. */
+/** False if a tool's `x-mcp-header` marks are invalid; such a tool is not offered over HTTP. */
 export function hasValidHeaders(inputSchema: JsonObject): boolean {
   const seen = new Set<string>();
 

@@ -2,8 +2,8 @@ import type { LookupFunction } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
-import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import {
   cutShort,
   explain,
@@ -15,29 +15,24 @@ import {
 } from "../net/answer.ts";
 import type { Dialled, Dialler } from "../net/dial.ts";
 import { readEvents } from "../net/event-reader.ts";
-import type { Channel, Receiver } from "../wire/channel.ts";
+import type { Channel, Outgoing, Receiver } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { type Id, isId } from "../wire/message.ts";
-import { answersTo, isAnswer, withOwner } from "./answer-body.ts";
 import { standardHeaders } from "./headers.ts";
 
-/**
- * Our end of Streamable HTTP, both eras: each frame is a POST, answered with JSON or with an event stream. What belongs
- * to one request fails alone; the connection ends only when it is closed or has expired.
- */
 export interface HttpOptions {
   readonly url: URL;
   readonly dialler: Dialler;
-  /** For what does not use the dialler. */
+  /** For transports that do not use the dialler. */
   readonly lookup?: LookupFunction | undefined;
   readonly limits: Limits;
-  /** Headers of the config, and the access token where there is one. */
+  /** Headers of the config, and the access token if there is one. */
   headers(): Promise<Readonly<Record<string, string>>>;
   /** How long an event stream may be silent before it is given up. Default 300,000. */
   readonly silentMsMax?: number;
   /** The schema of a tool, for arguments that are mirrored in headers. */
   inputSchema(tool: string): JsonObject | undefined;
-  /** A refusal of the token that was sent: true when there is a better one now. Throws when a person must log in. */
+  /** Called when a token is refused: true if there is a better one now. Throws if a login is needed. */
   authorize?(response: Response, sent: string | undefined): Promise<boolean>;
 }
 
@@ -45,59 +40,131 @@ const tokensMax = 3;
 const redirectsMax = 3;
 const reconnectMs = 1_000;
 const reconnectMsMax = 30_000;
-/** Some servers name a time to come back that is no time at all. */
+/** Some servers send a retry time of zero. */
 const reconnectMsMin = 50;
-
 const silentMsMax = 300_000;
 /** How long a stream may stay open after its answer. */
 const endMsMax = 5_000;
-/** A stream that lasted this long was a good one. */
+/** A stream that lasted this long does not count as a failure. */
 const healthyMs = 5_000;
 export const handshakeEnd = "notifications/initialized";
 
-/** Where a stream is: what to ask for when it is lost, and when. */
+/** Position in an event stream: where and when to resume when it is lost. */
 interface StreamState {
   last: string | undefined;
   retryMs: number;
 }
 
-export function createHttpChannel(options: HttpOptions): Channel {
-  const { dialler, limits } = options;
-  const running = new FleetingMap<Id, AbortController>();
-  /** What is no request of ours: notifications, answers, the stream that only listens. */
-  const others = new Set<AbortController>();
-  const closing = new AbortController();
-  const gate = createGate();
-  let receiver: Receiver | undefined;
-  let sessionId: string | undefined;
-  let legacyVersion: string | undefined;
-  let closed: Promise<void> | undefined;
+/** A message on its way to the server. */
+interface Post {
+  readonly frame: string;
+  readonly message: Outgoing;
+  readonly controller: AbortController;
+}
 
-  async function headersFor(message: JsonObject | undefined): Promise<Record<string, string>> {
-    return {
-      accept: "application/json, text/event-stream",
-      ...(await options.headers()),
-      ...(sessionId === undefined ? {} : { "mcp-session-id": sessionId }),
-      ...(legacyVersion === undefined ? {} : { "mcp-protocol-version": legacyVersion }),
-      ...(message ? standardHeaders(message, options.inputSchema) : {}),
-    };
+interface HttpRequest {
+  readonly method: string;
+  readonly body?: string;
+  readonly message?: Outgoing;
+  readonly extra?: Readonly<Record<string, string>>;
+}
+
+/**
+ * Our end of Streamable HTTP, for all protocol versions: each message is a POST, answered with JSON
+ * or an event stream. A failure concerns one request; the connection ends only when it is closed or
+ * has expired.
+ */
+export class HttpChannel implements Channel {
+  readonly #options: HttpOptions;
+  readonly #running = new SlotMap<Id, AbortController>();
+  /** Requests that are not answered: notifications, answers, the general event stream. */
+  readonly #others = new Set<AbortController>();
+  readonly #answered = new Set<Id>();
+  readonly #closing = new AbortController();
+  readonly #gate = createGate();
+  #receiver: Receiver | undefined;
+  #sessionId: string | undefined;
+  #legacyVersion: string | undefined;
+  #closed: Promise<void> | undefined;
+  readonly queuedBytes = 0;
+
+  constructor(options: HttpOptions) {
+    this.#options = options;
   }
 
-  /** Sends one HTTP request, with a new token or to another place where the server says so. */
-  async function request(
-    init: {
-      readonly method: string;
-      readonly body?: string;
-      readonly message?: JsonObject;
-      readonly extra?: Record<string, string>;
-    },
-    signal: AbortSignal,
-  ): Promise<Dialled> {
-    let url = options.url;
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+  }
+
+  send(frame: string, message: Outgoing = { kind: "notification" }): void {
+    const { method } = message;
+    const params = isObject(message.params) ? message.params : {};
+    if (method === "notifications/cancelled" && isId(params.requestId)) {
+      // Closing the stream cancels a modern request; an older server expects the message as well.
+      this.#running.get(params.requestId)?.abort();
+      if (this.#legacyVersion === undefined) return;
+    }
+    // A modern server accepts requests and notifications only.
+    if (method === undefined && this.#legacyVersion === undefined) return;
+
+    const posted = this.#post({ frame, message, controller: new AbortController() });
+    if (method === handshakeEnd) this.#gate.close(posted);
+    if (isObject(params._meta) && "io.modelcontextprotocol/protocolVersion" in params._meta)
+      this.#legacyVersion = undefined;
+  }
+
+  answered(id: Id): void {
+    if (this.#running.has(id)) this.#answered.add(id);
+  }
+
+  pause(): void {}
+
+  resume(): void {}
+
+  close(): Promise<void> {
+    this.#closed ??= this.#end();
+    return this.#closed;
+  }
+
+  async #post(post: Post): Promise<void> {
+    const { frame, message, controller } = post;
+    const { id, method } = message;
+    if (id === undefined) this.#others.add(controller);
+    else this.#running.set(id, controller);
+
+    try {
+      if (method !== handshakeEnd) await this.#gate.passed;
+      const response = await this.#request(
+        { method: "POST", body: frame, message },
+        controller.signal,
+      );
+      if (method === "initialize")
+        this.#sessionId = response.headers.get("mcp-session-id") ?? undefined;
+      await this.#take(response, post);
+      if (id !== undefined)
+        this.#receiver?.failed?.(
+          id,
+          () => new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`),
+        );
+    } catch (error) {
+      if (id !== undefined) this.#receiver?.failed?.(id, () => explain(error));
+    } finally {
+      if (id === undefined) this.#others.delete(controller);
+      else {
+        this.#running.delete(id);
+        this.#answered.delete(id);
+      }
+    }
+    if (method === handshakeEnd) void this.#listen();
+  }
+
+  /** Sends one HTTP request; again with a better token, or to another place on the same origin. */
+  async #request(init: HttpRequest, signal: AbortSignal): Promise<Dialled> {
+    let url = this.#options.url;
     let redirects = 0;
     for (let attempt = 0; ; attempt++) {
-      const headers = await headersFor(init.message);
-      const response = await dialler.open(url, {
+      const headers = await this.#headersFor(init.message);
+      const response = await this.#options.dialler.open(url, {
         method: init.method,
         headers: {
           ...headers,
@@ -107,10 +174,10 @@ export function createHttpChannel(options: HttpOptions): Channel {
         ...(init.body === undefined ? {} : { body: init.body }),
         signal,
       });
+      const mayRetry = isRefused(response) && attempt < tokensMax;
       if (
-        isRefused(response) &&
-        attempt < tokensMax &&
-        (await options.authorize?.(challengeOf(response), headers.authorization))
+        mayRetry &&
+        (await this.#options.authorize?.(challengeOf(response), headers.authorization))
       ) {
         await response.body?.cancel();
         continue;
@@ -122,227 +189,189 @@ export function createHttpChannel(options: HttpOptions): Channel {
     }
   }
 
-  async function post(frame: string, message: JsonObject): Promise<void> {
-    const id = isId(message.id) && typeof message.method === "string" ? message.id : undefined;
-    const controller = new AbortController();
-    if (id === undefined) others.add(controller);
-    else running.set(id, controller);
-    try {
-      if (message.method !== handshakeEnd) await gate.passed;
-      const response = await request({ method: "POST", body: frame, message }, controller.signal);
-      if (message.method === "initialize")
-        sessionId = response.headers.get("mcp-session-id") ?? undefined;
-      await take(response, message, id, controller);
-      if (id !== undefined)
-        receiver?.failed?.(
-          id,
-          () => new HallError("BAD_ANSWER", `HTTP ${response.status} without an answer`),
-        );
-    } catch (error) {
-      if (id !== undefined) receiver?.failed?.(id, () => explain(error));
-    } finally {
-      if (id === undefined) others.delete(controller);
-      else running.delete(id);
-    }
-    if (message.method === handshakeEnd) void listen();
+  async #headersFor(message: Outgoing | undefined): Promise<Record<string, string>> {
+    return {
+      accept: "application/json, text/event-stream",
+      ...(await this.#options.headers()),
+      ...(this.#sessionId === undefined ? {} : { "mcp-session-id": this.#sessionId }),
+      ...(this.#legacyVersion === undefined ? {} : { "mcp-protocol-version": this.#legacyVersion }),
+      ...(message ? standardHeaders(message, this.#options.inputSchema) : {}),
+    };
   }
 
-  /** Hands on what a response carries. Throws what is wrong with it. */
-  async function take(
-    response: Dialled,
-    message: JsonObject,
-    id: Id | undefined,
-    controller: AbortController,
-  ): Promise<void> {
+  /** Delivers what a response carries. Throws if it is not acceptable. */
+  async #take(response: Dialled, post: Post): Promise<void> {
+    const { id, method } = post.message;
     const type = response.headers.get("content-type")?.split(";")[0]?.trim().toLowerCase();
     if (type === "text/event-stream" && response.ok) {
-      await stream(response, message, id, controller);
+      await this.#stream(response, post);
       return;
     }
     if (type === "application/json" && response.status !== 202) {
-      const bytes = await readAll(response, limits.messageBytesMax);
-      if (message.method === "initialize") learnVersion(bytes.toString("utf8"));
-      if (response.ok || (isAnswer(bytes) && !hasExpired(response, bytes))) {
-        receiver?.frame(bytes);
+      const bytes = await readAll(response, this.#options.limits.messageBytesMax);
+      if (method === "initialize") this.#learnVersion(bytes.toString("utf8"));
+      if (response.ok || (isAnswer(bytes) && !this.#hasExpired(response, bytes))) {
+        this.#receiver?.frame(bytes);
         return;
       }
     } else await response.body?.cancel();
     if (response.ok && id === undefined) return;
-    throw await refusal(response, sessionId !== undefined);
+    throw await refusal(response, this.#sessionId !== undefined);
   }
 
-  /** 404 means that the connection is gone, unless it says that it is the method. */
-  function hasExpired({ status }: Dialled, bytes: Buffer): boolean {
+  /** 404 means that the session is gone, unless the body blames the method. */
+  #hasExpired({ status }: Dialled, bytes: Buffer): boolean {
     return (
       status === 404 &&
-      sessionId !== undefined &&
+      this.#sessionId !== undefined &&
       !/"code"\s*:\s*-32601\b/.test(bytes.toString("latin1"))
     );
   }
 
-  /** Reads an event stream; a legacy one that is cut is taken up again where it ended. */
-  async function stream(
-    first: Dialled,
-    message: JsonObject,
-    id: Id | undefined,
-    controller: AbortController,
-  ): Promise<void> {
+  /** Reads the event stream of a request; where the server allows it, a lost stream is resumed. */
+  async #stream(first: Dialled, { message, controller }: Post): Promise<void> {
+    const { id } = message;
     const { signal } = controller;
     const state: StreamState = { last: undefined, retryMs: reconnectMs };
-    const owner =
-      isObject(message.params) && isObject(message.params._meta)
-        ? message.params._meta.progressToken
-        : undefined;
-    let response = first;
-    let isAnswered = false;
-    for (;;) {
+    const owner = progressTokenOf(message);
+    const isDone = (): boolean => id !== undefined && this.#answered.has(id);
+    const canResume = (): boolean => state.last !== undefined && this.#sessionId !== undefined;
+
+    for (let response = first; ; ) {
       try {
-        for await (const data of readMessages(response, state, () => controller.abort())) {
-          if (message.method === "initialize") learnVersion(data);
-          receiver?.frame(Buffer.from(withOwner(data, owner)));
-          if (id === undefined || isAnswered || !answersTo(data, id)) continue;
-          isAnswered = true;
-          // The answer ends the stream; a server that forgets to is not waited for.
-          setTimeout(() => controller.abort(), endMsMax).unref();
+        for await (const data of this.#readMessages(response, state, () => controller.abort())) {
+          if (message.method === "initialize") this.#learnVersion(data);
+          const wasDone = isDone();
+          this.#receiver?.frame(Buffer.from(data), owner);
+          // The answer ends the stream; do not wait for a server that leaves it open.
+          if (!wasDone && isDone()) setTimeout(() => controller.abort(), endMsMax).unref();
         }
       } catch (error) {
-        if (isAnswered) return;
-        const isOver =
-          signal.aborted ||
-          error instanceof HallError ||
-          state.last === undefined ||
-          sessionId === undefined;
-        if (isOver) throw error instanceof HallError ? error : cutShort(error);
+        if (isDone()) return;
+        if (error instanceof HallError) throw error;
+        if (signal.aborted || !canResume()) throw cutShort(error);
       }
-      if (isAnswered || id === undefined || state.last === undefined || sessionId === undefined)
-        return;
+      if (isDone() || id === undefined || !canResume()) return;
       await sleep(Math.max(reconnectMsMin, state.retryMs), undefined, { signal });
-      response = await request(
-        { method: "GET", extra: { accept: "text/event-stream", "last-event-id": state.last } },
-        signal,
-      );
-      if (!isEventStream(response)) {
-        await response.body?.cancel();
-        // Whatever the status: the call has begun, so it must not look as if it had not.
-        throw new HallError(
-          "BAD_ANSWER",
-          `the answer was lost: HTTP ${response.status} when asked for the rest of it`,
-        );
-      }
+      response = await this.#resume(state, signal);
     }
   }
 
-  /** The stream for what belongs to no request; servers may not have one. */
-  async function listen(): Promise<void> {
+  async #resume(state: StreamState, signal: AbortSignal): Promise<Dialled> {
+    const extra = { accept: "text/event-stream", "last-event-id": state.last ?? "" };
+    const response = await this.#request({ method: "GET", extra }, signal);
+    if (isEventStream(response)) return response;
+    await response.body?.cancel();
+    // Whatever the status: the call has begun, so it must not look as if it had not.
+    throw new HallError(
+      "BAD_ANSWER",
+      `the answer was lost: HTTP ${response.status} when resuming its stream`,
+    );
+  }
+
+  /** The stream for messages that belong to no request; not every server has one. */
+  async #listen(): Promise<void> {
     const state: StreamState = { last: undefined, retryMs: reconnectMs };
+    const { signal } = this.#closing;
     let failures = 0;
-    while (!closing.signal.aborted) {
+    while (!signal.aborted) {
       const startedAt = performance.now();
-      const controller = new AbortController();
-      others.add(controller);
-      try {
-        const extra = {
-          accept: "text/event-stream",
-          ...(state.last === undefined ? {} : { "last-event-id": state.last }),
-        };
-        const response = await request({ method: "GET", extra }, controller.signal);
-        if (isEventStream(response))
-          for await (const data of readMessages(response, state, () => controller.abort()))
-            receiver?.frame(Buffer.from(data));
-        else {
-          await response.body?.cancel();
-          if (response.status < 500 && response.status !== 429) return;
-        }
-      } catch {
-        // Lost or closed: it is opened again a little later, or the loop ends.
-      } finally {
-        others.delete(controller);
-      }
+      const isSupported = await this.#listenOnce(state);
+      if (!isSupported) return;
       failures = performance.now() - startedAt > healthyMs ? 0 : failures + 1;
       // The server's `retry` is the least it asks us to wait.
       const firstMs = Math.max(reconnectMsMin, state.retryMs);
       const waitMs = firstMs + backoffMs(failures - 1, { firstMs, maxMs: reconnectMsMax });
-      await sleep(waitMs, undefined, { signal: closing.signal, ref: false }).catch(() => {});
+      await sleep(waitMs, undefined, { signal, ref: false }).catch(() => {});
     }
   }
 
-  /** The messages of an event stream. One on which not even comments arrive is given up: half of it may be gone. */
-  async function* readMessages(
+  /** False if the server has no such stream. */
+  async #listenOnce(state: StreamState): Promise<boolean> {
+    const controller = new AbortController();
+    this.#others.add(controller);
+    try {
+      const extra = {
+        accept: "text/event-stream",
+        ...(state.last === undefined ? {} : { "last-event-id": state.last }),
+      };
+      const response = await this.#request({ method: "GET", extra }, controller.signal);
+      if (!isEventStream(response)) {
+        await response.body?.cancel();
+        return response.status >= 500 || response.status === 429;
+      }
+      for await (const data of this.#readMessages(response, state, () => controller.abort()))
+        this.#receiver?.frame(Buffer.from(data));
+    } catch {
+      // Lost or closed: it is reopened later, or the loop ends.
+    } finally {
+      this.#others.delete(controller);
+    }
+    return true;
+  }
+
+  /** The messages of an event stream. A stream without even comments is given up as half open. */
+  async *#readMessages(
     response: Dialled,
     state: StreamState,
     cut: () => void,
   ): AsyncGenerator<string> {
-    for await (const event of readEvents(
-      whileAlive(response, options.silentMsMax ?? silentMsMax, cut),
-      limits.messageBytesMax,
-    )) {
-      state.last = event.id ?? state.last;
-      state.retryMs = event.retryMs ?? state.retryMs;
-      if (event.event === "message" && event.data !== undefined && event.data !== "")
-        yield event.data;
+    const { limits, silentMsMax: silentMs = silentMsMax } = this.#options;
+    const body = whileAlive(response, silentMs, cut);
+    for await (const { event, id, data, retryMs } of readEvents(body, limits.messageBytesMax)) {
+      state.last = id ?? state.last;
+      state.retryMs = retryMs ?? state.retryMs;
+      if (event === "message" && data) yield data;
     }
   }
 
-  function learnVersion(text: string): void {
+  #learnVersion(text: string): void {
     try {
       const { result } = JSON.parse(text) as { result?: unknown };
       if (isObject(result) && typeof result.protocolVersion === "string")
-        legacyVersion = result.protocolVersion;
+        this.#legacyVersion = result.protocolVersion;
     } catch {
-      // Not JSON: whoever waits for the answer hears of it.
+      // Not JSON: the peer reports it to the caller.
     }
   }
 
-  async function end(): Promise<void> {
-    if (sessionId !== undefined) {
-      // Politeness: a server that does not answer forgets the connection by itself.
-      await request({ method: "DELETE" }, AbortSignal.timeout(2_000)).then(
+  async #end(): Promise<void> {
+    if (this.#sessionId !== undefined) {
+      // A courtesy: a server that does not answer forgets the session by itself.
+      await this.#request({ method: "DELETE" }, AbortSignal.timeout(2_000)).then(
         (response) => response.body?.cancel(),
         () => {},
       );
     }
-    closing.abort();
-    for (const controller of [...running.values(), ...others]) controller.abort();
-    dialler.close();
-    receiver?.closed();
+    this.#closing.abort();
+    for (const controller of [...this.#running.values(), ...this.#others]) controller.abort();
+    this.#options.dialler.close();
+    this.#receiver?.closed();
   }
-
-  return {
-    start(started) {
-      receiver = started;
-    },
-    send(frame) {
-      const message = JSON.parse(frame) as JsonObject;
-      const isModern =
-        isObject(message.params) &&
-        isObject(message.params._meta) &&
-        "io.modelcontextprotocol/protocolVersion" in message.params._meta;
-      if (
-        message.method === "notifications/cancelled" &&
-        isObject(message.params) &&
-        isId(message.params.requestId)
-      ) {
-        // Closing the stream withdraws a modern request; a legacy server wants to be told as well.
-        running.get(message.params.requestId)?.abort();
-        if (legacyVersion === undefined) return;
-      }
-      // A modern server takes requests and notifications only.
-      if (message.method === undefined && legacyVersion === undefined) return;
-      const posted = post(frame, message);
-      if (message.method === handshakeEnd) gate.close(posted);
-      if (isModern) legacyVersion = undefined;
-    },
-    queuedBytes: 0,
-    pause: () => {},
-    resume: () => {},
-    close() {
-      closed ??= end();
-      return closed;
-    },
-  };
 }
 
-/** What a refusal says of the token it wants. */
+/** Messages on a request's stream belong to the call with this progress token. */
+function progressTokenOf({ params }: Outgoing): number | undefined {
+  const meta = isObject(params) && isObject(params._meta) ? params._meta : {};
+  return typeof meta.progressToken === "number" ? meta.progressToken : undefined;
+}
+
+/** An error status whose body is a JSON-RPC answer: the body says more than the status. */
+function isAnswer(bytes: Buffer): boolean {
+  try {
+    const value: unknown = JSON.parse(bytes.toString("utf8"));
+    return (
+      isObject(value) &&
+      value.jsonrpc === "2.0" &&
+      isId(value.id) &&
+      ("error" in value || "result" in value)
+    );
+  } catch {
+    // Not JSON: the status is all there is.
+    return false;
+  }
+}
+
 function challengeOf({ status, headers }: Dialled): Response {
   const challenge = headers.get("www-authenticate");
   return new Response(null, {
@@ -351,7 +380,7 @@ function challengeOf({ status, headers }: Dialled): Response {
   });
 }
 
-/** Within the same origin and with the body kept; anything else could carry the token elsewhere. */
+/** Only within the same origin and with the body kept: elsewhere the token would leak. */
 function redirectOf(response: Dialled, from: URL): URL | undefined {
   const location = response.headers.get("location");
   if (
@@ -364,7 +393,7 @@ function redirectOf(response: Dialled, from: URL): URL | undefined {
   return target.origin === from.origin ? target : undefined;
 }
 
-/** Requests must not overtake the end of the handshake, each on its own socket as they are. */
+/** Requests must not overtake the end of the handshake, since each has a socket of its own. */
 export function createGate(): {
   readonly passed: Promise<unknown>;
   close(until: Promise<unknown>): void;

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
-import type { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
+import type { SlotMap } from "../base/slot-map.ts";
 import {
   type CallContext,
   elapsedKey,
@@ -10,7 +10,6 @@ import {
   type Questions,
 } from "../tool.ts";
 import type { Request } from "../wire/message.ts";
-import { ownerKey } from "./answer-body.ts";
 import { askedBy } from "./questions.ts";
 
 /** A call on its way through a connection: its caller, and questions that end when the call does. */
@@ -62,19 +61,18 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
   }
 }
 
-export type RunningCalls = Pick<FleetingMap<number, RelayedCall>, "get" | "values">;
+/** A message of a server; HTTP knows on which request's stream it came. */
+type Owned = Pick<Request, "owner">;
+
+export type RunningCalls = Pick<SlotMap<number, RelayedCall>, "get" | "values">;
 
 /**
  * The call that a server's message belongs to. stdio does not say; with several calls running it is
  * most likely the last one. Undefined while they belong to several people: a message for one must
  * not reach another.
  */
-export function ownerOf(
-  params: JsonObject | undefined,
-  running: RunningCalls,
-): RelayedCall | undefined {
-  const owner = isObject(params?._meta) ? params._meta[ownerKey] : undefined;
-  if (typeof owner === "number") return running.get(owner);
+export function ownerOf({ owner }: Owned, running: RunningCalls): RelayedCall | undefined {
+  if (owner !== undefined) return running.get(owner);
   const calls = running.values();
   const last = calls.at(-1);
   return calls.every(({ principal }) => principal === last?.principal) ? last : undefined;
@@ -86,11 +84,10 @@ export function ownerOf(
  */
 export function ownerByToken(
   token: string,
-  { _meta }: JsonObject,
+  { owner }: Owned,
   running: RunningCalls,
 ): RelayedCall | undefined {
-  const owner = isObject(_meta) ? _meta[ownerKey] : undefined;
-  if (typeof owner === "number") return running.get(owner);
+  if (owner !== undefined) return running.get(owner);
   const calls = running.values();
   return (
     calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined)
@@ -112,21 +109,13 @@ export async function answerQuestion(
       if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
       // A key per question: a server may ask several at once.
       const key = `question ${id}`;
-      const question = { method, ...(params ? { params: stripOwner(params) } : {}) } as const;
+      const question = { method, ...(params ? { params } : {}) } as const;
       const answers = await scope.race(call.ask({ [key]: question }, scope));
       return answers[key];
     }
     default:
       throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
   }
-}
-
-/** Removes the transport's note about the owner before a question goes to the client. */
-function stripOwner(params: JsonObject): JsonObject {
-  if (!isObject(params._meta) || !(ownerKey in params._meta)) return params;
-  const { _meta, ...rest } = params;
-  const { [ownerKey]: _owner, ...meta } = _meta as JsonObject;
-  return Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : rest;
 }
 
 export function readProgress(params: JsonObject): Progress | undefined {

@@ -5,8 +5,7 @@ import type { Scope } from "../base/scope.ts";
 import { explain, isRefused, refusal, whileAlive } from "../net/answer.ts";
 import { connectMsMax } from "../net/dial.ts";
 import { readEvents } from "../net/event-reader.ts";
-import type { Channel, Receiver } from "../wire/channel.ts";
-import { type Id, isId } from "../wire/message.ts";
+import type { Channel, Outgoing, Receiver } from "../wire/channel.ts";
 import { createWebSocketChannel } from "../wire/websocket.ts";
 import { createGate, type HttpOptions, handshakeEnd } from "./http.ts";
 
@@ -141,11 +140,7 @@ function createPairChannel(
     receiver?.closed();
   }
 
-  async function post(
-    frame: string,
-    { id, method }: { readonly id?: unknown; readonly method?: unknown },
-  ): Promise<void> {
-    const request: Id | undefined = isId(id) && typeof method === "string" ? id : undefined;
+  async function post(frame: string, { id: request, method }: Outgoing): Promise<void> {
     try {
       if (method !== handshakeEnd) await gate.passed;
       const response = await withToken(options, (headers) =>
@@ -172,8 +167,7 @@ function createPairChannel(
       receiver = started;
       void pump();
     },
-    send(frame) {
-      const message = JSON.parse(frame) as { readonly id?: unknown; readonly method?: unknown };
+    send(frame, message = { kind: "notification" }) {
       const posted = post(frame, message);
       if (message.method === handshakeEnd) gate.close(posted);
     },

@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
-import { FleetingMap } from "../base/fleeting-map.ts";
 import { isObject } from "../base/json.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
@@ -48,7 +48,7 @@ const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:resul
 class Relay {
   readonly #near: Channel;
   readonly #options: AttachOptions;
-  readonly #waiting = new FleetingMap<Id, Waiting>();
+  readonly #waiting = new SlotMap<Id, Waiting>();
   /** What the client has set for as long as its connection lives, by what it is about. */
   readonly #standing = new Map<string, string>();
   #far: Channel | undefined;

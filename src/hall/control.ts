@@ -108,7 +108,7 @@ function hearLeft(channel: Channel): Channel {
         ...receiver,
         frame: (bytes) => (bytes.equals(leftBytes) ? receiver.ended() : receiver.frame(bytes)),
       }),
-    send: (frame, about, kind) => channel.send(frame, about, kind),
+    send: (frame, message) => channel.send(frame, message),
     get queuedBytes() {
       return channel.queuedBytes;
     },

@@ -1,9 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
-import { FleetingMap } from "../base/fleeting-map.ts";
 import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Modules } from "../registry/modules.ts";
@@ -114,7 +114,7 @@ export interface ServerParts extends ServerOptions {
 export function createServer(options: ServerOptions): Server {
   const { log, own } = options;
   const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
-  const connections = new FleetingMap<string, Connection>();
+  const connections = new SlotMap<string, Connection>();
   const listeners = new Set<(kind: ListKind) => void>();
   /** By faces; emptied when something changes. */
   const shown = new Map<string, readonly ShownTool[]>();

@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
 import { createFallback } from "../client/fallback.ts";
-import { createHttpChannel, type HttpOptions } from "../client/http.ts";
+import { HttpChannel, type HttpOptions } from "../client/http.ts";
 import { openSsePair, openWebSocket } from "../client/remote.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createDialler, lookupOutside } from "../net/dial.ts";
@@ -83,7 +83,7 @@ const openers: Readonly<
   >
 > = {
   http: (options, scope) =>
-    createFallback(createHttpChannel(options), () => openSsePair(options, scope)),
+    createFallback(new HttpChannel(options), () => openSsePair(options, scope)),
   sse: openSsePair,
   ws: openWebSocket,
 };
@@ -101,8 +101,8 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
     start: (receiver) =>
       channel.start({
         ...receiver,
-        frame(bytes) {
-          if (bytes.length <= messageBytesMax) receiver.frame(bytes);
+        frame(bytes, owner) {
+          if (bytes.length <= messageBytesMax) receiver.frame(bytes, owner);
           else {
             receiver.oversize();
             receiver.skipped?.(
@@ -115,7 +115,8 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
           tellEnd("the connection closed");
         },
       }),
-    send: (frame, about, kind) => channel.send(frame, about, kind),
+    send: (frame, message) => channel.send(frame, message),
+    answered: (id) => channel.answered?.(id),
     get queuedBytes() {
       return channel.queuedBytes;
     },

@@ -97,7 +97,10 @@ async function probe(config: RemoteServerConfig): Promise<Challenge> {
   const isPost = config.type === "http";
   const accept = isPost ? "application/json, text/event-stream" : "text/event-stream";
   const standard = isPost
-    ? { "content-type": "application/json", ...standardHeaders(message, () => undefined) }
+    ? {
+        "content-type": "application/json",
+        ...standardHeaders({ kind: "request", ...message }, () => undefined),
+      }
     : {};
   try {
     const init = {

@@ -1,4 +1,5 @@
 import { errorTable, HallError } from "../base/errors.ts";
+import { formatBytes } from "../base/text.ts";
 import type { AnswerFrame } from "./exchange.ts";
 import {
   errorFrame,
@@ -12,10 +13,10 @@ import {
 
 export type Reply = { readonly result: unknown } | { readonly error: RpcError };
 
-/** Says a failure the way the peer expects it: as an error, or as a result that carries it. */
+/** Turns a failure into what the peer expects: an error, or a result that carries it. */
 export type Explain = (failure: unknown, request: Request | undefined) => Reply;
 
-/** How answers are written: whatever a handler gave or threw becomes a frame that can be sent. Nothing here throws. */
+/** Writes answers: anything a handler returned or threw becomes a frame. Nothing here throws. */
 export class Answers {
   readonly #explain: Explain;
   readonly #bytesMax: number;
@@ -34,17 +35,18 @@ export class Answers {
     } catch (cause) {
       return this.failure(
         request,
-        new HallError(
-          "SERIALIZATION",
-          `the answer to ${request.method} cannot be written as JSON`,
-          { cause },
-        ),
+        new HallError("SERIALIZATION", `cannot serialize the answer to ${request.method} as JSON`, {
+          cause,
+        }),
       );
     }
     if (!isLonger(frame, this.#bytesMax)) return { frame, kind: "result" };
     return this.failure(
       request,
-      new HallError("TOO_LARGE", `the answer to ${request.method} is over ${this.#bytesMax} bytes`),
+      new HallError(
+        "TOO_LARGE",
+        `the answer to ${request.method} exceeds the limit of ${formatBytes(this.#bytesMax)}`,
+      ),
     );
   }
 
@@ -58,15 +60,15 @@ export class Answers {
           : this.error(request.id, reply.error);
       if (!isLonger(answer.frame, this.#bytesMax)) return answer;
     } catch {
-      // Said below: the failure cannot be explained, or its own details cannot be serialised.
+      // The failure cannot be explained or serialized: the plain error below is sent instead.
     }
     return this.error(request.id, {
       code: -32603,
-      message: "the error could not be written as JSON",
+      message: "the error could not be serialized as JSON",
     });
   }
 
-  /** To something that is no request; with its id where that could be read. */
+  /** The answer to something that is not a request, with its id if it could be read. */
   refusal(id: Id | undefined, failure: HallError): AnswerFrame {
     return this.error(id, this.#explainRefusal(failure));
   }
@@ -80,7 +82,7 @@ export class Answers {
       const reply = this.#explain(failure, undefined);
       if ("error" in reply) return reply.error;
     } catch {
-      // Said plainly below: whoever explains is broken, the sender still learns what was wrong.
+      // The explanation itself failed: send the plain message.
     }
     return { code: errorTable[failure.code].request, message: failure.message };
   }

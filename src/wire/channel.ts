@@ -2,15 +2,21 @@ import type { HallError } from "../base/errors.ts";
 import type { Id } from "./message.ts";
 
 /**
- * A transport: frames in, frames out, one frame one message. It knows nothing of JSON-RPC.
- * Implementations: stdio lines, an in-memory pair, WebSocket, and one for each way of HTTP at both ends. What they share is in `test/contract/channel.ts`.
+ * A transport: frames in, frames out, one message per frame. Implementations: stdio lines, an
+ * in-memory pair, WebSocket, and the HTTP transports at both ends. `test/contract/channel.ts` tests
+ * what they have in common.
  */
 export interface Channel {
   /** Called once; frames that arrived earlier are delivered then. */
   start(receiver: Receiver): void;
-  /** Queues a frame and returns. `about` is the request it belongs to, for transports with a stream per request. */
-  send(frame: string, about?: Id, kind?: FrameKind): void;
-  /** A request that will never be answered, because the peer withdrew it: what is held for its answer can go. */
+  /**
+   * Queues a frame and returns. `message` is what the text says, so that no transport parses what
+   * was just written; it is absent only for text passed on unread.
+   */
+  send(frame: string, message?: Outgoing): void;
+  /** The answer to a request of ours has arrived. */
+  answered?(id: Id): void;
+  /** The peer cancelled this request, so no answer will follow: its resources can be freed. */
   withdrawn?(about: Id): void;
   /** Bytes accepted by `send` and not yet taken by the peer. */
   readonly queuedBytes: number;
@@ -21,21 +27,34 @@ export interface Channel {
   close(options?: { readonly now?: boolean }): Promise<void>;
 }
 
-/** What a frame is, for transports that treat kinds differently; a number is the code of an error answer. */
+/** The kind of a frame; a number is the code of an error answer. */
 export type FrameKind = "notification" | "request" | "result" | number;
 
+/** A message on its way out, beside its text. */
+export interface Outgoing {
+  readonly kind: FrameKind;
+  /** The peer's request that it belongs to, for transports with a stream per request. */
+  readonly about?: Id | undefined;
+  /** Of a request of ours. */
+  readonly id?: Id | undefined;
+  /** Of a request or notification of ours. */
+  readonly method?: string | undefined;
+  readonly params?: unknown;
+}
+
 export interface Receiver {
-  frame(bytes: Buffer): void;
+  /** `owner` is the progress token of the request on whose stream the frame came, if any. */
+  frame(bytes: Buffer, owner?: number): void;
   /** A message over the size limit is being skipped. */
   oversize(): void;
   /** It has been skipped: the first and last few hundred characters of it, joined. */
   skipped?(edges: string): void;
-  /** A request of ours could not be delivered, or its answer is lost; nothing happens, and `why` is not asked, if it was answered. */
+  /** A request of ours could not be delivered, or its answer is lost. Ignored if it was answered. */
   failed?(request: Id, why: () => HallError): void;
   /** The queue is empty again. */
   drained(): void;
   /** The peer will send nothing more, but may still read. */
   ended(): void;
-  /** Nothing can be sent any more. Called once, last. */
+  /** Nothing can be sent any more. Called once, as the last event. */
   closed(): void;
 }

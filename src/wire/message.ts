@@ -8,12 +8,16 @@ export type Id = string | number;
 
 export interface Request {
   readonly kind: "request";
+  /** The progress token of the request on whose stream it came, where the transport knows it. */
+  readonly owner?: number;
   readonly id: Id;
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
 export interface Notification {
   readonly kind: "notification";
+  /** As in a request. */
+  readonly owner?: number;
   readonly method: string;
   readonly params: JsonObject | undefined;
 }

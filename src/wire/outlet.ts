@@ -1,10 +1,9 @@
-import type { Channel, FrameKind } from "./channel.ts";
+import type { Channel, Outgoing } from "./channel.ts";
 import type { Limits } from "./limits.ts";
-import type { Id } from "./message.ts";
 
 /**
- * What leaves for a peer that may not read it. A slow reader is no longer read from; one that stays slow is cut, so that
- * it cannot hold our memory.
+ * Sends to a peer that may not read. While it is slow we stop reading from it; if it stays slow, the
+ * channel is closed, so that it cannot hold our memory.
  */
 export class Outlet {
   readonly #channel: Channel;
@@ -18,18 +17,18 @@ export class Outlet {
     this.#limits = limits;
   }
 
-  /** True while the peer does not take what we send. */
+  /** True while the peer does not read what we send. */
   get isFull(): boolean {
     return this.#channel.queuedBytes > this.#limits.writeQueueBytesMax;
   }
 
-  send(frame: string, about: Id | undefined, kind: FrameKind): void {
+  send(frame: string, message: Outgoing): void {
     if (this.#isClosed) return;
-    this.#channel.send(frame, about, kind);
+    this.#channel.send(frame, message);
     if (this.#stalled || !this.isFull) return;
     this.#channel.pause();
     this.#stalled = setTimeout(() => {
-      // Slow is not stalled: one that has read its queue below the limit goes on.
+      // Slow is not stalled: a peer that has read below the limit is kept.
       if (this.isFull) void this.#channel.close({ now: true });
       else this.drained();
     }, this.#limits.stalledMsMax);
@@ -53,7 +52,7 @@ export class Outlet {
     if (!this.#stalled) this.#channel.resume();
   }
 
-  /** The line is gone: nothing is sent any more. */
+  /** The connection is gone: nothing is sent any more. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#stalled);

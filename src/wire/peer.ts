@@ -1,9 +1,8 @@
 import { HallError } from "../base/errors.ts";
-import { FleetingMap } from "../base/fleeting-map.ts";
 import { Scope } from "../base/scope.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import { Answers, type Explain } from "./answers.ts";
-import { Asked } from "./asked.ts";
 import { Batch, findBatchFault } from "./batch.ts";
 import type { Channel } from "./channel.ts";
 import { type AnswerFrame, type AskOptions, Exchange } from "./exchange.ts";
@@ -23,11 +22,12 @@ import {
   type UnreadableId,
 } from "./message.ts";
 import { Outlet } from "./outlet.ts";
+import { PendingRequests } from "./pending-requests.ts";
 
 /**
- * One JSON-RPC peer on one channel, in both roles. Its promise: **every request gets exactly one answer**, or none
- * when the peer withdrew it. There is one gate for that, `#settle`: whoever gets through it first (the handler, a
- * cancel, the deadline, the shutdown) decides, and everybody later finds the request gone.
+ * One JSON-RPC peer on one channel, in both roles. It guarantees that **every request gets exactly
+ * one answer**, or none when the peer cancelled it. One gate ensures that, `#settle`: the first of
+ * handler, cancel, deadline and shutdown to pass it decides; the others find the request gone.
  */
 export interface PeerOptions {
   readonly limits: Limits;
@@ -38,22 +38,22 @@ export interface PeerOptions {
   readonly explain: Explain;
   /** Methods that are notifications even with `"id": null`. */
   readonly isNotification?: IsNotification;
-  /** What cannot be read is counted and left unanswered: a program that prints a banner is not to be argued with. */
+  /** Unreadable input is counted and not answered, for programs that print a banner on stdout. */
   readonly ignoresJunk?: boolean;
-  /** Tells the peer that we no longer wait for a request of ours. */
+  /** The notification that cancels a request of ours. */
   withdrawal?(id: Id, reason: string): { readonly method: string; readonly params: unknown };
-  /** No more input: the peer may still read answers. */
+  /** No more input; the peer may still read answers. */
   ended?(): void;
-  /** The line is gone. */
+  /** The connection is gone. */
   closed?(): void;
 }
 
 export interface PeerCounts {
   invalid: number;
-  /** Answers nobody waits for: unknown, late or repeated ids. */
+  /** Answers with an unknown, late or repeated id. */
   strayAnswers: number;
   withdrawn: number;
-  /** Notifications left out because the peer did not read. */
+  /** Notifications dropped because the peer did not read. */
   dropped: number;
 }
 
@@ -63,8 +63,8 @@ export class Peer {
   readonly #limits: Limits;
   readonly #outlet: Outlet;
   readonly #answers: Answers;
-  readonly #inFlight = new FleetingMap<Id, Exchange>();
-  readonly #asked = new Asked();
+  readonly #inFlight = new SlotMap<Id, Exchange>();
+  readonly #pending = new PendingRequests();
   readonly #idle: (() => void)[] = [];
   #nextId = 0;
   #sweep: NodeJS.Timeout | undefined;
@@ -82,17 +82,19 @@ export class Peer {
     this.#outlet = new Outlet(channel, options.limits);
     this.#answers = new Answers(options.explain, options.limits.messageBytesMax);
     channel.start({
-      frame: (bytes) => this.#receiveFrame(bytes),
+      frame: (bytes, owner) => this.#receiveFrame(bytes, owner),
       oversize: () => this.#refuseOversize(),
-      skipped: (edges) => this.#asked.tooLarge(findIdAtEdge(edges), this.#limits.messageBytesMax),
+      skipped: (edges) => this.#pending.tooLarge(findIdAtEdge(edges), this.#limits.messageBytesMax),
       failed: (id, why) => {
-        if (this.#asked.has(id)) this.#asked.fail(id, why());
+        if (this.#pending.has(id)) this.#pending.fail(id, why());
       },
       drained: () => this.#outlet.drained(),
       ended: () => {
         this.#hasEnded = true;
-        if (this.#asked.size > 0)
-          this.#asked.giveUp(new HallError("UNAVAILABLE", "the other side closed its end"));
+        if (this.#pending.size > 0)
+          this.#pending.failAll(
+            new HallError("UNAVAILABLE", "the other side closed the connection"),
+          );
         options.ended?.();
       },
       closed: () => this.#lost(),
@@ -103,59 +105,64 @@ export class Peer {
     return this.#inFlight.size;
   }
 
-  /** True while the peer does not take what we send. */
+  /** True while the peer does not read what we send. */
   get isFull(): boolean {
     return this.#outlet.isFull;
   }
 
-  /** How to address an answer to something unreadable; the server sets it once it knows the peer's era. */
+  /** How to address an answer to something unreadable; set once the peer's version is known. */
   set unreadableId(unreadableId: UnreadableId) {
     this.#answers.unreadableId = unreadableId;
   }
 
-  /** A notification is a hint: it is left out when the peer does not take what it already has. */
+  /** A notification is only a hint: it is dropped while the peer does not read. */
   notify(method: string, params: unknown, about?: Id): void {
     if (this.isFull) this.counts.dropped++;
-    else this.#outlet.send(notificationFrame(method, params), about, "notification");
+    else this.#sendNotification(method, params, about);
   }
 
-  /** Sends a request of ours. Rejects with HallError; with the peer's own error as `relayed` when it refused. */
+  /** Sends a request. Rejects with HallError, whose `relayed` is the peer's own error if it refused. */
   request(
     method: string,
     params: unknown,
     { scope: parent, timeoutMs, about, onId }: AskOptions = {},
   ): Promise<unknown> {
     if (this.#isClosed || this.#hasEnded) return Promise.reject(connectionClosed());
-    // It does not read what it has: more of it would only cost memory.
+    // The peer does not read: queueing more would only cost memory.
     if (this.isFull)
       return Promise.reject(
-        new HallError("OVERLOADED", `${method} cannot be sent: the other side does not read`),
+        new HallError("OVERLOADED", `cannot send ${method}: the other side does not read`),
       );
     if (parent?.cancelled) return Promise.reject(parent.cancelled);
     const id = ++this.#nextId;
     onId?.(id);
     // The caller's own scope serves where it can: a call on the hot path needs no second clock.
     const own = timeoutMs === undefined ? undefined : new Scope(parent, timeoutMs);
-    const answered = this.#asked.wait(id, method, own ?? parent, (reason) =>
+    const answered = this.#pending.wait(id, method, own ?? parent, (reason) =>
       this.#withdraw(id, reason, about),
     );
     try {
-      this.#outlet.send(this.#requestFrame(id, method, params), about, "request");
+      const frame = this.#requestFrame(id, method, params);
+      this.#outlet.send(frame, { kind: "request", about, id, method, params });
     } catch (error) {
-      this.#asked.fail(id, error as HallError);
+      this.#pending.fail(id, error as HallError);
     }
     return own ? answered.finally(() => own.close()) : answered;
   }
 
   #withdraw(id: Id, reason: HallError, about: Id | undefined): void {
     const notice = this.#options.withdrawal?.(id, reason.message);
-    if (notice)
-      this.#outlet.send(notificationFrame(notice.method, notice.params), about, "notification");
+    if (notice) this.#sendNotification(notice.method, notice.params, about);
+  }
+
+  #sendNotification(method: string, params: unknown, about: Id | undefined): void {
+    const frame = notificationFrame(method, params);
+    this.#outlet.send(frame, { kind: "notification", about, method, params });
   }
 
   /**
-   * The peer withdraws a request: the handler is told to stop, and nothing is answered, or `answer` once.
-   * An id that is not in flight is ignored, as the protocol wants.
+   * The peer cancels a request: the handler is told to stop, and nothing is sent, or `answer` once.
+   * An id that is not in flight is ignored, as the protocol requires.
    */
   cancel(id: Id, reason: HallError, answer?: RpcError): void {
     const exchange = this.#inFlight.get(id);
@@ -174,7 +181,7 @@ export class Peer {
     return new Promise((resolve) => this.#idle.push(resolve));
   }
 
-  /** Stops reading, for as long as whoever serves the requests cannot take more. */
+  /** Stops reading while the handlers cannot take more. */
   hold(): void {
     this.#outlet.hold();
   }
@@ -198,15 +205,16 @@ export class Peer {
     clearTimeout(cut);
   }
 
-  #receiveFrame(bytes: Buffer): void {
+  #receiveFrame(bytes: Buffer, owner: number | undefined): void {
     if (bytes.length > this.#limits.messageBytesMax) {
       this.#refuseOversize();
       return;
     }
-    this.receive(parseFrame(bytes, this.#limits, this.#options.isNotification ?? never));
+    const parsed = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never);
+    this.receive(owner === undefined ? parsed : withOwner(parsed, owner));
   }
 
-  /** Takes what a transport has parsed itself. */
+  /** Receives a message that the transport has parsed itself. */
   receive(parsed: Message | readonly Message[]): void {
     if (this.#isClosed) return;
     if (Array.isArray(parsed)) this.#receiveBatch(parsed);
@@ -224,7 +232,7 @@ export class Peer {
     ).length;
     const about = messages.find((message) => message.kind === "request")?.id;
     const batch = new Batch(expected, (frame) => {
-      if (frame !== undefined) this.#outlet.send(frame, about, "result");
+      if (frame !== undefined) this.#outlet.send(frame, { kind: "result", about });
       else if (about !== undefined) this.#channel.withdrawn?.(about);
     });
     for (const message of messages) this.#take(message, batch);
@@ -239,11 +247,12 @@ export class Peer {
         this.#options.notified(message);
         return;
       case "answer":
-        if (!this.#asked.answer(message)) this.counts.strayAnswers++;
+        if (!this.#pending.answer(message)) this.counts.strayAnswers++;
+        else if (message.id !== undefined) this.#channel.answered?.(message.id);
         return;
       case "invalid":
         this.counts.invalid++;
-        if (!this.#asked.unreadable(message) && !this.#options.ignoresJunk)
+        if (!this.#pending.unreadable(message) && !this.#options.ignoresJunk)
           this.#refuse(message.id, new HallError(message.code, message.reason), batch);
     }
   }
@@ -281,7 +290,7 @@ export class Peer {
     if (this.#inFlight.has(request.id))
       return new HallError(
         "INVALID_REQUEST",
-        `a request with id ${JSON.stringify(request.id)} is still running`,
+        `a request with the id ${JSON.stringify(request.id)} is still running`,
       );
     if (this.#inFlight.size >= this.#limits.inFlightMax)
       return new HallError(
@@ -303,7 +312,7 @@ export class Peer {
     exchange.scope.close();
   }
 
-  /** The gate: true for the first who comes, false for all after. */
+  /** The gate: true for the first caller, false for all later ones. */
   #settle(exchange: Exchange): boolean {
     const { id } = exchange.request;
     if (this.#inFlight.get(id) !== exchange) return false;
@@ -318,7 +327,7 @@ export class Peer {
 
   #reply(batch: Batch | undefined, answer: AnswerFrame, about: Id | undefined): void {
     if (batch) batch.add(answer.frame);
-    else this.#outlet.send(answer.frame, about, answer.kind);
+    else this.#outlet.send(answer.frame, { kind: answer.kind, about });
   }
 
   /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
@@ -330,7 +339,7 @@ export class Peer {
     else {
       const reason = new HallError(
         "TOO_LARGE",
-        `the answers of one batch are over ${this.#limits.messageBytesMax} bytes`,
+        `the answers of one batch exceed the limit of ${formatBytes(this.#limits.messageBytesMax)}`,
       );
       this.#reply(
         exchange.batch,
@@ -348,7 +357,7 @@ export class Peer {
         if (exchange.expiresAt > now) continue;
         const reason = new HallError(
           "TIMEOUT",
-          `${exchange.request.method} did not answer in ${this.#limits.answerMsMax / 1000} s`,
+          `no answer to ${exchange.request.method} within ${this.#limits.answerMsMax / 1000} s`,
         );
         this.#fail(exchange, reason);
         exchange.scope.cancel(reason);
@@ -365,17 +374,17 @@ export class Peer {
     this.#outlet.close();
     clearInterval(this.#sweep);
     this.#hasEnded = true;
-    // Every modern HTTP request ends here: only where somebody is left to be told is an error made, with its stack.
-    if (this.#inFlight.size > 0 || this.#asked.size > 0) this.#callOff(connectionClosed());
+    // Every stateless HTTP request ends here; an error and its stack are built only when needed.
+    if (this.#inFlight.size > 0 || this.#pending.size > 0) this.#cancelAll(connectionClosed());
     this.#options.closed?.();
   }
 
-  #callOff(reason: HallError): void {
+  #cancelAll(reason: HallError): void {
     for (const exchange of this.#inFlight.values()) {
       this.#settle(exchange);
       exchange.scope.cancel(reason);
     }
-    this.#asked.giveUp(reason);
+    this.#pending.failAll(reason);
   }
 
   #requestFrame(id: Id, method: string, params: unknown): string {
@@ -383,14 +392,14 @@ export class Peer {
     try {
       frame = requestFrame(id, method, params);
     } catch (cause) {
-      throw new HallError("SERIALIZATION", `the params of ${method} cannot be written as JSON`, {
+      throw new HallError("SERIALIZATION", `cannot serialize the params of ${method} as JSON`, {
         cause,
       });
     }
     if (isLonger(frame, this.#limits.messageBytesMax))
       throw new HallError(
         "TOO_LARGE",
-        `the request ${method} is over ${this.#limits.messageBytesMax} bytes`,
+        `request ${method} exceeds the limit of ${formatBytes(this.#limits.messageBytesMax)}`,
       );
     return frame;
   }
@@ -408,12 +417,23 @@ export class Peer {
   }
 }
 
+/** A batch has several messages, and no stream of its own. */
+function withOwner(
+  parsed: Message | readonly Message[],
+  owner: number,
+): Message | readonly Message[] {
+  if (!("kind" in parsed)) return parsed;
+  return parsed.kind === "request" || parsed.kind === "notification"
+    ? { ...parsed, owner }
+    : parsed;
+}
+
 const sweepMs = 1_000;
 const never = (): boolean => false;
 
-/** Made once: every modern HTTP request closes a peer, nearly always with nobody left to be told. */
+/** Built once: every stateless HTTP request closes a peer. */
 const shuttingDown = new HallError("UNAVAILABLE", "the hall is shutting down");
 
 function connectionClosed(): HallError {
-  return new HallError("UNAVAILABLE", "the connection closed");
+  return new HallError("UNAVAILABLE", "the connection was closed");
 }

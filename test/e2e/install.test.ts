@@ -134,7 +134,7 @@ describe("guildhall install", () => {
     ]);
     expect(await refused("install", "emacs")).toEqual([
       66,
-      expect.stringContaining('there is no client "emacs"'),
+      expect.stringContaining('unknown client "emacs"'),
     ]);
     expect(await refused("install", "cursor", "--user", "--project")).toEqual([
       2,

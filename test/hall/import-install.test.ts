@@ -36,14 +36,14 @@ function client(id: string): Client {
   return found;
 }
 
-interface Desk {
+interface Setup {
   readonly machine: Machine;
   readonly records: Records;
   install(id: string, scope?: "user" | "project", move?: readonly string[]): Promise<string>;
   uninstall(id: string, scope?: "user" | "project"): Promise<{ file: string; isRestored: boolean }>;
 }
 
-function deskIn({ path, project, env }: Home): Desk {
+function openIn({ path, project, env }: Home): Setup {
   const machine: Machine = {
     platform: "linux",
     home: path,
@@ -67,7 +67,7 @@ function deskIn({ path, project, env }: Home): Desk {
   };
 }
 
-describe("the places of every client", () => {
+describe("the files of every client", () => {
   test.each(["linux", "darwin", "win32"] as const)(
     "are full paths under the home or the project on %s",
     (platform) => {
@@ -81,7 +81,7 @@ describe("the places of every client", () => {
     },
   );
 
-  test("follow the variables that move them, unless they are relative", () => {
+  test("follow environment variables, unless these are relative", () => {
     const at = (id: string, env: NodeJS.ProcessEnv): string | undefined => {
       const place = client(id).files.find(({ scope }) => scope === "user");
       return (
@@ -108,160 +108,160 @@ describe("install", () => {
     "puts the hall into a fresh file of %s, and uninstall leaves no trace of it",
     async (id) => {
       using home = makeHome();
-      const desk = deskIn(home);
+      const setup = openIn(home);
       const before = Object.keys(home.files());
-      const file = await desk.install(id);
+      const file = await setup.install(id);
       const text = readFileSync(file, "utf8");
       expect(text).toContain("guildhall");
       expect(text).toMatch(/"mcp"/);
-      const again = await planInstall({ client: client(id), machine: desk.machine }, command);
+      const again = await planInstall({ client: client(id), machine: setup.machine }, command);
       expect(again.after?.equals(again.before ?? Buffer.alloc(0))).toBe(true);
-      expect((await desk.uninstall(id)).isRestored).toBe(true);
+      expect((await setup.uninstall(id)).isRestored).toBe(true);
       expect(Object.keys(home.files()).filter((name) => !name.includes("/data/"))).toEqual(before);
-      // Folders that were made for it are gone as well.
+      // Folders that were created for it are removed as well.
       expect(existsSync(join(home.project, ".cursor"))).toBe(false);
     },
   );
 
-  test("what it wrote is never imported", async () => {
+  test("an installed hall is never imported", async () => {
     using home = makeHome();
-    const desk = deskIn(home);
-    for (const { id } of clients) await desk.install(id);
-    const { servers, warnings, files } = await findServers({ machine: desk.machine });
+    const setup = openIn(home);
+    for (const { id } of clients) await setup.install(id);
+    const { servers, warnings, files } = await findServers({ machine: setup.machine });
     expect({ servers, warnings }).toEqual({ servers: [], warnings: [] });
     expect(files.map(({ client: id, hasHall }) => `${id} ${hasHall}`)).toEqual(
       clients.map(({ id }) => `${id} true`),
     );
   });
 
-  test("writes each client's own shape", async () => {
+  test("writes the format of each client", async () => {
     using home = makeHome({ "~/.config/opencode/opencode.jsonc": '{ "mcp": { "servers": {} } }' });
-    const desk = deskIn(home);
+    const setup = openIn(home);
     const texts: Record<string, string> = {};
     for (const id of ["claude-code", "vscode", "codex", "zed", "opencode"])
-      texts[id] = readFileSync(await desk.install(id), "utf8");
-    texts["opencode 2"] = readFileSync(await desk.install("opencode", "user"), "utf8");
+      texts[id] = readFileSync(await setup.install(id), "utf8");
+    texts["opencode 2"] = readFileSync(await setup.install("opencode", "user"), "utf8");
     expect(texts).toMatchSnapshot();
   });
 
-  test("keeps comments, trailing commas, line ends and the mark at the start of a file", async () => {
+  test("keeps comments, trailing commas, line ends and the byte order mark", async () => {
     const text =
       '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": { "command": "a" }, // behind a\r\n\t\t/* last */\r\n\t},\r\n}\r\n';
     using home = makeHome({ "./.cursor/mcp.json": text });
-    const file = await deskIn(home).install("cursor");
+    const file = await openIn(home).install("cursor");
     expect(readFileSync(file, "utf8")).toBe(
       '\ufeff{\r\n\t// mine\r\n\t"mcpServers": {\r\n\t\t"a": { "command": "a" }, // behind a\r\n\t\t/* last */\r\n\t\t"guildhall": {\r\n\t\t\t"command": "guildhall",\r\n\t\t\t"args": [\r\n\t\t\t\t"mcp"\r\n\t\t\t]\r\n\t\t},\r\n\t},\r\n}\r\n',
     );
   });
 
-  test("refuses a file it cannot parse, naming the line, and leaves it alone", async () => {
+  test("rejects an invalid file with the line, and leaves it unchanged", async () => {
     const broken = '{\n  "mcpServers": {\n    "a": \n}\n';
     using home = makeHome({
       "./.cursor/mcp.json": broken,
       "./.codex/config.toml": "[mcp_servers.a]\ncommand =\n",
       "./.vscode/mcp.json": "[]",
     });
-    const desk = deskIn(home);
-    await expect(desk.install("cursor")).rejects.toThrow(/mcp\.json:4:1: invalid JSON/);
-    await expect(desk.install("codex")).rejects.toThrow(/config\.toml:2:\d+: not valid TOML/);
-    await expect(desk.install("vscode")).rejects.toThrow(/is not an object/);
+    const setup = openIn(home);
+    await expect(setup.install("cursor")).rejects.toThrow(/mcp\.json:4:1: invalid JSON/);
+    await expect(setup.install("codex")).rejects.toThrow(/config\.toml:2:\d+: not valid TOML/);
+    await expect(setup.install("vscode")).rejects.toThrow(/is not an object/);
     expect(home.read("./.cursor/mcp.json")).toBe(broken);
   });
 
-  test("refuses to edit where it would change more: a map that is written inline", async () => {
+  test("rejects a file with an inline map, which it cannot edit", async () => {
     const inline = 'mcp_servers = { a = { command = "a" } }\n';
     using home = makeHome({
       "./.codex/config.toml": inline,
       "./.zed/settings.json": '{ "context_servers": [] }',
     });
-    await expect(deskIn(home).install("codex")).rejects.toThrow(/cannot edit this file/);
-    await expect(deskIn(home).install("zed")).rejects.toThrow(/cannot edit this file/);
+    await expect(openIn(home).install("codex")).rejects.toThrow(/cannot edit this file/);
+    await expect(openIn(home).install("zed")).rejects.toThrow(/cannot edit this file/);
     expect(home.read("./.codex/config.toml")).toBe(inline);
   });
 
-  test("refuses a name that somebody else has", async () => {
+  test("rejects a file in which another server has the name", async () => {
     using home = makeHome({
       "./.cursor/mcp.json": { mcpServers: { guildhall: { command: "other" } } },
     });
-    await expect(deskIn(home).install("cursor")).rejects.toMatchObject({ code: "CONFLICT" });
+    await expect(openIn(home).install("cursor")).rejects.toMatchObject({ code: "CONFLICT" });
   });
 
-  test("brings an entry up to date, whatever it is called", async () => {
+  test("updates an existing entry, whatever its name", async () => {
     using home = makeHome({
       "./.cursor/mcp.json": { mcpServers: { hub: { command: "npx", args: ["guildhall", "mcp"] } } },
     });
-    const file = await deskIn(home).install("cursor");
+    const file = await openIn(home).install("cursor");
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({
       mcpServers: { hub: { command: "guildhall", args: ["mcp"] } },
     });
   });
 
-  test("writes through a link and keeps link, mode and other names of the file", async () => {
+  test("follows a link and keeps the link, the mode and hard links", async () => {
     using home = makeHome({ "~/dotfiles/mcp.json": "{}", "./.vscode/mcp.json": "{}" });
-    const desk = deskIn(home);
+    const setup = openIn(home);
     const [real, link] = [home.locate("~/dotfiles/mcp.json"), home.locate("~/.cursor/mcp.json")];
     chmodSync(real, 0o640);
     home.write("~/.cursor/x", "");
     symlinkSync(real, link);
-    await desk.install("cursor", "user");
+    await setup.install("cursor", "user");
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(readFileSync(real, "utf8")).toContain("guildhall");
     expect(statSync(real).mode & 0o777).toBe(0o640);
-    await desk.uninstall("cursor", "user");
+    await setup.uninstall("cursor", "user");
     expect(lstatSync(link).isSymbolicLink()).toBe(true);
     expect(readFileSync(real, "utf8")).toBe("{}");
     expect(statSync(real).mode & 0o777).toBe(0o640);
 
     const other = home.locate("~/other-name.json");
     linkSync(home.locate("./.vscode/mcp.json"), other);
-    await desk.install("vscode");
+    await setup.install("vscode");
     expect(readFileSync(other, "utf8")).toContain("guildhall");
   });
 
-  test("a link to a file that is not there yet is followed", async () => {
+  test("follows a link to a file that does not exist yet", async () => {
     using home = makeHome({ "~/.cursor/x": "" });
     symlinkSync(home.locate("~/dotfiles/new.json"), home.locate("~/.cursor/mcp.json"));
-    await deskIn(home).install("cursor", "user");
+    await openIn(home).install("cursor", "user");
     expect(lstatSync(home.locate("~/.cursor/mcp.json")).isSymbolicLink()).toBe(true);
     expect(home.read("~/dotfiles/new.json")).toContain("guildhall");
   });
 
-  test("backups are named by time and readable by this user only", async () => {
+  test("backups are named by time and only the user can read them", async () => {
     using home = makeHome({ "./.cursor/mcp.json": "{}" });
-    const desk = deskIn(home);
-    await desk.install("cursor");
-    const [record] = await desk.records.all();
+    const setup = openIn(home);
+    await setup.install("cursor");
+    const [record] = await setup.records.all();
     expect(record?.backup).toMatch(/\/\d{4}-\d\d-\d\dT[\d-]+Z-cursor-mcp\.json$/);
     expect(statSync(record?.backup ?? "").mode & 0o777).toBe(0o600);
-    expect(statSync(desk.records.folder).mode & 0o777).toBe(0o700);
+    expect(statSync(setup.records.folder).mode & 0o777).toBe(0o700);
   });
 });
 
 describe("uninstall", () => {
-  test("restores any JSON with comments byte for byte, also after a move", async () => {
+  test("restores any JSON with comments byte for byte, also after moving servers", async () => {
     using home = makeHome();
-    const desk = deskIn(home);
+    const setup = openIn(home);
     await fc.assert(
       fc.asyncProperty(jsonc(), fc.boolean(), async ({ text, names }, isMoving) => {
         const file = home.write("./.cursor/mcp.json", text);
-        await desk.install("cursor", "project", isMoving ? names : []);
+        await setup.install("cursor", "project", isMoving ? names : []);
         const installed = readFileSync(file, "utf8");
         if (!isMoving) expect(commentsOf(installed)).toEqual(commentsOf(text));
-        await desk.install("cursor");
+        await setup.install("cursor");
         expect(readFileSync(file, "utf8")).toBe(installed);
-        expect((await desk.uninstall("cursor")).isRestored).toBe(true);
+        expect((await setup.uninstall("cursor")).isRestored).toBe(true);
         expect(readFileSync(file, "utf8")).toBe(text);
       }),
       { numRuns: 60 },
     );
   });
 
-  test("takes out only the hall, and puts moved servers back, where the client has written since", async () => {
+  test("removes only the hall and restores moved servers if the file was changed since", async () => {
     const text =
       '{\n  "mcpServers": {\n    "a": { "command": "a" },\n    "b": { "command": "b" }\n  }\n}\n';
     using home = makeHome({ "./.cursor/mcp.json": text });
-    const desk = deskIn(home);
-    const file = await desk.install("cursor", "project", ["a", "b"]);
+    const setup = openIn(home);
+    const file = await setup.install("cursor", "project", ["a", "b"]);
     expect(parse(readFileSync(file, "utf8"))).toEqual({
       mcpServers: { guildhall: { command: "guildhall", args: ["mcp"] } },
     });
@@ -269,53 +269,53 @@ describe("uninstall", () => {
       file,
       readFileSync(file, "utf8").replace('"mcpServers"', '"theme": "dark", // new\n  "mcpServers"'),
     );
-    expect((await desk.uninstall("cursor")).isRestored).toBe(false);
+    expect((await setup.uninstall("cursor")).isRestored).toBe(false);
     expect(readFileSync(file, "utf8")).toContain("// new");
     expect(parse(readFileSync(file, "utf8"))).toEqual({
       theme: "dark",
       mcpServers: { a: { command: "a" }, b: { command: "b" } },
     });
-    expect(await desk.records.all()).toEqual([]);
+    expect(await setup.records.all()).toEqual([]);
   });
 
-  test("two installs with a change of somebody else between them keep that change", async () => {
+  test("keeps a change that was made between two installs", async () => {
     using home = makeHome({
       "./.cursor/mcp.json": '{ "mcpServers": { "a": { "command": "a" } } }',
     });
-    const desk = deskIn(home);
-    const file = await desk.install("cursor");
+    const setup = openIn(home);
+    const file = await setup.install("cursor");
     writeFileSync(file, readFileSync(file, "utf8").replace("{ ", '{ "theme": "dark", '));
-    await desk.install("cursor", "project", ["a"]);
-    await desk.uninstall("cursor");
+    await setup.install("cursor", "project", ["a"]);
+    await setup.uninstall("cursor");
     expect(parse(readFileSync(file, "utf8"))).toEqual({
       theme: "dark",
       mcpServers: { a: { command: "a" } },
     });
   });
 
-  test("of TOML takes out a hall that was put in by hand, and nothing else", async () => {
+  test("removes a hall that was added to TOML by hand, and nothing else", async () => {
     const text =
       '# mine\nmodel = "x"\n\n[mcp_servers.guildhall]\ncommand = "guildhall"\nargs = ["mcp"]\n\n[mcp_servers.guildhall.env]\nA = "b"\n\n[mcp_servers.a]\ncommand = "a" # yes\n';
     using home = makeHome({ "./.codex/config.toml": text });
-    await deskIn(home).uninstall("codex");
+    await openIn(home).uninstall("codex");
     expect(home.read("./.codex/config.toml")).toBe(
       '# mine\nmodel = "x"\n\n[mcp_servers.a]\ncommand = "a" # yes\n',
     );
   });
 
-  test("does nothing where there is no hall, and says what is missing where the backup is gone", async () => {
+  test("does nothing without a hall, and reports a missing backup", async () => {
     using home = makeHome({ "./.cursor/mcp.json": "{ }" });
-    const desk = deskIn(home);
-    await desk.uninstall("cursor");
+    const setup = openIn(home);
+    await setup.uninstall("cursor");
     expect(home.read("./.cursor/mcp.json")).toBe("{ }");
-    await desk.install("cursor");
-    rmSync((await desk.records.all())[0]?.backup ?? "");
-    await expect(desk.uninstall("cursor")).rejects.toThrow(/the backup is missing/);
+    await setup.install("cursor");
+    rmSync((await setup.records.all())[0]?.backup ?? "");
+    await expect(setup.uninstall("cursor")).rejects.toThrow(/the backup is missing/);
   });
 });
 
 describe("edits of JSON with comments", () => {
-  test("setting and removing say exactly what was meant, and keep every other comment", () => {
+  test("setting and removing change exactly one entry and keep all other comments", () => {
     fc.assert(
       fc.property(jsonc(), keyName(), ({ text, names }, name) => {
         const tree = parse(text) as { mcpServers?: JsonObject };
@@ -335,7 +335,7 @@ describe("edits of JSON with comments", () => {
   });
 });
 
-/** Random files as people leave them: comments anywhere, trailing commas, tabs or spaces, one line or many. */
+/** Random files with comments anywhere, trailing commas, tabs or spaces, one line or many. */
 function jsonc(): fc.Arbitrary<{ text: string; names: string[] }> {
   const key = keyName();
   const gap = fc.constantFrom(
@@ -390,7 +390,7 @@ function jsonc(): fc.Arbitrary<{ text: string; names: string[] }> {
     });
 }
 
-/** Without the one name that plain objects, and so these expectations, cannot hold. */
+/** Without `__proto__`, which plain objects cannot hold. */
 function keyName(): fc.Arbitrary<string> {
   return fc
     .string({ minLength: 1, maxLength: 8 })

@@ -4,7 +4,7 @@ import { connect, type LookupFunction } from "node:net";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import { createHttpChannel } from "../../src/client/http.ts";
+import { HttpChannel } from "../../src/client/http.ts";
 import { createDialler, lookupOutside } from "../../src/net/dial.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/limits.ts";
@@ -927,7 +927,7 @@ describe.concurrent("a silent stream", () => {
   test("is closed after a while and opened again", async () => {
     await using server = await startScripted({ era: "legacy" });
     const url = new URL(server.config.url);
-    const channel = createHttpChannel({
+    const channel = new HttpChannel({
       url,
       dialler: createDialler(undefined),
       limits: defaultLimits,
@@ -944,9 +944,16 @@ describe.concurrent("a silent stream", () => {
         closed() {},
       }),
     );
-    channel.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }));
+    channel.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }), {
+      kind: "request",
+      id: 1,
+      method: "initialize",
+    });
     await greeted;
-    channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }));
+    channel.send(JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" }), {
+      kind: "notification",
+      method: "notifications/initialized",
+    });
     await until(
       () => server.seen.filter(({ method }) => method === "GET").length >= 2,
       "it is opened again",

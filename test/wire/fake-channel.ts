@@ -1,4 +1,4 @@
-import type { Channel, Receiver } from "../../src/wire/channel.ts";
+import type { Channel, Outgoing, Receiver } from "../../src/wire/channel.ts";
 import type { Id } from "../../src/wire/message.ts";
 
 /** A line that moves only when the test moves it: nothing is queued, delayed or read unless asked. */
@@ -18,9 +18,9 @@ export class FakeChannel implements Channel {
   }
 
   /** Also after `closed`: that a Peer then sends nothing is its own promise. */
-  send(frame: string, about?: Id): void {
+  send(frame: string, message?: Outgoing): void {
     this.sent.push(frame);
-    this.about.push(about);
+    this.about.push(message?.about);
     if (this.isStuck) this.queuedBytes += Buffer.byteLength(frame);
   }
 

@@ -165,7 +165,7 @@ describe("a request", () => {
     channel.deliver(request(1));
     channel.deliver(request(1));
     expect(answers(channel)).toMatchObject([
-      { id: 1, error: { code: -32600, message: "a request with id 1 is still running" } },
+      { id: 1, error: { code: -32600, message: "a request with the id 1 is still running" } },
     ]);
     first.resolve("first");
     await nextTurn();
@@ -661,7 +661,7 @@ describe("a request of ours", () => {
     await expect(asked).rejects.toMatchObject({
       name: "HallError",
       code: "UNAVAILABLE",
-      message: "the connection closed",
+      message: "the connection was closed",
     });
     expect(channel.sent).toHaveLength(1);
   });

@@ -135,7 +135,8 @@ function createAnswerChannel(response: ServerResponse, method: string): Channel 
       receiver = started;
       response.on("close", () => receiver?.closed());
     },
-    send(frame, _about, kind) {
+    send(frame, message) {
+      const kind = message?.kind;
       if (response.writableEnded || kind === "notification" || kind === "request") return;
       const { result, error } = JSON.parse(frame) as {
         readonly result?: JsonObject;

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
-import type { Channel, FrameKind, Receiver } from "../../wire/channel.ts";
+import type { Channel, Receiver } from "../../wire/channel.ts";
 
 /**
  * The channel of one modern request: a line of its own, so that nothing of one caller can reach another.
@@ -38,7 +38,7 @@ export function createPostChannel(
         receiver?.closed();
       });
     },
-    send(frame, _about, kind: FrameKind = "result") {
+    send(frame, { kind } = { kind: "result" }) {
       if (response.destroyed || response.writableEnded) return;
       if (kind === "notification" || kind === "request") {
         if (takesEvents) open().send({ data: frame }, kind === "notification");

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { FleetingMap } from "../../base/fleeting-map.ts";
+import { SlotMap } from "../../base/slot-map.ts";
 import type { EventStreamOptions } from "../../net/event-writer.ts";
-import type { Channel, FrameKind, Receiver } from "../../wire/channel.ts";
+import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
 import type { Connection } from "../connection.ts";
 import type { Server } from "../server.ts";
@@ -174,7 +174,7 @@ const endedBytesMax = 1024 * 1024;
 class SessionStreams implements Channel {
   readonly #options: SessionsOptions;
   readonly #general: SessionStream;
-  readonly #byRequest = new FleetingMap<Id, SessionStream>();
+  readonly #byRequest = new SlotMap<Id, SessionStream>();
   readonly #byNumber = new Map<number, SessionStream>();
   #nextNumber = 0;
   #incoming: ServerResponse | undefined;
@@ -203,7 +203,7 @@ class SessionStreams implements Channel {
     this.#incoming = undefined;
   }
 
-  send(frame: string, about: Id | undefined, kind: FrameKind = "notification"): void {
+  send(frame: string, { about, kind }: Outgoing = { kind: "notification" }): void {
     if (about === undefined && this.#incoming && (kind === "result" || typeof kind === "number")) {
       this.#refuse(this.#incoming, frame);
       return;

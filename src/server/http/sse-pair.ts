@@ -75,8 +75,8 @@ function createChannel(stream: EventStream, response: ServerResponse): Channel {
     start(started) {
       receiver = started;
     },
-    send: (frame, _about, kind) =>
-      void stream.send({ event: "message", data: frame }, kind === "notification"),
+    send: (frame, message) =>
+      void stream.send({ event: "message", data: frame }, message?.kind === "notification"),
     get queuedBytes() {
       return stream.queuedBytes;
     },

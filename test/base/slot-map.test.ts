@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { FleetingMap } from "../../src/base/fleeting-map.ts";
+import { SlotMap } from "../../src/base/slot-map.ts";
 
 test("it answers as a Map does, whatever comes and goes", () => {
-  const fleeting = new FleetingMap<string | number, { readonly turn: number }>();
+  const fleeting = new SlotMap<string | number, { readonly turn: number }>();
   const plain = new Map<string | number, { readonly turn: number }>();
   let seed = 7;
   for (let turn = 0; turn < 3_000; turn++) {
@@ -23,7 +23,7 @@ test("it answers as a Map does, whatever comes and goes", () => {
 });
 
 test("its lists are of the moment they were asked for, so that whoever goes through them may take things out", () => {
-  const fleeting = new FleetingMap<number, string>();
+  const fleeting = new SlotMap<number, string>();
   for (const key of [1, 2, 3]) fleeting.set(key, `value ${key}`);
   for (const key of fleeting.keys()) fleeting.delete(key);
   expect(fleeting.size).toBe(0);

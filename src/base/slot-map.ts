@@ -4,7 +4,7 @@
  * all calls is copied into the old space until a full collection. Here the map holds numbers only, and what they stand
  * for is in a list, where what is taken out is gone.
  */
-export class FleetingMap<K, V> {
+export class SlotMap<K, V> {
   readonly #places = new Map<K, number>();
   readonly #values: (V | undefined)[] = [];
   readonly #free: number[] = [];

@@ -1,11 +1,12 @@
 import { HallError } from "../base/errors.ts";
-import { FleetingMap } from "../base/fleeting-map.ts";
 import type { Scope } from "../base/scope.ts";
+import { SlotMap } from "../base/slot-map.ts";
+import { formatBytes } from "../base/text.ts";
 import type { Answer, Id, Invalid } from "./message.ts";
 
-/** Requests of ours that wait for an answer. Each is settled once: by its answer, by what is wrong with it, or by the end of the line. */
-export class Asked {
-  readonly #waiting = new FleetingMap<Id, Waiting>();
+/** Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or the end of the connection. */
+export class PendingRequests {
+  readonly #waiting = new SlotMap<Id, Waiting>();
 
   get size(): number {
     return this.#waiting.size;
@@ -32,7 +33,7 @@ export class Asked {
     });
   }
 
-  /** False for an answer nobody waits for: unknown, late or repeated. */
+  /** False for an answer with an unknown, late or repeated id. */
   answer({ id, outcome }: Answer): boolean {
     const waiting = this.#take(id);
     if (!waiting) return false;
@@ -46,7 +47,7 @@ export class Asked {
     return true;
   }
 
-  /** An unreadable message that begins or ends with an id we wait for is a bad answer: better now than at the deadline. */
+  /** An unreadable message that starts or ends with a pending id fails that request at once. */
   unreadable({ answerId, reason }: Invalid): boolean {
     const waiting = this.#take(answerId);
     waiting?.reject(
@@ -58,18 +59,21 @@ export class Asked {
   tooLarge(id: Id | undefined, bytesMax: number): void {
     const waiting = this.#take(id);
     waiting?.reject(
-      new HallError("TOO_LARGE", `the answer to ${waiting.method} is over ${bytesMax} bytes`),
+      new HallError(
+        "TOO_LARGE",
+        `the answer to ${waiting.method} exceeds the limit of ${formatBytes(bytesMax)}`,
+      ),
     );
   }
 
-  /** True when somebody was still waiting. */
+  /** True if the request was still pending. */
   fail(id: Id, reason: HallError): boolean {
     const waiting = this.#take(id);
     waiting?.reject(reason);
     return waiting !== undefined;
   }
 
-  giveUp(reason: HallError): void {
+  failAll(reason: HallError): void {
     for (const id of this.#waiting.keys()) this.fail(id, reason);
   }
 
