@@ -3,6 +3,7 @@ import { defineConfig } from "vitest/config";
 /** Skipped on the second Node: the longest tests, and those that depend least on the Node version. */
 const onlyOnce = [
   "test/wire/schedules.test.ts",
+  "test/docs/commands.test.ts",
   "test/e2e/conformance-client.test.ts",
   "test/e2e/conformance-behind.test.ts",
   "test/e2e/commands.test.ts",

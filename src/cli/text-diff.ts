@@ -1,4 +1,4 @@
-import { alignLines } from "../base/align.ts";
+import { diffLines } from "../base/diff.ts";
 import { visibleLines } from "../base/text.ts";
 import { paint } from "./print.ts";
 
@@ -7,7 +7,7 @@ const contextLines = 2;
 /** What becomes of a text, line by line, with a little of what stays around it. */
 export function diffTexts(before: string, after: string): string {
   const [old, young] = [linesOf(before), linesOf(after)];
-  const marks = alignLines(old, young);
+  const marks = diffLines(old, young);
   const isNear = marks.map((_, at) =>
     marks
       .slice(Math.max(0, at - contextLines), at + contextLines + 1)

@@ -2,10 +2,10 @@ import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
 import { mkdir, open, realpath, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { mergeTexts } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { formatBytes } from "../base/text.ts";
-import { mergeTexts } from "../base/three-way.ts";
 import { checkInside, type FeaturePlace } from "./place.ts";
 
 /** A document a step wants to write; the path is relative to the feature's folder. */

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { mergeTexts } from "../../src/base/three-way.ts";
+import { diffLines, mergeTexts } from "../../src/base/diff.ts";
 
 const text = fc
   .array(fc.constantFrom("a", "b", "c", "", "d d"), { maxLength: 12 })
   .map((lines) => lines.join("\n"));
 
-test("what only one side changed counts, on whichever side it was", () => {
+test("a change on one side is taken, on either side", () => {
   fc.assert(
     fc.property(text, text, (base, changed) => {
       expect(mergeTexts(base, changed, base)).toEqual({ text: changed, conflicts: [] });
@@ -16,7 +16,7 @@ test("what only one side changed counts, on whichever side it was", () => {
   );
 });
 
-test("changes in different places are joined; in the same place they are a conflict, and mine stays", () => {
+test("changes in different places are merged; in the same place they are a conflict, and mine is kept", () => {
   const base = "one\ntwo\nthree\nfour\nfive";
   expect(
     mergeTexts(base, "ONE\ntwo\nthree\nfour\nfive", "one\ntwo\nthree\nfour\nfive\nsix"),
@@ -43,4 +43,30 @@ test("no merge loses a line that a person added", () => {
       );
     }),
   );
+});
+
+test("a diff has every line of both texts, in order", () => {
+  fc.assert(
+    fc.property(text, text, (before, after) => {
+      const diff = diffLines(before.split("\n"), after.split("\n"));
+      const without = (sign: string): string =>
+        diff
+          .filter((line) => line.sign !== sign)
+          .map(({ line }) => line)
+          .join("\n");
+      expect(without("+")).toBe(before);
+      expect(without("-")).toBe(after);
+    }),
+  );
+});
+
+test("texts too long for a table are replaced in the middle", () => {
+  const many = (prefix: string): string[] =>
+    Array.from({ length: 3_000 }, (_, at) => `${prefix}${at}`);
+  const diff = diffLines(["same", ...many("a")], ["same", ...many("b")]);
+  expect(diff.slice(0, 2)).toEqual([
+    { sign: " ", line: "same" },
+    { sign: "-", line: "a0" },
+  ]);
+  expect(diff).toHaveLength(6_001);
 });
