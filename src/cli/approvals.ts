@@ -3,7 +3,7 @@ import { visible, visibleLines } from "../base/text.ts";
 import { type AdminClient, connectAdmin } from "../hall/admin-client.ts";
 import type { PendingApproval } from "../hall/admin-contract.ts";
 import { socketPath } from "../hall/socket.ts";
-import type { Answer } from "../trust/approvals.ts";
+import type { ApprovalAnswer } from "../trust/approvals.ts";
 import { paint, print } from "./print.ts";
 import { askLine, isAttended } from "./terminal.ts";
 
@@ -43,19 +43,19 @@ export async function runApprove(token: string, options: ApproveOptions): Promis
   print({ tool, answer }, { json: options.json, text: () => `${visible(tool)}: ${said[answer]}` });
 }
 
-const said: Readonly<Record<Answer, string>> = {
+const said: Readonly<Record<ApprovalAnswer, string>> = {
   once: "this call may run, once",
   hall: "may run while this hall runs",
   always: "may run from now on",
   no: "was refused",
 };
 
-function readAnswer({ always, hall, no }: ApproveOptions): Answer {
-  const given: readonly Answer[] = [
+function readAnswer({ always, hall, no }: ApproveOptions): ApprovalAnswer {
+  const given: readonly ApprovalAnswer[] = [
     always ? "always" : undefined,
     hall ? "hall" : undefined,
     no ? "no" : undefined,
-  ].filter((word): word is Answer => word !== undefined);
+  ].filter((word): word is ApprovalAnswer => word !== undefined);
   if (given.length > 1)
     throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} say different things`, {
       hint: "Give one of them, or none for this call only.",
@@ -63,7 +63,7 @@ function readAnswer({ always, hall, no }: ApproveOptions): Answer {
   return given[0] ?? "once";
 }
 
-const keys: Readonly<Record<string, Answer>> = {
+const keys: Readonly<Record<string, ApprovalAnswer>> = {
   y: "once",
   once: "once",
   h: "hall",
@@ -76,7 +76,7 @@ const keys: Readonly<Record<string, Answer>> = {
 
 async function answerOne(admin: AdminClient, question: PendingApproval): Promise<void> {
   process.stdout.write(`\n${describe(question)}\n`);
-  let answer: Answer | undefined;
+  let answer: ApprovalAnswer | undefined;
   for (let given = "?"; given !== "" && answer === undefined; ) {
     given = await askLine("y: once, h: while this hall runs, a: always, n: no, Enter: later > ");
     answer = keys[given.toLowerCase()];

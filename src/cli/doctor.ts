@@ -7,6 +7,7 @@ import { type Discovery, discoverServers } from "../hall/discover.ts";
 import { keepFailures } from "../hall/last-failures.ts";
 import { loadSettings } from "../hall/settings.ts";
 import { createTrust } from "../trust/trust.ts";
+import { adviceForShell } from "./advice.ts";
 import { quoteWord } from "./call-line.ts";
 import { paint, print } from "./print.ts";
 import { openProjectLedger } from "./review.ts";
@@ -121,8 +122,9 @@ function examineLook(config: ServerConfig, look: Discovery): readonly Check[] {
       },
     ];
   }
-  // What to do is in the reason: to run it by hand is not.
-  if (look.isDenied) return [{ what: `it ${look.reason}`, ok: false }];
+  // Running it by hand would not help: a person must approve it or log in first.
+  if (look.isDenied)
+    return [{ what: `it ${look.reason}`, ok: false, advice: adviceForShell(look.next ?? []) }];
   const said = look.stderr.length > 0 ? `\n      It said: ${look.stderr.join(" | ")}` : "";
   const advice =
     config.type === "stdio"

@@ -9,7 +9,7 @@ import type { Settings } from "../hall/settings.ts";
 import type { Tool } from "../tool.ts";
 import { type Entries, type Ledger, openLedger, type Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
-import { type Change, compareTool, goneTools, reviewServer } from "../trust/review.ts";
+import { compareTool, goneTools, reviewServer, type ToolChange } from "../trust/review.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { describeFields } from "./definition.ts";
 import { paint, table } from "./print.ts";
@@ -43,7 +43,7 @@ export async function openProjectLedger({ log }: Pick<Settings, "log">): Promise
 /** A tool as a review shows it. */
 interface ReviewedTool {
   readonly tool: Tool;
-  readonly change: Change;
+  readonly change: ToolChange;
   isDestructive: boolean;
 }
 

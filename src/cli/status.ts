@@ -1,3 +1,4 @@
+import { type Advice, adviceCommand } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { formatTime, visibleLines } from "../base/text.ts";
 import { configuredServers } from "../config/unusable.ts";
@@ -157,10 +158,16 @@ function isWell({ state }: UpstreamStatus): boolean {
   return state.kind !== "unusable" && state.kind !== "down";
 }
 
+/** What a person must do first, with the command for it. */
+function describeDenied(reason: string, [first]: readonly Advice[] = []): string {
+  const isCommand = first?.do === "verify" || first?.do === "login";
+  return isCommand ? `${reason}: run \`guildhall ${adviceCommand(first)}\`` : reason;
+}
+
 function describeState(state: UpstreamState): string {
   if (state.kind === "unusable") return paint("red", state.kind);
   if (state.kind !== "down") return state.kind;
-  if (state.code === "DENIED") return paint("red", state.reason);
+  if (state.code === "DENIED") return paint("red", describeDenied(state.reason, state.next));
   return paint(
     "red",
     `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`,

@@ -1,3 +1,4 @@
+import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
@@ -11,8 +12,10 @@ export type Discovery =
   | { readonly name: string; readonly found: LockedServer; readonly ms: number }
   | {
       readonly name: string;
-      readonly reason: string /** A person has to do something first. */;
+      readonly reason: string;
+      /** A person has to do something first, named in `next`. */
       readonly isDenied: boolean;
+      readonly next?: readonly Advice[];
       readonly stderr: readonly string[];
       readonly ms: number;
     };
@@ -65,6 +68,7 @@ async function lookAt(upstream: Upstream): Promise<Discovery> {
       name: upstream.id,
       reason: reasonOf(error),
       isDenied: error instanceof HallError && error.code === "DENIED",
+      ...(error instanceof HallError && error.code === "DENIED" ? { next: error.next } : {}),
       stderr: lastWords(upstream.stderr()),
       ms: performance.now() - started,
     };

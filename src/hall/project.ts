@@ -238,7 +238,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
     async approve({ token, answer }) {
       // The tool as it was when it was asked about: it may be another by now.
       const { target, isWaiting } = hall.approvals.answer(token, answer);
-      if (!isWaiting && answer === "hall") hall.trust?.trustHere(target);
+      if (!isWaiting && answer === "hall") hall.trust?.trustWhileRunning(target);
       if (!isWaiting && answer === "always") await hall.trust?.trustAlways(target);
       return { tool: target.fullName };
     },
@@ -249,7 +249,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
       return {};
     },
     async trustChanged({ isRevoked = false }) {
-      if (isRevoked) hall.trust?.forgetHere();
+      if (isRevoked) hall.trust?.clearRuntimeTrust();
       await hall.trust?.refresh();
       if (hall.trust?.mayLoadModules(patterns)) await hall.modules.scan();
       hall.server.refreshLists();

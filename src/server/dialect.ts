@@ -9,7 +9,7 @@ import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit } from "../registry/registered.ts";
 import type { Runner } from "../registry/runner.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
-import { readableTool } from "../trust/readable.ts";
+import { readableTool } from "../trust/trust.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
 import { createContext } from "./context.ts";

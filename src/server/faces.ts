@@ -4,8 +4,8 @@ import type { HealthBook } from "../registry/health.ts";
 import type { OwnToolkit } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
-import { readableTool } from "../trust/readable.ts";
 import type { Trust } from "../trust/trust.ts";
+import { readableTool } from "../trust/trust.ts";
 
 /** What a client is shown. Each face turns what there is into the tools of `tools/list`. */
 export const faces = {

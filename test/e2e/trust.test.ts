@@ -152,7 +152,7 @@ test.concurrent("a project that was never approved lists from its lock, starts n
   );
   for (const { name } of tools)
     expect(await said(client, `shelf.${name}`)).toMatch(
-      /nobody has reviewed shelf.*guildhall verify/,
+      /server "shelf" has not been reviewed.*guildhall verify/,
     );
   expect(await project.run("call", "shelf.look")).toMatchObject({
     code: 77,
@@ -260,7 +260,7 @@ test.concurrent("calls wait for a yes, which comes from another terminal, for on
 
   expect(await project.run("trust", "reset")).toMatchObject({ code: 2 });
   expect(await project.json("trust", "reset", "--yes")).toEqual({ forgotten: ["shelf"] });
-  expect(await said(client, "shelf.look")).toContain("nobody has reviewed shelf");
+  expect(await said(client, "shelf.look")).toContain("has not been reviewed");
 });
 
 test.concurrent("a server that was started again as another is caught before the call that started it; diff shows what changed; its siblings work", async () => {

@@ -152,7 +152,7 @@ describe("a person who is asked", () => {
     const { params, id: question } = await client.heard("elicitation/create");
     expect(params).toMatchObject({
       message: expect.stringMatching(
-        /^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it may destroy/,
+        /^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it is marked destructive/,
       ),
     });
     client.send({
@@ -166,7 +166,7 @@ describe("a person who is asked", () => {
       content: [{ text: "done" }],
     });
     expect((await world.ledger.read()).grants).not.toHaveProperty(["files.delete_file"]);
-    world.door.hall.trust?.forgetHere();
+    world.door.hall.trust?.clearRuntimeTrust();
     expect(await callAndSay(client, "always")).toMatchObject({ content: [{ text: "done" }] });
     expect((await world.ledger.read()).grants).toHaveProperty(["files.delete_file"]);
     expect(

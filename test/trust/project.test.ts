@@ -173,7 +173,7 @@ describe("a review on a terminal", () => {
   test("shows what would run and what each tool says, and writes down a yes with the marks a person chose", async () => {
     const { entries, asked } = await review("what?", "2", "y");
     expect(asked[0]).toMatch(
-      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/,
+      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name contains "delete"/,
     );
     expect(asked[2]).toMatch(/delete_all +new +no/);
     expect(entries.servers.box?.tools).toMatchObject({
