@@ -2,16 +2,16 @@ import * as z from "zod/mini";
 import type { Written, written } from "./written.ts";
 
 /**
- * The config: every field's type, default and one-line document. `guildhall.schema.json` and the tables of docs/config.md
- * are written from it (`npm run format`). Loaded only when there is something to check: without a file a hall starts without zod.
- * zod/mini says the same as zod at a third of its start-up time.
+ * The config: type, default and description of every field. `npm run format` generates
+ * `guildhall.schema.json` and the tables of docs/config.md from it. Loaded only if there is a config
+ * to check. zod/mini loads in a third of the time of zod.
  */
 export const serverNamePattern = /^[A-Za-z0-9_-]{1,40}$/;
 
-/** What both kinds of server have beside the map every MCP client uses. */
+/** Fields of both kinds of server, in addition to those every MCP client has. */
 const ours = {
   start: field(
-    "When the server is started: at its first call, or with the hall.",
+    "When the server starts: at its first call (lazy) or with the hall (eager).",
     z._default(z.enum(["lazy", "eager"]), "lazy"),
   ),
   idleTimeoutSeconds: field(
@@ -19,86 +19,92 @@ const ours = {
     z._default(whole(0, 86_400), 600),
   ),
   timeoutSeconds: field(
-    "Seconds one call of this server's tools may take. Without it, the hall's timeoutSeconds.",
+    "Timeout of one call of this server's tools, in seconds. Default: the hall's timeoutSeconds.",
     z.optional(whole(1, 600)),
   ),
   prefix: field(
-    "What stands before the names of this server's tools. Without it, the server's name; \"\" for nothing.",
+    "Prefix of this server's tool names. Default: the server's name; \"\" for no prefix.",
     z.optional(z.string().check(z.regex(/^[A-Za-z0-9_-]{0,40}$/))),
   ),
   tools: field(
-    "Which of the server's tools are offered.",
+    "Filters the tools that are offered.",
     section({
-      include: field("Globs of the tools that are offered.", z._default(z.array(text(200)), ["*"])),
+      include: field("Globs of the tools to offer.", z._default(z.array(text(200)), ["*"])),
       exclude: field(
-        "Globs of the tools that are not, even if included.",
+        "Globs of tools to leave out; they take precedence over include.",
         z._default(z.array(text(200)), []),
       ),
     }),
   ),
-  disabled: field("Keeps the entry without using the server.", z._default(z.boolean(), false)),
-  allowPrivate: field("Lets url point into a private network.", z._default(z.boolean(), false)),
+  disabled: field("Keeps the entry but does not use the server.", z._default(z.boolean(), false)),
+  allowPrivate: field("Allows a url in a private network.", z._default(z.boolean(), false)),
 };
 
 const stdioServer = field(
   "A program on this machine.",
   z.strictObject({
     type: field(
-      "How the server is reached: a program here, over its stdin and stdout.",
+      "The transport: a program on this machine, over stdin and stdout.",
       z._default(z.literal("stdio"), "stdio"),
     ),
-    command: field("The program to start, without arguments; no shell is involved.", text()),
-    args: field("Its arguments.", z._default(z.array(z.string()), [])),
-    env: field("Environment variables it gets.", z._default(z.record(text(), z.string()), {})),
-    cwd: field("The folder it starts in. Without it, the hall's.", z.optional(text())),
+    command: field("The program to start, without arguments. No shell is used.", text()),
+    args: field("Arguments of the program.", z._default(z.array(z.string()), [])),
+    env: field("Environment variables for it.", z._default(z.record(text(), z.string()), {})),
+    cwd: field("Its working directory. Default: the hall's.", z.optional(text())),
     ...ours,
   }),
 );
 
+/** The names other clients use for the same transport. */
+const transportAliases: Readonly<Record<string, "http" | "ws">> = {
+  "streamable-http": "http",
+  websocket: "ws",
+};
+
 const remoteType = z.pipe(
   z.enum(["http", "streamable-http", "sse", "ws", "websocket"]),
-  z.transform((type) => (type === "streamable-http" ? "http" : type === "websocket" ? "ws" : type)),
+  z.transform((type) => transportAliases[type] ?? (type as "http" | "sse" | "ws")),
 );
 
 const remoteServer = field(
-  "A server elsewhere.",
+  "A remote server.",
   z.strictObject({
     type: field(
-      'How the server is reached; "streamable-http" is "http", "websocket" is "ws".',
+      'The transport. "streamable-http" means "http", "websocket" means "ws".',
       z.prefault(remoteType, "http"),
     ),
-    url: field("Its address: https (wss for ws), or http to this machine.", text()),
+    url: field("Its URL: https (wss for ws), or http on this machine.", text()),
     headers: field(
       "HTTP headers sent with every request.",
       z._default(z.record(text(), z.string()), {}),
     ),
     oauth: field(
-      "For servers that want a login, where `guildhall login` needs to be told something.",
+      "OAuth settings, for servers where `guildhall login` cannot find them out.",
       z.optional(
         z.strictObject({
           grant: field(
-            "Who logs in: a person, or the hall itself with clientId and clientSecret.",
+            "A person logs in (authorization_code), or the hall with clientId and clientSecret (client_credentials).",
             z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
           ),
           clientId: field(
-            "The client registered with the issuer by hand. Without it, one is registered at the first login.",
+            "A client you registered with the issuer. Default: one is registered at the first login.",
             z.optional(text()),
           ),
-          clientSecret: field("Its secret; best a variable.", z.optional(text())),
+          clientSecret: field("Its secret; preferably a variable.", z.optional(text())),
           clientMetadataUrl: field(
-            "The address of a client metadata document, for issuers that read one instead of registering.",
+            "URL of a client metadata document, for issuers that read one instead of registering clients.",
             z.optional(text()),
           ),
           issuer: field(
-            "The only issuer these may be shown to. Without it, the one the server names at the first login.",
+            "The only issuer that may receive these credentials. Default: the one the server names at the first login.",
             z.optional(text()),
           ),
           scope: field(
-            "What to ask for, separated by spaces. Without it, what the server asks for.",
+            "Scopes to request, separated by spaces. Default: those the server asks for.",
             z.optional(text()),
           ),
           callbackPort: field(
-            "The port of 127.0.0.1 a browser comes back to after a login; 0 for any free one.",
+            "The port on 127.0.0.1 for the browser's redirect after a login; 0 for any free port.",
             z._default(whole(0, 65_535), 0),
           ),
         }),
@@ -111,51 +117,54 @@ const remoteServer = field(
 const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
 
 export const configSchema = z.strictObject({
-  $schema: field("Where an editor finds the JSON Schema of this file.", z.optional(z.string())),
+  $schema: field("The JSON Schema of this file, for editors.", z.optional(z.string())),
   expose: field(
-    "The faces clients are shown, comma-separated: tools, search, agents, code. Without it, agents once `guildhall build` has made groups; before, tools up to 40 of them, search above.",
+    "The faces that clients see, comma-separated: tools, search, agents, code. Default: agents once `guildhall build` has made groups; before that, tools for up to 40 tools, otherwise search.",
     z.optional(text()),
   ),
   names: field(
-    "Between prefix and tool: server.tool, or server__tool for models that refuse dots.",
+    "Separator in tool names: server.tool (dot), or server__tool (underscore) for models that reject dots.",
     z._default(z.enum(["dot", "underscore"]), "dot"),
   ),
   timeoutSeconds: field(
-    "Seconds a call may take when its tool does not say otherwise.",
+    "Timeout of a call in seconds, if its tool sets none.",
     z._default(whole(1, 600), 30),
   ),
   listen: field(
-    "Where `guildhall serve` listens.",
+    "The address `guildhall serve` listens on.",
     section({
       host: field(
-        "The address to listen on; any but loopback needs tokenFile, and the user's own file or --host.",
+        "The address to listen on. Any but loopback requires tokenFile and must be set in the user's own file or with --host.",
         z._default(text(255), "127.0.0.1"),
       ),
-      port: field("The port to listen on; 0 for any free one.", z._default(whole(0, 65_535), 8080)),
+      port: field(
+        "The port to listen on; 0 for any free port.",
+        z._default(whole(0, 65_535), 8080),
+      ),
       tokenFile: field(
-        "A file with the token every caller must send; a project's file names none in the project.",
+        "A file with the token that every caller must send. A project's config cannot name a file inside the project.",
         z.optional(text()),
       ),
     }),
   ),
   toolkits: field(
-    "Modules that export toolkits, as globs from this file's folder on, such as ./tools/*.js.",
+    "Modules that export toolkits, as globs relative to this file, such as ./tools/*.js.",
     z._default(z.array(text(500)), []),
   ),
   limits: field(
-    "Who may call how often. 0 a second is no limit.",
+    "Rate limits. A perSecond of 0 means no limit.",
     section({
-      client: field("Each client that comes over HTTP or WebSocket.", allowance(2_000, 4_000)),
+      client: field("Per client over HTTP or WebSocket.", allowance(2_000, 4_000)),
       registered: field(
-        "Each toolkit that a service registered.",
+        "Per toolkit registered by a service.",
         capacity({ perSecond: 50, burst: 100, concurrent: 16, queue: 100 }),
       ),
       clients: field(
-        "Other limits for clients, by the name they give themselves.",
+        "Limits for single clients, by the name the client reports.",
         z._default(z.record(text(200), allowance()), {}),
       ),
       toolkits: field(
-        "Other limits for toolkits, by name.",
+        "Limits for single toolkits, by name.",
         z._default(z.record(text(100), capacity()), {}),
       ),
       tools: field(
@@ -165,31 +174,31 @@ export const configSchema = z.strictObject({
     }),
   ),
   trust: field(
-    "What needs a person's yes. A project's file can only ask for more; the user's own can also ask for less.",
+    "The calls that require approval. A project's config can only require more; the user's own can also require less.",
     section({
       policy: field(
-        "destructive: tools that may destroy or send, and everything of a server nobody has reviewed; all: every tool.",
+        "destructive: destructive tools, and all tools of an unreviewed server; all: every tool.",
         policy(),
       ),
       servers: field(
-        "Another policy for single servers, by name.",
+        "The policy of single servers, by name.",
         z._default(z.record(text(100), z.enum(["destructive", "all"])), {}),
       ),
       tools: field(
-        "What single tools are taken for, by server and tool such as github.create_issue, or server.* for all of one.",
+        "Marks single tools as safe or destructive, by server and tool such as github.create_issue, or server.* for all tools of a server.",
         z._default(z.record(text(200), z.enum(["safe", "destructive"])), {}),
       ),
       unguarded: field(
-        "Tools the flow guard leaves alone, by server and tool, or server.* for all of one.",
+        "Tools exempt from the flow guard, by server and tool, or server.* for all tools of a server.",
         z._default(z.array(text(200)), []),
       ),
     }),
   ),
   health: field(
-    "How toolkits are watched.",
+    "Health checks of toolkits.",
     section({
       intervalSeconds: field(
-        "Seconds between two looks at each toolkit that runs or is registered.",
+        "Seconds between two checks of each running or registered toolkit.",
         z._default(whole(1, 86_400), 60),
       ),
     }),
@@ -197,43 +206,40 @@ export const configSchema = z.strictObject({
   registration: field(
     "Toolkits that services register.",
     section({
-      allowPrivate: field(
-        "Lets their endpoints be inside a private network.",
-        z._default(z.boolean(), false),
-      ),
+      allowPrivate: field("Allows endpoints in a private network.", z._default(z.boolean(), false)),
     }),
   ),
   store: field(
-    "What is kept of calls and decisions, in .guildhall/state.db or in a database.",
+    "Records of calls and decisions, in .guildhall/state.db or in a database.",
     section({
       url: field(
-        "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall; sslmode and schema are read, and the password is best a variable. Only the user's own file or GUILDHALL__STORE__URL can name one.",
+        "A PostgreSQL database shared by several halls, such as postgres://user:password@host/guildhall. Supports sslmode and schema; preferably take the password from a variable. Only the user's own file or GUILDHALL__STORE__URL can set it.",
         z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
       ),
       record: field(
-        "What is kept of a call's arguments and result: their digest, or everything but secrets.",
+        "What to store of a call's arguments and result: a digest, or everything except secrets.",
         z._default(z.enum(["digest", "full"]), "digest"),
       ),
       runs: field(
-        "What is kept of an agent's run: everything but secrets, to be shown and replayed for a week, or only an outline without texts.",
+        "What to store of an agent's run: everything except secrets, to show and replay it for a week, or an outline without texts.",
         z._default(z.enum(["full", "outline"]), "full"),
       ),
-      keepDays: field("Days calls are kept.", z._default(whole(1, 3_650), 30)),
+      keepDays: field("Days to keep calls.", z._default(whole(1, 3_650), 30)),
       auditKeepDays: field(
-        "Days the audit and the statistics are kept.",
+        "Days to keep the audit log and the statistics.",
         z._default(whole(1, 36_500), 365),
       ),
       sizeMbMax: field(
-        "Megabytes the file, or all rows in the database, may have; past it the oldest calls go first.",
+        "Size limit in megabytes of the file, or of all rows in the database. Beyond it the oldest calls are deleted first.",
         z._default(whole(16, 1_000_000), 512),
       ),
     }),
   ),
   telemetry: field(
-    "Where traces of calls are sent. An address elsewhere only the user's own file can name.",
+    "Export of traces. Only the user's own file can set a remote URL.",
     section({
       otlpUrl: field(
-        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Without it, nothing is sent.",
+        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Default: no export.",
         z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
       ),
     }),
@@ -242,25 +248,25 @@ export const configSchema = z.strictObject({
     "The log.",
     section({
       level: field(
-        "What is written to stderr. Without it, info for `guildhall serve` and warn for `guildhall mcp`.",
+        "The level of the log on stderr. Default: info for `guildhall serve`, warn for `guildhall mcp`.",
         z.optional(z.enum(["trace", "debug", "info", "warn", "error", "silent"])),
       ),
     }),
   ),
   domain: field(
-    "What the project is about, in a few words: clients and agents are told, and servers it names are grouped by it.",
+    "A few words on what the project is about, for clients and agents. Servers it names form a group.",
     z.optional(text(500)),
   ),
   hints: field(
-    "Groups you want: a name and the servers or tools in it, such as `web research: fetch, search_tool`; or words that matter to you.",
+    "Groups you want: a name and its servers or tools, such as `web research: fetch, search_tool`; or keywords.",
     z._default(z.array(text(500)), []),
   ),
   aliases: field(
-    "Other words for a tool, or questions it answers, by full name: find_tools finds it by them.",
+    "More search terms for a tool, or questions it answers, by full name; used by find_tools.",
     z._default(z.record(text(200), z.array(text(500))), {}),
   ),
   mcpServers: field(
-    "The servers behind the hall, by name: the map every MCP client uses.",
+    "The servers behind the hall, by name, in the format every MCP client uses.",
     z.prefault(
       z.record(z.string().check(z.regex(serverNamePattern)), z.union([stdioServer, remoteServer])),
       {},
@@ -270,46 +276,43 @@ export const configSchema = z.strictObject({
     "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       url: field(
-        "Base of an API that speaks OpenAI's images/generations, such as https://api.openai.com/v1.",
+        "Base URL of an API compatible with OpenAI's images/generations, such as https://api.openai.com/v1.",
         z.optional(text()),
       ),
-      model: field(
-        "The model asked for. Without it, the endpoint's default.",
-        z.optional(text(200)),
-      ),
+      model: field("The model to request. Default: the endpoint's default.", z.optional(text(200))),
       apiKeyEnv: field(
-        "The environment variable that holds the endpoint's key.",
+        "The environment variable with the endpoint's API key.",
         z.optional(variableName()),
       ),
     }),
   ),
   search: field(
-    "Where search_tool searches. Without it, its tools say what to configure. An address elsewhere, and the key's variable, only the user's own file can name.",
+    "The search provider. Without it, search_tool explains how to configure one. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       provider: field(
-        "Who is asked: a SearXNG, Brave Search, Tavily, or the folders below.",
+        "The provider: SearXNG, Brave Search, Tavily, or local folders.",
         z.optional(z.enum(["searxng", "brave", "tavily", "local"])),
       ),
-      url: field("Where SearXNG is.", z.optional(text())),
+      url: field("The URL of SearXNG.", z.optional(text())),
       apiKeyEnv: field(
-        "The environment variable with the key. Without it, BRAVE_API_KEY or TAVILY_API_KEY.",
+        "The environment variable with the API key. Default: BRAVE_API_KEY or TAVILY_API_KEY.",
         z.optional(variableName()),
       ),
       folders: field(
-        "The folders `local` searches, from the project's folder on.",
+        "Folders that `local` searches, relative to the project.",
         z._default(z.array(text()), []),
       ),
     }),
   ),
   planner: field(
-    "Who plans for agents. An address elsewhere, and a program that prints a key, only the user's own file can name, not a project's.",
+    "The planner of agents. Only the user's own file can set a remote URL or a program that prints a key.",
     section({
       kind: field(
-        "auto: a model where there is a key for it, else the client's own (sampling), else none (local).",
+        "auto: a model if there is a key for it, otherwise the client's model (sampling), otherwise simple rules (local).",
         z._default(z.enum(["auto", "model", "sampling", "local"]), "auto"),
       ),
       model: field(
-        "provider/name, the provider being anthropic, openai, google, bedrock, openrouter, ollama or openai-compatible.",
+        "provider/name; the provider is anthropic, openai, google, bedrock, openrouter, ollama or openai-compatible.",
         z.optional(
           text(200).check(
             z.regex(/^(anthropic|openai|google|bedrock|openrouter|ollama|openai-compatible)\/\S+$/),
@@ -317,15 +320,15 @@ export const configSchema = z.strictObject({
         ),
       ),
       baseUrl: field(
-        "Where the provider is. Needed for openai-compatible.",
+        "The provider's base URL. Required for openai-compatible.",
         z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
       ),
       apiKeyEnv: field(
-        "The environment variable with the key. Without it, the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
+        "The environment variable with the API key. Default: the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
         z.optional(variableName()),
       ),
       apiKeyCommand: field(
-        "A program that prints the key, and its arguments; no shell is involved.",
+        "A program that prints the API key, with its arguments. No shell is used.",
         z.optional(z.array(text()).check(z.minLength(1))),
       ),
     }),
@@ -334,45 +337,45 @@ export const configSchema = z.strictObject({
     "The spec-driven workflow, speckit.*.",
     section({
       commands: field(
-        "Lets implement run the commands that tasks declare; a person is asked for each.",
+        "Allows implement to run the commands that tasks declare; each one requires approval.",
         z._default(z.boolean(), false),
       ),
       roots: field(
-        "Further folders that specs may lie in, from the project's folder on.",
+        "More folders for specs, relative to the project.",
         z._default(z.array(text()), []),
       ),
       agent: field(
-        "The agent that does the tasks of implement, such as coding_agent. Without it, whoever calls does them.",
+        "The agent that carries out the tasks of implement, such as coding_agent. Default: the caller.",
         z.optional(text(100)),
       ),
     }),
   ),
   documents: field(
-    "What document_analyzer may read.",
+    "Files document_analyzer may read.",
     section({
       roots: field(
-        "The folders file: URLs may point into, from the project's folder on.",
+        "Folders that file: URLs may point into, relative to the project.",
         z._default(z.array(text()), []),
       ),
     }),
   ),
   mcp: field(
-    "The server Guildhall's own client speaks to.",
+    "The server that Guildhall's own client connects to.",
     z.optional(
       z.strictObject({
         transport: field(
-          "How the client reaches its server.",
+          "The transport.",
           z._default(z.enum(["stdio", "http", "websocket"]), "stdio"),
         ),
         command: field("The program to start, for stdio.", z.optional(text())),
         args: field("Its arguments.", z._default(z.array(z.string()), [])),
-        endpoint: field("The server's address, for http and websocket.", z.optional(text())),
+        endpoint: field("The server's URL, for http and websocket.", z.optional(text())),
         headers: field(
           "HTTP headers sent with every request, for http and websocket.",
           z.optional(z.record(text(), z.string())),
         ),
         timeout: field(
-          "Seconds one request may be silent; progress begins them anew, up to 600 in all.",
+          "Seconds a request may stay silent; progress restarts them, up to 600 in total.",
           z._default(whole(1, 600), 60),
         ),
       }),
@@ -380,41 +383,42 @@ export const configSchema = z.strictObject({
   ),
 });
 
-/** What a hall is told before it starts. Frozen to the bottom. */
+/** The checked config. Deeply frozen. */
 export type Config = Frozen<z.output<typeof configSchema>>;
 export type ServerConfig = Config["mcpServers"][string] & { readonly [written]?: Written };
-/** A part of a config, as flags give it. */
+/** A part of the config, as given by flags. */
 export type PartialConfig = Partial<z.input<typeof configSchema>>;
 
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
-/** Keys other clients write into an entry of mcpServers: accepted so that pasting works, ignored, and told about. The value is the next move. */
+/** Keys of other clients in an entry of mcpServers, with advice. Accepted so that pasting works; ignored with a warning. */
 export const foreignKeys: Readonly<Record<string, string>> = {
-  alwaysAllow: "Guildhall decides by trust which calls need a person",
-  autoApprove: "Guildhall decides by trust which calls need a person",
-  trust: "Guildhall decides by trust which calls need a person",
+  alwaysAllow: trustAdvice(),
+  autoApprove: trustAdvice(),
+  trust: trustAdvice(),
   includeTools: "use tools.include",
   excludeTools: "use tools.exclude",
   disabledTools: "use tools.exclude",
   timeout: "use timeoutSeconds",
-  envFile: "set its variables before the hall starts, and name them in env",
+  envFile: "set the variables before the hall starts and list them in env",
   authProviderType: "use headers",
-  description: "remove it if you like",
-  gallery: "remove it if you like",
-  icon: "remove it if you like",
-  version: "remove it if you like",
-  sandbox: "remove it if you like",
-  sandboxEnabled: "remove it if you like",
-  dev: "remove it if you like",
-  watchPaths: "remove it if you like",
+  ...Object.fromEntries(
+    "description gallery icon version sandbox sandboxEnabled dev watchPaths"
+      .split(" ")
+      .map((key) => [key, "you can remove it"]),
+  ),
 };
+
+function trustAdvice(): string {
+  return "Guildhall's trust settings decide which calls require approval";
+}
 
 function field<Schema extends z.core.$ZodType>(description: string, schema: Schema): Schema {
   z.globalRegistry.add(schema, { description });
   return schema;
 }
 
-/** An object that may be left out because everything in it may be. */
+/** An optional object whose fields all have defaults. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.prefault(z.strictObject(shape), {} as z.input<z.ZodMiniObject<Shape, z.core.$strict>>);
 }
@@ -423,10 +427,10 @@ function text(lengthMax = 10_000) {
   return z.string().check(z.minLength(1), z.maxLength(lengthMax));
 }
 
-/** Calls a second on average, and how many at once. */
+/** A rate limit. */
 function allowanceFields(perSecond: number, burst: number) {
   return {
-    perSecond: field("Calls a second, on average.", z._default(whole(0, 1_000_000), perSecond)),
+    perSecond: field("Calls per second on average.", z._default(whole(0, 1_000_000), perSecond)),
     burst: field("Calls at once.", z._default(whole(1, 1_000_000), burst)),
   };
 }
@@ -435,15 +439,15 @@ function allowance(perSecond = 0, burst = 1) {
   return section(allowanceFields(perSecond, burst));
 }
 
-/** The same, with how many calls run at once and how many wait. */
+/** A rate limit with a limit of running and queued calls. */
 function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}) {
   return section({
     ...allowanceFields(perSecond, burst),
     concurrent: field(
-      "Calls that run at once; 0 for any number.",
+      "Calls that run at once; 0 for no limit.",
       z._default(whole(0, 100_000), concurrent),
     ),
-    queue: field("Calls that may wait for their turn.", z._default(whole(0, 100_000), queue)),
+    queue: field("Calls that may queue.", z._default(whole(0, 100_000), queue)),
   });
 }
 
