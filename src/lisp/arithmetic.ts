@@ -1,4 +1,4 @@
-/** The floor family: a quotient rounded one of four ways, and what remains. */
+/** floor, ceiling, truncate and round; powers, roots and logarithms. */
 import type { Machine } from "./machine.ts";
 import {
   add,
@@ -101,7 +101,7 @@ function truncate(m: Machine, x: Value, y: Value): Division {
   };
 }
 
-/** By how much the truncated quotient moves. */
+/** The difference to the truncated quotient. */
 function stepFor(
   m: Machine,
   rounding: Rounding,
@@ -146,7 +146,7 @@ export function remainder(m: Machine, a: Value, b: Value): Value {
   return divideRounded(m, "truncate", a, b).remainder;
 }
 
-/** a / b as a double, for the functions that answer their quotient as a float. */
+/** a / b as a double, for functions with a float quotient. */
 export function floatQuotient(
   m: Machine,
   rounding: Rounding,
@@ -192,7 +192,7 @@ function exactPower(m: Machine, base: Rational, exponent: Int): Value {
       : new Ratio(top, bottom);
 }
 
-/** Room for the result is asked for before it is made: a short program can name a number larger than any memory. */
+/** Checks the size of the result before computing it. */
 function reservePower(m: Machine, base: Rational, exponent: bigint): void {
   const bits = largerBits(numeratorOf(base), denominatorOf(base));
   m.checkBits(Number(BigInt(bits) * exponent));
@@ -207,7 +207,7 @@ function floatPower(m: Machine, base: Float, exponent: Int): Value {
   if (exponent === 0) return new Float(1);
   if (x === 0 && exponent < 0) return divisionByZero(m, "EXPT", base, exponent);
   if (typeof exponent === "number" && Math.abs(exponent) <= 64 && x !== 0) {
-    // V8's power is off by a bit now and then; small powers are made exactly and rounded once.
+    // V8's power is sometimes off by a bit; small powers are computed exactly and rounded once.
     const { numerator, denominator } = fractionOf(x);
     const size = BigInt(Math.abs(exponent));
     const [top, bottom] = [numerator ** size, denominator ** size];
@@ -242,7 +242,7 @@ export function squareRoot(m: Machine, value: Value): Value {
   const x = real(m, value, "NUMBER");
   if (signOf(x) < 0) return noComplex(m, "SQRT", value);
   if (typeof x === "bigint") {
-    // A double cannot hold the number, but may hold its root.
+    // The number may exceed a double while its root does not.
     const half = Math.max(0, Math.ceil((bitLength(x) - 130) / 2));
     return checkedFloat(
       m,
@@ -254,7 +254,7 @@ export function squareRoot(m: Machine, value: Value): Value {
   return new Float(Math.sqrt(toDouble(m, x)));
 }
 
-/** The natural logarithm, also of integers and ratios that no double can hold. */
+/** The natural logarithm, also of integers and ratios beyond the range of doubles. */
 function naturalLog(m: Machine, value: Value): number {
   const x = real(m, value, "NUMBER");
   if (signOf(x) < 0) return noComplex(m, "LOG", value);

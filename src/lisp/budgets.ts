@@ -2,17 +2,17 @@ import { makeCondition } from "./conditions.ts";
 import type { Machine } from "./machine.ts";
 import { Str } from "./string.ts";
 
-// What one evaluation may use up. A budget that runs out signals its own condition, once, and leaves a little grace so that
-// handlers and cleanup forms can run; when that is gone too the evaluation ends, whatever the program would catch.
+// The budgets of an evaluation. One that runs out signals its condition once and leaves a small grace for
+// handlers and cleanup forms; after that the evaluation ends, and the program cannot catch it.
 
 export interface Budgets {
-  /** Function calls and turns of loops. Default 50,000,000. */
+  /** Function calls and loop iterations. Default 50,000,000. */
   readonly steps: number;
   /** Conses, elements of vectors and tables; eight characters count as one. Default 20,000,000. */
   readonly cells: number;
-  /** Calls inside calls. Default 100,000; the host's stack may end earlier, with the same condition. */
+  /** Nested calls. Default 100,000; the host's stack may overflow earlier, with the same condition. */
   readonly depth: number;
-  /** Characters of what is read afterwards: what was written, warnings, and how it ended. Default 1,000,000. */
+  /** Characters of output, warnings and results. Default 1,000,000. */
   readonly output: number;
   /** Wall time in milliseconds. Default 30,000. */
   readonly timeMs: number;
@@ -31,7 +31,7 @@ export const defaultBudgets: Budgets = {
 
 export type BudgetKind = "STEP" | "CELL" | "DEPTH" | "OUTPUT" | "TIME" | "INTERRUPT";
 
-/** What is left for cleanup after a budget ran out. */
+/** The grace for cleanup after a budget ran out. */
 export const grace = {
   steps: 200_000,
   cells: 50_000,
@@ -41,24 +41,21 @@ export const grace = {
 } as const;
 
 export const budgetTexts: Record<BudgetKind, string> = {
-  STEP: "the evaluation used up its steps; look for a loop that does not end, or do less at a time",
-  CELL: "the evaluation used up its memory; keep less at a time",
-  DEPTH:
-    "calls are nested too deeply; look for a recursion that does not end, or make it a tail call or a loop",
-  OUTPUT: "the evaluation wrote too much; print less",
-  TIME: "the evaluation took too long; look for a loop that does not end, or raise the time limit",
+  STEP: "the evaluation exceeded its step limit; look for an endless loop, or do less at a time",
+  CELL: "the evaluation exceeded its memory limit; keep less data at a time",
+  DEPTH: "calls are nested too deeply; look for an endless recursion, or use a tail call or a loop",
+  OUTPUT: "the evaluation exceeded its output limit; print less",
+  TIME: "the evaluation exceeded its time limit; look for an endless loop, or raise the limit",
   INTERRUPT: "the evaluation was interrupted",
 };
 
-/** Thrown when the grace is gone. No form of a program catches it, and cleanup forms do not run again. */
+/** Thrown when the grace is used up. Programs cannot catch it, and cleanup forms do not run again. */
 export class Ended {
   readonly kind: BudgetKind;
   constructor(kind: BudgetKind) {
     this.kind = kind;
   }
 }
-
-// What happens when a budget has run out: its condition, once, with a little grace for cleanup; then the end, whatever the program would catch.
 
 export function exceed(m: Machine, kind: BudgetKind): never {
   if (kind === "DEPTH") return exceedDepth(m);
@@ -70,7 +67,7 @@ export function exceed(m: Machine, kind: BudgetKind): never {
 }
 
 function grant(m: Machine, kind: BudgetKind): void {
-  // Whatever ran out, what follows is cleanup: no budget may be large any more.
+  // Only cleanup follows, so the other budgets shrink, too.
   m.stepsLeft = Math.min(Math.max(m.stepsLeft, grace.steps), grace.steps);
   if (kind === "CELL") m.cellsLeft = grace.cells;
   if (kind === "OUTPUT") m.outputLeft = grace.output;
@@ -79,7 +76,7 @@ function grant(m: Machine, kind: BudgetKind): void {
   m.refill();
 }
 
-/** May be caught as often as a program likes: steps bound that. Handlers get some room above the limit. */
+/** Can be handled repeatedly, because steps bound that. Handlers get some depth above the limit. */
 function exceedDepth(m: Machine): never {
   const max = m.depthMax;
   m.depthMax = Math.max(max, m.depth) + grace.depth;

@@ -1,4 +1,4 @@
-// The classes every session knows: of built-in values and of conditions. Classes a program defines are kept in its machine.
+// The classes of the language. Those of a program are kept in its machine.
 import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
@@ -19,7 +19,7 @@ import {
 
 const shared = new Map<Sym, LispClass>();
 
-/** Undefined where neither the session nor the language has such a class. */
+/** Undefined if neither the session nor the language has the class. */
 export function findClass(m: Machine, name: Sym): LispClass | undefined {
   return m.classes.get(name) ?? shared.get(name);
 }
@@ -31,7 +31,7 @@ export function classNamed(name: string): LispClass {
   return found;
 }
 
-/** Defines a class of the language; its precedence is itself, then what its supers have, later ones without repeats. */
+/** Defines a class of the language. Its precedence list is itself and those of its superclasses, without repeats. */
 export function sharedClass(
   name: string,
   kind: LispClass["kind"],
@@ -52,7 +52,7 @@ function mergePrecedence(supers: readonly LispClass[]): LispClass[] {
   return merged;
 }
 
-/** Own slots first hide inherited ones of the same name; inherited ones keep the order of the most general class. */
+/** Own slots replace inherited ones of the same name; inherited ones keep their order. */
 export function setSlots(cls: LispClass, own: readonly Slot[]): void {
   const byName = new Map<Sym, Slot>();
   for (const above of cls.precedence.slice(1).reverse())
@@ -83,7 +83,7 @@ export function plainSlot(name: Sym, initarg: Sym = sessionKeyword(name.name)): 
   };
 }
 
-/** The class of any value; structures, conditions and objects carry theirs. */
+/** The class of any value. */
 export function classOf(value: Value): LispClass {
   if (value instanceof Instance) return value.cls;
   const name = builtInName(value);
@@ -95,7 +95,7 @@ export function classOf(value: Value): LispClass {
   return found;
 }
 
-/** By name: a generic function asks for the class of every argument that decides. */
+/** Built-in classes by name, for fast dispatch. */
 const builtInClasses = new Map<string, LispClass>();
 
 function builtInName(value: Value): string {

@@ -1,5 +1,5 @@
-// Condition classes, and how a condition finds its handler: signalling walks the handlers from the innermost, each running with
-// only those outside it in place. What nobody handles leaves the evaluation as `Unhandled`.
+// Condition classes and signalling. Handlers run from the innermost outwards, each with only the outer ones
+// in effect. An unhandled condition leaves the evaluation as `Unhandled`.
 
 import { classNamed, plainSlot, sharedClass } from "./classes.ts";
 import { named } from "./define.ts";
@@ -18,7 +18,7 @@ export interface HandlerCluster {
   readonly outer: HandlerCluster | null;
 }
 
-/** Carries a condition that nobody handled out of the evaluation. */
+/** Thrown out of the evaluation with an unhandled condition. */
 export class Unhandled {
   readonly condition: Instance;
   readonly backtrace: Backtrace;
@@ -30,7 +30,7 @@ export class Unhandled {
   }
 }
 
-/** A condition of a class of the language, its slots by their names. */
+/** Makes a condition of a standard class; slots are given by name. */
 export function makeCondition(
   className: string,
   slots: Readonly<Record<string, Value>> = {},
@@ -50,10 +50,10 @@ function fillCondition(cls: LispClass, slots: Readonly<Record<string, Value>>): 
   return made;
 }
 
-/** Names of slots are the system's own: a program may use the plain names for itself. */
+/** Slot names are internal symbols, so they do not clash with a program's names. */
 export const slotName = (name: string): Sym => named(`%${name}`);
 
-/** Null where the slot is missing or unbound. */
+/** Null if the slot is missing or unbound. */
 export function conditionSlot(condition: Instance, name: string): Value | null {
   const index = condition.cls.slotIndex.get(slotName(name));
   return (index === undefined ? undefined : condition.slots[index]) ?? null;
@@ -63,7 +63,7 @@ export function isCondition(value: Value, className = "CONDITION"): value is Ins
   return value instanceof Instance && value.cls.precedence.includes(classNamed(className));
 }
 
-/** Answers when every handler declined. */
+/** Returns if every handler declined. */
 export function signalCondition(m: Machine, condition: Instance): void {
   const outside = m.handlers;
   try {
@@ -77,7 +77,7 @@ export function signalCondition(m: Machine, condition: Instance): void {
   }
 }
 
-/** What a condition says for itself, as `princ` shows it. */
+/** The report of a condition, as `princ` prints it. */
 export function reportOf(m: Machine, condition: Instance): string {
   for (const cls of condition.cls.precedence)
     if (cls.report !== null) return cls.report(m, condition);
@@ -207,9 +207,9 @@ export function defineConditions(): void {
   }
 }
 
-// What to say to those who come from Scheme, Emacs Lisp or Clojure, by the name they tried.
+// Hints for users of Scheme, Emacs Lisp and Clojure, by the name they tried.
 
-/** A sentence for those who come from elsewhere, with a space before it, or nothing. */
+/** A sentence with a leading space, or "". */
 function hintFor(name: Value | null, kind: "variable" | "function"): string {
   const hint =
     name instanceof Sym
@@ -249,10 +249,7 @@ export const functionHints: ReadonlyMap<string, string> = new Map([
   ["FILTER", "This is Common Lisp: use (remove-if-not test list)."],
   ["FOLDL", "This is Common Lisp: use (reduce function list :initial-value x)."],
   ["PRINTLN", 'This is Common Lisp: use (format t "~a~%" x).'],
-  [
-    "REQUIRE",
-    "There are no modules to load here; the tools bound to this session are packages already.",
-  ],
+  ["REQUIRE", "Modules cannot be loaded; the tools of this session already are packages."],
 ]);
 
 const variableHints: ReadonlyMap<string, string> = new Map([

@@ -1,15 +1,15 @@
-// How the standard library comes into being. Each file of `library/` and `forms/` exports one function that calls these;
-// `standard.ts` calls them all, once in a process. What they define is shared by every session and never changes afterwards:
-// everything a program can change lives in the machine or in symbols of its own packages.
+// Definition of the standard library. Files of `core/`, `library/` and `forms/` export functions that call these;
+// `standard.ts` calls them all, once per process. All sessions share the result, which never changes:
+// everything that a program can change is in the machine or in symbols of its own packages.
 
 import { Code, Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { cl, commonLisp, internShared, keyword, NIL, Package, type Sym, T } from "./symbol.ts";
 import { Cons, Float, listOf, type Opaque, type Value } from "./values.ts";
 
-/** Helpers that macros expand into. No session uses this package, so programs do not meet its names by chance. */
+/** Helpers that macros expand into. No session uses this package, so names do not clash. */
 const systemPackage = lockedPackage("LISP-SYSTEM");
-/** What goes beyond the standard: `pmap`, `jref` and the like. CL-USER uses it. */
+/** Extensions such as `pmap` and `jref`. CL-USER uses it. */
 export const extrasPackage = lockedPackage("GUILDHALL");
 export const sharedPackages: readonly Package[] = [commonLisp, systemPackage, extrasPackage];
 
@@ -29,13 +29,13 @@ export function named(text: string): Sym {
 }
 
 /**
- * Receives required arguments, then optional ones (undefined when absent), then the rest as an array, then keyword arguments
- * (undefined when absent), in the order of the lambda list.
+ * Receives required arguments, then optional ones (undefined if absent), then the rest as an array, then
+ * keyword arguments (undefined if absent), in the order of the lambda list.
  */
 export type Native = (m: Machine, ...args: never[]) => Value;
 
 export interface NativeOptions {
-  /** The function leaves `m.mv` right, by `m.values(…)` or by ending in a call that does. Default: it answers one value. */
+  /** The function sets `m.mv`, by `m.values(…)` or by a final call that does. Default: it returns one value. */
   readonly values?: boolean;
   readonly documentation?: string;
   readonly step?: NonNullable<Code["step"]>;
@@ -52,7 +52,7 @@ export function defineFunction(
   sym.fn = nativeFunction(sym, lambdaList, native, options);
 }
 
-/** `(setf (name …) value)` as a function: the new value comes first, like in `(defun (setf name) …)`. */
+/** `(setf (name …) value)`: the new value comes first, like in `(defun (setf name) …)`. */
 export function defineSetter(
   name: string,
   lambdaList: string,
@@ -63,7 +63,7 @@ export function defineSetter(
   sym.setter = nativeFunction(sym, lambdaList, native, options);
 }
 
-/** A macro gets the whole form and the environment it stands in, and answers what to compile instead. */
+/** A macro gets the whole form and its environment, and returns the expansion. */
 export function defineMacro(
   name: string,
   expand: (form: Cons, env: Opaque, m: Machine) => Value,
@@ -74,7 +74,7 @@ export function defineMacro(
 
 const initialValues: { sym: Sym; initial: Value | ((m: Machine) => Value) }[] = [];
 
-/** A special variable; every session begins with `initial`, or with what it makes for that session. */
+/** A special variable; `initial` is the value, or makes it for each session. */
 export function defineVariable(name: string, initial: Value | ((m: Machine) => Value)): void {
   const sym = named(name);
   sym.kind = "special";
@@ -87,7 +87,7 @@ export function defineConstant(name: string, value: Value): void {
   sym.value = value;
 }
 
-/** The shared special variables, in the order in which a machine keeps their values. */
+/** The shared special variables, in the order of `Machine` values. */
 export function sharedVariables(): readonly {
   sym: Sym;
   initial: Value | ((m: Machine) => Value);
@@ -127,7 +127,7 @@ function shapeOf(lambdaList: string): Shape {
 
 type Plain = (m: Machine, ...args: unknown[]) => Value;
 
-/** A function value written in TypeScript; `lambdaList` decides what is refused and how arguments arrive. */
+/** A function written in TypeScript; `lambdaList` determines the accepted arguments and how they are passed. */
 export function nativeFunction(
   name: Value,
   lambdaList: string,
@@ -139,14 +139,14 @@ export function nativeFunction(
   code.lambdaList = lambdaList;
   code.documentation = options.documentation ?? null;
   code.step = options.step ?? null;
-  // Natives declare the parameters they want; `shape` guarantees that they get them.
+  // Natives declare their parameter types; `shape` guarantees them.
   const plain = native as unknown as Plain;
   if (shape.rest || shape.hasKeys) setOpenEntries(code, shape, plain);
   else setFixedEntries(code, shape, plain);
   return new Fn(code, []);
 }
 
-/** Calls with few arguments and no keywords, which most are, need no arranging. */
+/** The fast path: few arguments and no keywords. */
 function setOpenEntries(code: Code, shape: Shape, plain: Plain): void {
   const { required, optional, rest, hasKeys } = shape;
   code.cn = (m, fn, args) => plain(m, ...arrange(m, fn, shape, args));
@@ -219,7 +219,9 @@ function spreadKeys(
     else unknown ??= key;
   }
   if (unknown !== null && !allowed)
-    m.programError(`${m.show(fn.code.name)} knows no keyword argument ${m.show(unknown)}`);
+    m.programError(
+      `${m.show(fn.code.name)} does not accept the keyword argument ${m.show(unknown)}`,
+    );
 }
 
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
@@ -229,7 +231,7 @@ export type Template = Value | string | readonly Template[];
 
 export function form(template: Template): Value {
   if (typeof template === "string") return template === "T" ? T : named(template);
-  // A macro that was given too little has holes in what it makes of it.
+  // A macro call with too few arguments leaves undefined parts.
   if (!Array.isArray(template)) return (template as Value | undefined) ?? NIL;
   let made: Value = NIL;
   for (let at = template.length - 1; at >= 0; at--)
@@ -237,7 +239,7 @@ export function form(template: Template): Value {
   return made;
 }
 
-/** A type from its text: `list`, `(or (integer 1) null)`. Numbers stay numbers: a symbol made of one would be one of the language's. */
+/** Parses a type: `list`, `(or (integer 1) null)`. */
 export function typeNamed(text: string): Value {
   const words = text.toUpperCase().match(/[()]|[^\s()]+/g) ?? [];
   const read = (): Value => {

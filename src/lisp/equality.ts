@@ -1,6 +1,6 @@
 /**
- * `eq` is identity, but for integers, which are compared by value; the coarser three are here. Nested data is walked on the
- * host's stack; where that ends, the machine signals the depth budget.
+ * `eql`, `equal` and `equalp`; `eq` is JS identity, except for bigints. Nested data is walked on the
+ * host's stack; an overflow becomes the condition of the depth budget.
  */
 
 import type { Machine } from "./machine.ts";
@@ -17,7 +17,7 @@ export function eql(a: Value, b: Value): boolean {
   return a instanceof Char && b instanceof Char && a.code === b.code;
 }
 
-/** Conses by their parts, strings and bit vectors by their elements, the rest by `eql`. */
+/** Conses by their parts, strings and bit vectors by their elements, others by `eql`. */
 export function equal(m: Machine, a: Value, b: Value): boolean {
   let x = a;
   let y = b;
@@ -47,7 +47,7 @@ export function equal(m: Machine, a: Value, b: Value): boolean {
   return eql(x, y);
 }
 
-/** Like `equal`, but numbers by value, characters and strings in any case, arrays, structures and tables by their contents. */
+/** Like `equal`, but numbers by value, text ignoring case, arrays, structures and tables by their contents. */
 export function equalp(m: Machine, a: Value, b: Value): boolean {
   let x = a;
   let y = b;
@@ -103,8 +103,8 @@ function equalTables(m: Machine, a: Table, b: Table): boolean {
   return true;
 }
 
-// Hash tables on JS maps. A key that its test compares by identity is the map's key itself; any other becomes a text that is equal
-// exactly when the test holds. Values are never JS strings, so the two kinds cannot meet.
+// Hash tables on JS maps. A key compared by identity is the map's key itself; others become a text that is
+// equal exactly if the test holds. Lisp values are never JS strings, so the two kinds cannot collide.
 
 export function tableGet(table: Table, key: Value): TableEntry | undefined {
   return table.entries.get(mapKey(table, key));
@@ -117,7 +117,7 @@ export function tableSet(table: Table, key: Value, value: Value): void {
   else entry.value = value;
 }
 
-/** Whether there was one. */
+/** Returns whether the key existed. */
 export function tableRemove(table: Table, key: Value): boolean {
   return table.entries.delete(mapKey(table, key));
 }
@@ -182,7 +182,7 @@ function listKey(table: Table, key: Cons): string {
   return `${text}. ${partKey(table, at)})`;
 }
 
-/** Texts carry their length, so that no string can look like the end of another part. */
+/** Texts carry their length, so that different structures never get the same key. */
 function partKey(table: Table, part: Value): string {
   const key = typeof part === "number" ? part : mapKey(table, part);
   if (typeof key === "string") return `${key.length}:${key}`;
@@ -199,7 +199,7 @@ function identity(table: Table, object: object): number {
   return id;
 }
 
-/** `=` on floats and rationals: a whole float is its integer, any other its exact ratio. */
+/** For `=` on floats and rationals: an integral float becomes its integer, others their exact ratio. */
 function looseNumber({ value }: Float): unknown {
   if (Number.isSafeInteger(value)) return value + 0;
   if (Number.isInteger(value)) return BigInt(value);

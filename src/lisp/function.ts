@@ -1,8 +1,8 @@
-// Functions as values, what calls of them keep their variables in, and what a call that waits is.
+// Functions, frames and pending calls.
 import type { Machine } from "./machine.ts";
 import type { Cons, Opaque, Value } from "./values.ts";
 
-/** A function: code and, for a closure, what it captured. */
+/** A function: its code and, for a closure, the captured variables. */
 export class Fn {
   readonly code: Code;
   readonly env: Value[];
@@ -13,8 +13,8 @@ export class Fn {
 }
 
 /**
- * The entry points of a function, by number of arguments; `cn` takes any number. An entry may answer `TAIL`: the machine then has
- * the next call in its registers. Only `Machine.call…` and compiled code call these directly; the rest goes through the machine.
+ * The entry points of a function, by number of arguments; `cn` takes any number. An entry may return `TAIL`
+ * with the next call in the machine's registers, so only `Machine.call…` and compiled code call these directly.
  */
 export class Code {
   name: Value;
@@ -23,23 +23,23 @@ export class Code {
   c2: (m: Machine, fn: Fn, a: Value, b: Value) => Value;
   c3: (m: Machine, fn: Fn, a: Value, b: Value, c: Value) => Value;
   cn: (m: Machine, fn: Fn, args: Value[]) => Value;
-  /** True for functions written in TypeScript: they never answer TAIL. */
+  /** True for functions written in TypeScript, which never return TAIL. */
   readonly native: boolean;
-  /** True when the function always answers one value and may leave `m.mv` stale. */
+  /** True if the function always returns one value and may leave `m.mv` stale. */
   readonly single: boolean;
   /** As text, for `describe` and error messages. */
   lambdaList = "";
   documentation: string | null = null;
-  /** For a native of fixed arity: the plain implementation, which compiled code calls without a detour. */
+  /** For a native of fixed arity: the implementation, which compiled code calls directly. */
   direct: ((m: Machine, ...args: Value[]) => Value) | null = null;
-  /** How many arguments `direct` takes. */
+  /** The number of arguments of `direct`. */
   min = 0;
   max = 0;
-  /** For natives that call back and must not block parallel branches: the same as a generator. */
+  /** For natives that call back and must not block parallel branches: the generator version. */
   step: ((m: Machine, args: Value[]) => Generator<Pending, Value, void>) | null = null;
-  /** For a power: begins the call and lets the branch wait without holding up the others. */
+  /** For a host function: starts the call, so that a branch waits without blocking the others. */
   start: ((m: Machine, args: Value[]) => Pending) | null = null;
-  /** What a generic function keeps; null for any other. */
+  /** The data of a generic function, or null. */
   generic: unknown = null;
   /** The analysed lambda of a compiled function. */
   lambda: unknown = null;
@@ -63,7 +63,7 @@ const viaArray1: Code["c1"] = (m, fn, a) => fn.code.cn(m, fn, [a]);
 const viaArray2: Code["c2"] = (m, fn, a, b) => fn.code.cn(m, fn, [a, b]);
 const viaArray3: Code["c3"] = (m, fn, a, b, c) => fn.code.cn(m, fn, [a, b, c]);
 
-/** A call under way outside. `take` answers its value or signals its error, once it is done. */
+/** A pending call of the host. Once it is done, `take` returns its value or signals its error. */
 export interface Pending {
   readonly done: boolean;
   take(m: Machine): Value;
@@ -75,7 +75,7 @@ export interface Macro {
   documentation: string | null;
 }
 
-/** The place of a variable that closures share and someone assigns. Lives in frames only; never a value. */
+/** Holds a variable that closures share and assign. Lives only in frames; never a value. */
 export class Box {
   value: Value;
   constructor(value: Value) {

@@ -1,4 +1,4 @@
-// What symbols mean everywhere in a session: global values and functions, and what a program may not touch of them.
+// Global values and functions of symbols, and the protection of the language's names.
 import { named } from "./define.ts";
 import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
@@ -17,7 +17,7 @@ export type DefinitionKind =
   | "type"
   | "package";
 
-/** Sets a variable's global value; constants and names of locked packages refuse. */
+/** Sets a variable's global value; refuses constants and names of locked packages. */
 export function setGlobal(m: Machine, sym: Sym, value: Value): void {
   if (sym.kind === "constant") m.programError(`${m.show(sym)} is a constant and cannot be set`);
   if (sym.kind === "lexical" && sym.pkg?.locked) refuseLocked(m, sym, "set");
@@ -41,12 +41,12 @@ export function setFunction(m: Machine, name: Value, fn: Fn): void {
   } else m.typeError(name, "(OR SYMBOL CONS)");
 }
 
-/** For lists of definitions. */
+/** Records a definition. */
 export function noteDefinition(m: Machine, kind: DefinitionKind, name: Value): void {
   m.definitions.set(`${kind} ${m.show(name)}`, { kind, name });
 }
 
-/** Names of the language are the same for every session, so none can redefine them. */
+/** All sessions share the names of the language, so no program can redefine them. */
 export function refuseLocked(m: Machine, sym: Sym, action: string): void {
   if (!sym.pkg?.locked) return;
   const text = `cannot ${action} ${m.show(sym)}: it belongs to the locked package ${sym.pkg.name}; choose another name, or shadow it in a package of your own`;

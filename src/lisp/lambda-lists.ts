@@ -1,4 +1,4 @@
-// Lambda lists, taken apart once. Macros may nest patterns where functions have names.
+// Parses lambda lists. Those of macros may contain nested patterns.
 import { form, named, type Template } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
@@ -6,11 +6,11 @@ import { Str } from "./string.ts";
 import { NIL, Sym } from "./symbol.ts";
 import { Cons, type Value } from "./values.ts";
 
-/** What is longer goes round. */
+/** A longer list is circular. */
 const parametersMax = 4_096;
 
 export interface Parameter {
-  /** A symbol; in a macro's lambda list also a pattern. */
+  /** A symbol, or a pattern in a macro's lambda list. */
   readonly name: Value;
   readonly init: Value;
   readonly supplied: Sym | null;
@@ -42,7 +42,7 @@ const sections = new Map<Sym, Section>([
 const allowOther = named("&ALLOW-OTHER-KEYS");
 const order: readonly Section[] = ["required", "optional", "rest", "after", "key", "aux"];
 
-/** `patterns` for macros and `destructuring-bind`: nested lists, `&whole`, `&body`, `&environment` and a dotted end. */
+/** `patterns` allows nested lists, `&whole`, `&body`, `&environment` and a dotted end, as in macros. */
 export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean): LambdaList {
   const made = {
     whole: null as Value | null,
@@ -56,7 +56,7 @@ export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean
   const keys: (Parameter & { key: Sym })[] = [];
   const aux: Parameter[] = [];
   let section: Section = "required";
-  const fault = (): never => m.programError(`${m.show(lambdaList)} is no valid lambda list`);
+  const fault = (): never => m.programError(`${m.show(lambdaList)} is not a valid lambda list`);
   let at = lambdaList;
   let count = 0;
   for (; at instanceof Cons; at = at.cdr) {
@@ -126,15 +126,15 @@ function keyParameter(m: Machine, item: Value, patterns: boolean): Parameter & {
   return { ...plain, key: keywordOf(m, name) };
 }
 
-// Patterns of `destructuring-bind` and macros, as bindings for `let*`.
+// Converts patterns of `destructuring-bind` and macros to bindings for `let*`.
 
 interface Source {
   /** The whole form, for `&whole`. */
   readonly whole: Value;
-  /** A form for the list to take apart. */
+  /** A form whose value is the list to destructure. */
   readonly operands: Value;
   readonly env: Sym | null;
-  /** What is taken apart, for messages. */
+  /** The subject of error messages. */
   readonly what: Value;
 }
 
@@ -201,7 +201,7 @@ function bindPattern(m: Machine, name: Value, init: Value, source: Source, made:
     take(m, name, { ...source, whole: part, operands: part, env: null }, made);
 }
 
-/** Natives that the bindings call. */
+/** The natives that the bindings call. */
 export function checkPattern(m: Machine, value: Value, min: Value, max: Value, what: Value): Value {
   let count = 0;
   let at = value;
@@ -222,7 +222,7 @@ export function checkPattern(m: Machine, value: Value, min: Value, max: Value, w
   return value;
 }
 
-/** A macro call that does not fit is a wrong program; a list that does not fit is only an error. */
+/** A PROGRAM-ERROR for a macro call, an ERROR for `destructuring-bind`. */
 function mismatch(m: Machine, what: Value, text: string): never {
   if (what === named("DESTRUCTURING-BIND")) m.error("%PATTERN-MISMATCH", { TEXT: new Str(text) });
   m.programError(text);
@@ -244,7 +244,7 @@ export function checkKeys(
     else if (!contains(known, at.car)) unknown ??= at.car;
   }
   if (unknown !== null && !allowed)
-    mismatch(m, what, `${m.show(what)} knows no keyword argument ${m.show(unknown)}`);
+    mismatch(m, what, `${m.show(what)} does not accept the keyword argument ${m.show(unknown)}`);
   return value;
 }
 

@@ -1,4 +1,4 @@
-// The front: a session, and what one evaluation came to. Sessions share nothing that a program can change.
+// The public interface: a session and its evaluations. Sessions share nothing that a program can change.
 
 import { type Budgets, budgetTexts, defaultBudgets, Ended } from "./budgets.ts";
 import { compileLambda, evaluateForm } from "./compile/compile.ts";
@@ -29,27 +29,27 @@ import { Cons, type Instance, Stream, type Value } from "./values.ts";
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
   readonly host?: Partial<Host>;
-  /** Shows values for a reader of an answer: what is long or deep is cut, and hash tables show what they hold. Default false. */
+  /** Prints values for reading: long or deep ones are cut, hash tables show their contents. Default false. */
   readonly brief?: boolean;
 }
 
 export interface EvaluateOptions {
   readonly budgets?: Partial<Budgets>;
-  /** Name of the package to begin in; default: where the last evaluation ended. */
+  /** The initial package. Default: that of the end of the last evaluation. */
   readonly package?: string | undefined;
 }
 
 export interface ConditionReport {
-  /** As a program names it: `DIVISION-BY-ZERO`. */
+  /** `DIVISION-BY-ZERO` */
   readonly type: string;
-  /** The type and those above it, without `T`. */
+  /** The type and its supertypes, without `T`. */
   readonly types: readonly string[];
   readonly message: string;
   readonly restarts: readonly string[];
   readonly backtrace: Backtrace;
-  /** Where the form that was evaluated began in the text; null when it could not be read. */
+  /** The start of the evaluated form; null if it could not be read. */
   readonly position: Position | null;
-  /** The condition itself; null when the grace of a budget ran out too. */
+  /** Null if the grace of a budget was used up as well. */
   readonly value: Instance | null;
 }
 
@@ -67,8 +67,8 @@ export interface Evaluation {
   readonly elapsedMs: number;
 }
 
-/** A function of the host for programs. `call` may block; `start` lets parallel branches wait together. */
-export interface Power {
+/** A host function for programs. `call` may block; `start` lets parallel branches wait together. */
+export interface HostFunction {
   readonly lambdaList?: string;
   readonly documentation?: string;
   readonly call: (m: Machine, args: Value[]) => Value;
@@ -83,11 +83,11 @@ export interface Definition {
 export interface Lisp {
   readonly machine: Machine;
   evaluate(text: string, options?: EvaluateOptions): Evaluation;
-  /** Binds a power as an exported function of a package, which is made if need be. */
-  define(packageName: string, name: string, power: Power): void;
-  /** What the program has defined so far, in order. */
+  /** Defines an exported function; makes the package if needed. */
+  define(packageName: string, name: string, fn: HostFunction): void;
+  /** The program's definitions in order. */
   definitions(): readonly Definition[];
-  /** Ends the evaluation under way; may be called from a power. */
+  /** Ends the current evaluation; may be called from a host function. */
   interrupt(): void;
 }
 
@@ -116,7 +116,7 @@ export function createLisp(options: LispOptions = {}): Lisp {
         brief: options.brief ?? false,
       });
     },
-    define: (packageName, name, power) => definePower(machine, packageName, name, power),
+    define: (packageName, name, fn) => defineHostFunction(machine, packageName, name, fn),
     definitions: () =>
       [...machine.definitions.values()].map(({ kind, name }) => ({
         kind,
@@ -135,10 +135,10 @@ const plainHost: Host = {
   seed: () => Math.floor(Math.random() * 2 ** 32),
   isInterrupted: () => false,
   waitAny: () => {
-    throw new Error("this session has no way to wait");
+    throw new Error("this session cannot wait");
   },
   sleep: (ms) => {
-    // Nobody else can be served meanwhile, but the budget of time must count it.
+    // Busy waiting, because there is no way to block here.
     const end = performance.now() + ms;
     while (performance.now() < end);
   },
@@ -198,12 +198,12 @@ function enterPackage(m: Machine, name: string): void {
   if (found === undefined)
     m.error("PACKAGE-ERROR", {
       PACKAGE: new Str(name),
-      TEXT: new Str(`there is no package ${name}`),
+      TEXT: new Str(`unknown package ${name}`),
     });
   packageVariable.value = found;
 }
 
-/** How far the text has been evaluated. */
+/** The form being evaluated. */
 interface Reading {
   position: Position | null;
 }
@@ -222,7 +222,7 @@ function evaluateAll(m: Machine, text: string, reading: Reading): Value[] {
   return results;
 }
 
-/** `*`, `+` and `/` and what they were before. */
+/** Updates `*`, `+` and `/` and their previous values. */
 function remember(m: Machine, form: Value, results: Value[]): void {
   for (const [name, value] of [
     ["*", results[0] ?? NIL],
@@ -247,7 +247,7 @@ function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"
   }
   if (known instanceof Unhandled) {
     const { condition, backtrace, restarts } = known;
-    // Classes of our own making stand for the standard one above them.
+    // Internal classes are reported as their standard superclass.
     const types = condition.cls.precedence
       .map((cls) => cls.name.name)
       .filter((name) => name !== "T" && !name.startsWith("%"));
@@ -274,7 +274,12 @@ function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"
   throw known;
 }
 
-function definePower(m: Machine, packageName: string, name: string, power: Power): void {
+function defineHostFunction(
+  m: Machine,
+  packageName: string,
+  name: string,
+  host: HostFunction,
+): void {
   let pkg = m.packages.get(packageName);
   if (pkg === undefined) {
     pkg = new Package(packageName);
@@ -282,13 +287,13 @@ function definePower(m: Machine, packageName: string, name: string, power: Power
   }
   const sym = intern(m, pkg, name);
   pkg.external.add(name);
-  const lambdaList = power.lambdaList ?? "&rest arguments";
+  const lambdaList = host.lambdaList ?? "&rest arguments";
   const fn = nativeFunction(sym, "&rest arguments", (inner: Machine, args: Value[]) =>
-    power.call(inner, args),
+    host.call(inner, args),
   );
   fn.code.lambdaList = lambdaList;
-  fn.code.documentation = power.documentation ?? null;
-  if (power.start !== undefined) fn.code.start = power.start;
+  fn.code.documentation = host.documentation ?? null;
+  if (host.start !== undefined) fn.code.start = host.start;
   sym.fn = fn;
 }
 

@@ -1,7 +1,7 @@
-// The state of one session, and what natives ask of it. One machine runs one evaluation at a time, synchronously.
+// The state of one session and the services for natives. A machine runs one evaluation at a time, synchronously.
 //
-// Multiple values: a function returns its first value and leaves the others in `mv`. `mv` is only meaningful right after code that
-// promises it (`Code.single` false): null means exactly one value.
+// Multiple values: a function returns its first value and leaves all of them in `mv`. `mv` is valid only right
+// after code that sets it (`Code.single` false); null means exactly one value.
 import { type BudgetKind, type Budgets, defaultBudgets, exceed } from "./budgets.ts";
 import type { Lambda } from "./compile/nodes.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
@@ -14,23 +14,23 @@ import { Str } from "./string.ts";
 import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
 import { Cons, type Instance, type LispClass, listOf, type Stream, type Value } from "./values.ts";
 
-/** Steps between two looks at the clock: about two milliseconds. */
+/** Steps between two checks of the clock: about two milliseconds. */
 const slice = 20_000;
-/** What an exit through other calls is counted as. */
+/** The cost of a non-local exit. */
 export const dearSteps = 200;
-/** Between evaluations, when only the host asks for something. A small integer, so that counters stay small integers. */
+/** For work of the host between evaluations. A small integer, so that counters stay small integers. */
 const plenty = 1_000_000_000;
 
 export class Machine {
   mv: Value[] | null = null;
-  // The next call, while TAIL is on its way to a caller that can make it.
+  // The pending tail call while TAIL is returned.
   tailFn: Fn | null = null;
   tailCount = 0;
   tail0: Value = NIL;
   tail1: Value = NIL;
   tail2: Value = NIL;
   tailArgs: Value[] = [];
-  // The local exit under way, while EXIT is on its way to its block or tagbody.
+  // The pending local exit while EXIT is returned.
   exitTarget: unknown = null;
   exitValue: Value = NIL;
   exitTag = 0;
@@ -53,24 +53,24 @@ export class Machine {
   readonly classes = new Map<Sym, LispClass>();
   readonly plists = new Map<Sym, Value>();
   readonly packages = new Map<string, Package>();
-  /** What definition modules keep for the session: methods, types, setf expanders … one key each. */
+  /** Session data of definition modules: methods, types, setf expanders … one key each. */
   readonly kept = new Map<string, unknown>();
   readonly warnings: string[] = [];
-  /** The session's own error output, for the evaluation under way. */
+  /** The error output of the current evaluation. */
   errorStream: Stream | null = null;
   readonly documentation = new Map<Sym, string>();
   readonly symbolMacros = new Map<Sym, Value>();
-  /** What the program defined, in order: kind and name. */
+  /** The program's definitions in order. */
   readonly definitions = new Map<string, { readonly kind: DefinitionKind; readonly name: Value }>();
-  /** Where lists that were read began. */
+  /** The positions of lists in the program text. */
   readonly positions = new WeakMap<Cons, { readonly line: number; readonly column: number }>();
   readonly services: Services;
   readonly host: Host;
   budgets: Budgets = defaultBudgets;
-  /** The library's variables as this session left them, in the order of `sharedVariables`. */
+  /** This session's values of the library's variables, in the order of `sharedVariables`. */
   #saved: (Value | undefined)[] = [];
   #isBusy = false;
-  /** Budgets that ran out in this evaluation, and the grace after them. */
+  /** Budgets that ran out in this evaluation. */
   readonly spent = new Set<BudgetKind>();
   #sliceSize = slice;
 
@@ -79,7 +79,7 @@ export class Machine {
     this.host = host;
   }
 
-  /** Gives the library's variables their first values. They may need the machine's packages, so the maker calls this. */
+  /** Initialises the library's variables. Called after the packages exist. */
   initialise(): void {
     this.#saved = sharedVariables().map(({ initial }) =>
       typeof initial === "function" ? initial(this) : initial,
@@ -87,12 +87,12 @@ export class Machine {
   }
 
   /**
-   * Runs `work` with this session's values of the library's variables. Sessions may be entered from inside another (a power that
-   * evaluates): each finds its own values and leaves the other's as they were.
+   * Runs `work` with this session's values of the library's variables. A session may be entered from inside
+   * another (by a host function that evaluates); both keep their own values.
    */
   enter<Result>(budgets: Budgets, work: () => Result): Result {
     if (this.#isBusy)
-      throw new Error("this session is evaluating already; wait for it, or use another session");
+      throw new Error("this session is already evaluating; wait for it, or use another session");
     this.#isBusy = true;
     const variables = sharedVariables();
     const outside = variables.map(({ sym }) => sym.value);
@@ -105,7 +105,7 @@ export class Machine {
     } finally {
       this.#isBusy = false;
       this.unbindTo(0);
-      // Frames would keep alive what the program is done with.
+      // Old frames would keep garbage alive.
       this.stack.length = 0;
       this.cellsLeft = plenty;
       this.stepsLeft = plenty;
@@ -137,20 +137,20 @@ export class Machine {
 
   // ---- budgets
 
-  /** Cuts the next slice from the steps that are left. */
+  /** Takes the next slice of the remaining steps. */
   refill(): void {
-    // A small integer, whatever the budget is: the counter is decremented everywhere.
+    // A small integer, because the counter is decremented everywhere.
     this.#sliceSize = Math.min(slice, this.stepsLeft) | 0;
     this.fuel = this.#sliceSize;
   }
 
-  /** Counts `steps` of work. Natives with long loops call it; compiled code counts by itself. */
+  /** Counts steps. Natives with long loops call it; compiled code counts by itself. */
   tick(steps: number): void {
     this.fuel -= steps;
     if (this.fuel < 0) this.refuel();
   }
 
-  /** The slice is used up: look at the clock, and whether anything is left. */
+  /** At the end of a slice: checks the clock and the remaining steps. */
   refuel(): void {
     this.stepsLeft -= this.#sliceSize - this.fuel;
     this.fuel = 0;
@@ -160,7 +160,7 @@ export class Machine {
     this.refill();
   }
 
-  /** Looks at the clock and whether someone wants the evaluation to end. */
+  /** Checks the clock and for an interrupt. */
   look(): void {
     if (this.host.isInterrupted()) exceed(this, "INTERRUPT");
     if (this.host.now() > this.deadline) exceed(this, "TIME");
@@ -170,14 +170,14 @@ export class Machine {
     return this.budgets.steps - this.stepsLeft + this.#sliceSize - this.fuel;
   }
 
-  /** Counts what is about to be made, before it is made. */
+  /** Counts cells before they are allocated. */
   alloc(cells: number): void {
     this.cellsLeft -= cells;
     if (this.cellsLeft < 0) exceed(this, "CELL");
     if (cells > 1000) this.tick(cells >> 3);
   }
 
-  /** Refuses an integer before it is made. */
+  /** Refuses an integer that would be too large. */
   checkBits(bits: number): void {
     if (bits > this.budgets.integerBits) exceed(this, "CELL");
     if (bits > 4096) this.tick(bits >> 6);
@@ -185,13 +185,13 @@ export class Machine {
 
   // ---- values
 
-  /** Answers several values: `return m.values(quotient, remainder)`. */
+  /** Returns several values: `return m.values(quotient, remainder)`. */
   values(...all: Value[]): Value {
     this.mv = all.length === 1 ? null : all;
     return all[0] ?? NIL;
   }
 
-  /** All values of what was just called and promised `mv`. */
+  /** All values of the last call, which must have set `mv`. */
   allValues(first: Value): Value[] {
     return this.mv ?? [first];
   }
@@ -213,7 +213,7 @@ export class Machine {
 
   // ---- calling
 
-  /** A function for a function or the name of one. */
+  /** A function designator as a function. */
   fn(designator: Value): Fn {
     if (designator instanceof Fn) return designator;
     if (designator instanceof Sym) return designator.fn ?? undefinedFunction(this, designator);
@@ -259,7 +259,7 @@ export class Machine {
     return answer;
   }
 
-  /** Makes the calls that tail positions left in the registers, until one answers. */
+  /** Runs pending tail calls until one returns a value. */
   bounce(): Value {
     for (;;) {
       const fn = this.tailFn as Fn;
@@ -291,7 +291,7 @@ export class Machine {
     sym.value = value;
   }
 
-  /** Undoes bindings down to a mark taken from `bindings.length`; safe to repeat, also after the host's stack overflowed. */
+  /** Undoes bindings down to a mark of `bindings.length`. Safe to repeat, also after a stack overflow. */
   unbindTo(mark: number): void {
     const { bindings } = this;
     while (bindings.length > mark) {
@@ -302,9 +302,9 @@ export class Machine {
 
   // ---- signalling
 
-  /** Signals; what no handler takes ends the evaluation. */
+  /** Signals a condition; without a handler it ends the evaluation. */
   raise(condition: Instance): never {
-    // Signalling and leaving cost far more than a call, and the clock is looked at by steps.
+    // Signalling costs far more than a call, and steps decide when the clock is checked.
     this.tick(dearSteps);
     signalCondition(this, condition);
     const restarts: string[] = [];
@@ -312,17 +312,17 @@ export class Machine {
     throw new Unhandled(condition, takeBacktrace(this), restarts);
   }
 
-  /** Signals a condition of the language, its slots by name: `m.error("DIVISION-BY-ZERO", { OPERATION: …, OPERANDS: … })`. */
+  /** Signals a standard condition: `m.error("DIVISION-BY-ZERO", { OPERATION: …, OPERANDS: … })`. */
   error(className: string, slots: Readonly<Record<string, Value>> = {}): never {
     this.raise(makeCondition(className, slots));
   }
 
-  /** A SIMPLE-ERROR with a finished text. */
+  /** Signals a SIMPLE-ERROR. */
   fail(text: string): never {
     this.error("SIMPLE-ERROR", { "FORMAT-CONTROL": new Str(text.replaceAll("~", "~~")) });
   }
 
-  /** `expected` as a type, or as its text: `m.typeError(x, "list")`. */
+  /** `expected` is a type or its text: `m.typeError(x, "list")`. */
   typeError(datum: Value, expected: Value | string): never {
     this.error("TYPE-ERROR", {
       DATUM: datum,
@@ -341,14 +341,14 @@ export class Machine {
     );
   }
 
-  /** Not available on purpose; `text` says what to do instead. */
+  /** For features that are absent on purpose; `text` names an alternative. */
   unavailable(name: Sym, text: string): never {
     this.error("GUILDHALL:NOT-AVAILABLE", { NAME: name, TEXT: new Str(text) });
   }
 
   // ---- text
 
-  /** As `prin1` shows it. */
+  /** As `prin1` prints it. */
   show(value: Value): string {
     return this.services.print(this, value, true);
   }
@@ -358,9 +358,7 @@ export class Machine {
   }
 }
 
-// What a machine has around it: the library above, and whoever runs it.
-
-/** What the machine needs of the library above it. */
+/** The parts of the library that the machine uses. */
 export interface Services {
   /** `prin1` when `readably`, else `princ`. */
   readonly print: (m: Machine, value: Value, readably: boolean) => string;
@@ -373,28 +371,28 @@ export interface Services {
 }
 
 export interface Host {
-  /** Milliseconds, any origin: what budgets are measured with. */
+  /** Milliseconds from any origin, for budgets. */
   readonly now: () => number;
-  /** The same as programs read it. A host that runs a program again hands out what it read the first time. */
+  /** The same for programs; a replay returns the recorded readings. */
   readonly timer: () => number;
-  /** Seconds since 1970, as programs read them. */
+  /** Seconds since 1970, for programs. */
   readonly clock: () => number;
-  /** For `(random …)` in a session that was not seeded. */
+  /** For `(random …)` without a seed. */
   readonly seed: () => number;
-  /** Asked every few thousand steps. */
+  /** Checked every few thousand steps. */
   readonly isInterrupted: () => boolean;
-  /** Blocks until one of them is done. Only powers that `start` need it. */
+  /** Blocks until one of them is done. Needed only by host functions with `start`. */
   readonly waitAny: (pendings: readonly { readonly done: boolean }[]) => void;
-  /** Blocks for that long, or until interrupted. */
+  /** Blocks for that time, or until interrupted. */
   readonly sleep: (ms: number) => void;
 }
 
-// Which calls were under way, innermost first, as a report shows them.
+// Backtraces: the active calls, innermost first.
 
 export interface BacktraceEntry {
   /** `(NAME ARGUMENT …)`, arguments shortened. */
   readonly call: string;
-  /** Where the function was defined in the text it came from; null where that is not known. */
+  /** The position of the function's definition, if known. */
   readonly position: Position | null;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Arithmetic on integers, ratios and doubles, with the contagion rules of Common Lisp. Two plain numbers take the short way in each
- * function; compiled code calls these directly. Comparisons between exact numbers and doubles are exact. A double that is not finite
- * never leaves here: as in SBCL, overflow and division by zero are conditions.
+ * Arithmetic on integers, ratios and doubles, with the contagion rules of Common Lisp. Each function has a
+ * fast path for two small integers. Comparisons of exact numbers with doubles are exact. No result is an
+ * infinity or NaN: as in SBCL, overflow and division by zero are conditions.
  */
 import type { Machine } from "./machine.ts";
 import { doubleOf, fractionOf } from "./rationals.ts";
@@ -44,7 +44,7 @@ export function subtract(m: Machine, a: Value, b: Value): Value {
   return sized(m, BigInt(x) - BigInt(y));
 }
 
-/** Knuth's way: what the denominators have in common is small as a rule, and nothing else can cancel. */
+/** Knuth's algorithm: only the gcd of the denominators can cancel, and it is usually small. */
 function addRatios(m: Machine, x: Rational, top: bigint, bottom: bigint): Rational {
   const [a, b] = [numeratorOf(x), denominatorOf(x)];
   const common = gcd(m, b, bottom);
@@ -64,7 +64,7 @@ function checkedRatio(m: Machine, numerator: bigint, denominator: bigint): Ratio
 export function multiply(m: Machine, a: Value, b: Value): Value {
   if (typeof a === "number" && typeof b === "number") {
     const product = a * b;
-    // -0 is no integer: 0 * -5 must be 0.
+    // 0 * -5 must be 0, not -0.
     return Number.isSafeInteger(product) ? product + 0 : BigInt(a) * BigInt(b);
   }
   if (a instanceof Float && b instanceof Float)
@@ -77,7 +77,7 @@ export function multiply(m: Machine, a: Value, b: Value): Value {
   return product(m, BigInt(x), BigInt(y));
 }
 
-/** Only across can anything cancel, and in a square nothing. */
+/** Only numerators with the other's denominators can cancel; in a square nothing can. */
 function multiplyRatios(m: Machine, x: Rational, y: Rational): Rational {
   const [a, b, c, d] = [numeratorOf(x), denominatorOf(x), numeratorOf(y), denominatorOf(y)];
   if (x === y) return checkedRatio(m, a * c, b * d);
@@ -107,7 +107,7 @@ export function negate(m: Machine, a: Value): Value {
   return integer(-BigInt(x));
 }
 
-/** Below, at or above zero as a is less than, equal to or greater than b. Exact, whatever the types. */
+/** Negative, zero or positive for a < b, a = b, a > b. Exact for all types. */
 export function compare(m: Machine, a: Value, b: Value): number {
   if (typeof a === "number" && typeof b === "number") return a - b;
   return compareReals(real(m, a, "REAL"), real(m, b, "REAL"));
@@ -198,7 +198,7 @@ export function rational(m: Machine, numerator: bigint, denominator: bigint): Ra
   return bottom === 1n ? integer(top) : new Ratio(top, bottom);
 }
 
-/** Not negative; gcd(0, 0) is 0. Euclid's way: with long numbers a long one, so every step of it counts. */
+/** Euclid's algorithm; not negative, gcd(0, 0) is 0. Counts steps, because long numbers take long. */
 export function gcd(m: Machine, a: bigint, b: bigint): bigint {
   let x = a < 0n ? -a : a;
   let y = b < 0n ? -b : b;
@@ -219,7 +219,7 @@ function smallGcd(a: number, b: number): number {
   return x;
 }
 
-/** The nearest double; a condition when there is none. */
+/** The nearest double; signals an overflow. */
 export function toDouble(m: Machine, value: Real): number {
   if (typeof value === "number") return value;
   if (value instanceof Float) return value.value;
@@ -237,7 +237,7 @@ export function checkedFloat(
   return Number.isFinite(value) ? new Float(value) : floatOverflow(m, operation, ...operands);
 }
 
-/** Products are made only when there is room for them. */
+/** Checks the size of a product before computing it. */
 function product(m: Machine, a: bigint, b: bigint): Int {
   const words = wordsOf(a) + wordsOf(b);
   if (words > 8) m.checkBits(words * 64);
@@ -252,7 +252,7 @@ function sized(m: Machine, value: bigint): Int {
 
 const wordSteps = [1, 4, 16, 64, 256].map((words) => ({ words, bound: 1n << BigInt(64 * words) }));
 
-/** Length in 64-bit words, for short ones at most four times too large: comparing a bigint with one of another length costs nothing. */
+/** An upper bound of the length in 64-bit words. Comparing bigints of different lengths is cheap. */
 export function wordsOf(value: bigint): number {
   const size = value < 0n ? -value : value;
   for (const { words, bound } of wordSteps) if (size < bound) return words;
@@ -271,8 +271,5 @@ export function floatOverflow(m: Machine, operation: string, ...operands: Value[
 
 export function noComplex(m: Machine, operation: string, ...operands: Value[]): never {
   const call = `(${[operation, ...operands.map((value) => m.show(value))].join(" ")})`;
-  m.unavailable(
-    cl("COMPLEX"),
-    `${call} would be a complex number, and there are none here; keep to arguments with a real result`,
-  );
+  m.unavailable(cl("COMPLEX"), `${call} would be a complex number, which is not supported`);
 }

@@ -1,4 +1,4 @@
-// What a program writes, counted: to streams that lead out as output, to others as memory.
+// Output of programs, counted against the budgets, and the printed results.
 
 import { Ended, exceed, grace } from "./budgets.ts";
 import { Unhandled } from "./conditions.ts";
@@ -17,7 +17,7 @@ export function write(m: Machine, stream: Stream, text: string): void {
   stream.column = line < 0 ? stream.column + text.length : text.length - line - 1;
 }
 
-/** Keeps a warning for the answer: it is read there like any output, and counts like it, with the end of its line. */
+/** Records a warning; it counts as output, including its newline. */
 export function keepWarning(m: Machine, text: string): void {
   const keep = (part: string): void => void m.warnings.push(part);
   countOutput(m, keep, text, text.length + 1);
@@ -30,7 +30,7 @@ export function trace(m: Machine, text: string): void {
   if (stream instanceof Stream) write(m, stream, text);
 }
 
-/** What still fits is written before the condition is signalled. */
+/** Writes the part that fits before it signals the condition. */
 function countOutput(m: Machine, sink: (text: string) => void, text: string, length: number): void {
   m.outputLeft -= length;
   if (m.outputLeft >= 0) return;
@@ -38,7 +38,7 @@ function countOutput(m: Machine, sink: (text: string) => void, text: string, len
   exceed(m, "OUTPUT");
 }
 
-/** Where the last line begins, less one. Most texts are a few characters, for which asking the host takes longer than looking. */
+/** The index of the last newline. A loop is faster than `lastIndexOf` for short texts. */
 function lastLine(text: string): number {
   if (text.length > 40) return text.lastIndexOf("\n");
   let at = text.length - 1;
@@ -46,17 +46,17 @@ function lastLine(text: string): number {
   return at;
 }
 
-// What is told once a program has ended: its values, or the condition that ended it. It counts as output, so what no longer fits is cut.
+// The printed values or condition of a finished program. They count as output, so they are cut to fit.
 
-/** Takes a text out of what is left of the budget of output, and gives back what of it fits. */
+/** Counts a text as output, and returns the part that fits. */
 export type Room = (text: string) => string;
 
-/** There is always a little, so that a program which wrote too much still says so. */
+/** Always leaves a little, so that a program over its budget still reports that. */
 export function createRoom({ outputLeft }: Machine): Room {
   let left = Math.max(outputLeft, grace.output);
   return (text) => {
     const fitting = Math.min(text.length, Math.max(0, left));
-    // The end of its line counts, too: many empty texts are long as well.
+    // The newline counts, too, because many empty texts are long as well.
     left -= fitting + 1;
     return fitting === text.length
       ? text
@@ -64,7 +64,7 @@ export function createRoom({ outputLeft }: Machine): Room {
   };
 }
 
-/** As the session prints them, or shortened (`brief`) for a reader of an answer. */
+/** As the session prints them, or shortened (`brief`). */
 export function showValues(
   m: Machine,
   values: readonly Value[],
@@ -79,7 +79,7 @@ export function showValues(
 
 const valuesShown = 100;
 
-/** What cannot be shown as the session wants it (it may be circular, or endless) is shown shortened. */
+/** Falls back to the short form for values that cannot be printed, such as circular ones. */
 function shownValue(m: Machine, value: Value, brief: boolean): string {
   if (brief) return shortValue(m, value);
   try {
@@ -104,7 +104,7 @@ const shortened = [
   ["GUILDHALL:*PRINT-TABLES*", T],
 ] as const;
 
-/** Printing may run the program's own code, so it may fail; the evaluation's answer may not. */
+/** Printing may run the program's code and fail; the evaluation must still return a result. */
 export function safely(print: () => string): string {
   try {
     return print();

@@ -1,4 +1,4 @@
-// Packages of a session: the locked ones every session shares, its own KEYWORD, COMMON-LISP-USER, and what the program makes.
+// Packages of a session: the shared locked ones, its own KEYWORD and COMMON-LISP-USER, and the program's.
 import { extrasPackage, named, sharedPackages } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { Str } from "./string.ts";
@@ -9,7 +9,7 @@ export type SymbolStatus = "INTERNAL" | "EXTERNAL" | "INHERITED";
 
 export const packageVariable = named("*PACKAGE*");
 
-/** Called once for a machine. */
+/** Called once per machine. */
 export function openPackages(m: Machine): void {
   const keywords = new Package("KEYWORD");
   keywords.shared = sharedKeywords;
@@ -29,7 +29,7 @@ export function allPackages(m: Machine): Package[] {
   return [...new Set(m.packages.values())];
 }
 
-/** Undefined where there is none. Takes a package, a symbol or a string. */
+/** By a package, a symbol or a string. */
 export function findPackage(m: Machine, designator: Value): Package | undefined {
   if (designator instanceof Package) return designator;
   if (designator instanceof Str || designator instanceof Sym)
@@ -47,7 +47,7 @@ export interface FoundSymbol {
   readonly status: SymbolStatus;
 }
 
-/** Undefined where the package has no access to such a name. */
+/** Undefined if the name is not accessible in the package. */
 export function findSymbol(pkg: Package, name: string): FoundSymbol | undefined {
   const present = pkg.symbols.get(name);
   if (present !== undefined)
@@ -61,7 +61,7 @@ export function findSymbol(pkg: Package, name: string): FoundSymbol | undefined 
   return undefined;
 }
 
-/** Finds or makes. Locked packages refuse to make; KEYWORD makes constants. */
+/** Finds or makes a symbol. Locked packages refuse new ones; KEYWORD makes constants. */
 export function intern(m: Machine, pkg: Package, name: string): Sym {
   const found = findSymbol(pkg, name);
   if (found !== undefined) return found.sym;

@@ -1,5 +1,5 @@
-// Places of setf. An expansion says how to evaluate the parts of a place once, how to read it and how to store into it. Places that
-// are functions need none of their own: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
+// Places of setf. An expansion evaluates the parts of a place once, and reads and stores it. Places that are
+// functions need none: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
 
 import { Scope } from "./compile/scope.ts";
 import { form, named, type Template } from "./define.ts";
@@ -11,7 +11,7 @@ import { Cons, itemsOf, Opaque, type Value } from "./values.ts";
 export interface Expansion {
   /** Temporary variables and the forms for them, in order. */
   readonly temps: readonly (readonly [Sym, Value])[];
-  /** Variables for the new values; one but for `(values …)`. */
+  /** Variables for the new values; several only for `(values …)`. */
   readonly stores: readonly Sym[];
   readonly store: Value;
   readonly access: Value;
@@ -21,12 +21,12 @@ export type PlaceExpander = (m: Machine, place: Cons, env: Opaque) => Expansion;
 
 const shared = new Map<Sym, PlaceExpander>();
 
-/** A place of the language that is no function. */
+/** Defines a place of the language that is not a function. */
 export function definePlace(name: string, expand: PlaceExpander): void {
   shared.set(named(name), expand);
 }
 
-/** What `defsetf` and `define-setf-expander` defined in the session. */
+/** The session's definitions by `defsetf` and `define-setf-expander`. */
 export function sessionPlaces(m: Machine): Map<Sym, PlaceExpander> {
   let places = m.kept.get("places") as Map<Sym, PlaceExpander> | undefined;
   if (places === undefined) {
@@ -39,12 +39,11 @@ export function sessionPlaces(m: Machine): Map<Sym, PlaceExpander> {
 export const fresh = (name: string): Sym => new Sym(name, null);
 
 export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
-  // What a macro was not given arrives here as undefined.
-  if ((place as Value | undefined) === undefined)
-    return m.programError("a form that changes a place needs the place");
+  // A missing macro argument arrives as undefined.
+  if ((place as Value | undefined) === undefined) return m.programError("missing place");
   if (place instanceof Sym) return expandName(m, place, env);
   if (!(place instanceof Cons) || !(place.car instanceof Sym))
-    return m.programError(`${m.show(place)} is no place to store into`);
+    return m.programError(`${m.show(place)} is not a place`);
   const head = place.car;
   const expander = sessionPlaces(m).get(head) ?? shared.get(head);
   if (expander !== undefined) return expander(m, place, env);
@@ -67,7 +66,7 @@ function expandName(m: Machine, name: Sym, env: Opaque): Expansion {
   return { temps: [], stores: [store], store: form(["SETQ", name, store]), access: name };
 }
 
-/** For a place that is a call: its operands are evaluated once, constants left as they are. */
+/** For a place that is a call: binds its operands, except constants. */
 export function callExpansion(
   place: Cons,
   store: (temps: Template[], store: Sym) => Template,
@@ -105,7 +104,7 @@ function storeForm({ temps, stores, store }: Expansion, value: Template): Value 
   return form(["LET*", bound, ["MULTIPLE-VALUE-BIND", [...stores], value, store]]);
 }
 
-/** Reads the place, makes a new value of the old one, stores it. */
+/** Stores a new value computed from the old one. */
 export function modifyForm(
   m: Machine,
   place: Value,
@@ -122,7 +121,7 @@ export function setfForm(m: Machine, place: Value, value: Value, env: Opaque): V
   return storeForm(expandPlace(m, place, env), value);
 }
 
-// One step of macro expansion, in the scope a macro was handed or in none.
+// One step of macro expansion, in the scope of an environment or in the global one.
 
 function scopeIn(env: Value | undefined): Scope | null {
   return env instanceof Opaque && env.content instanceof Scope ? env.content : null;
@@ -134,7 +133,7 @@ export function macroFor(env: Value | undefined, name: Sym): Macro | null {
   return local?.macro ?? name.macro;
 }
 
-/** Undefined when the form is no macro call and no symbol macro. */
+/** Undefined if the form is neither a macro call nor a symbol macro. */
 export function expandOnce(m: Machine, whole: Value, env: Value | undefined): Value | undefined {
   if (whole instanceof Sym) {
     const local = scopeIn(env)?.findVariable(whole);

@@ -1,4 +1,4 @@
-/** How numbers, characters, strings and symbols look. */
+/** Printing of numbers, characters, strings and symbols. */
 
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
@@ -38,7 +38,7 @@ function radixPrefix(base: number, isRatio: boolean): string {
 
 const floatFormat = cl("*READ-DEFAULT-FLOAT-FORMAT*");
 
-/** Plain between a thousandth and ten million, with an exponent outside; always with a digit on both sides of the point. */
+/** Without an exponent from 0.001 to 10,000,000; always with digits on both sides of the point. */
 function floatText(value: number): string {
   const marker =
     floatFormat.value === cl("SINGLE-FLOAT") || floatFormat.value === cl("SHORT-FLOAT") ? "d" : "e";
@@ -86,15 +86,15 @@ function symbolPrefix(m: Machine, sym: Sym, style: SymbolStyle): string {
   return nameText(pkg.name, style) + (pkg.external.has(sym.name) ? ":" : "::");
 }
 
-/** A name as it must be written to be read back. */
+/** A symbol name, escaped so that it can be read back. */
 function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "base">): string {
   if (!needsBars(name, style.base)) return inCase(name, style.letterCase);
   return `|${name.replace(/[|\\]/g, "\\$&")}|`;
 }
 
-// Whatever the reader would cut, upcase or take for something else.
+// Names that the reader would split, upcase or misread.
 const special = /[\s()"';`,|\\:\p{Ll}\p{Cc}]/u;
-// What the standard calls a potential number: it has a digit, and letters only one at a time.
+// A potential number of the standard: it has a digit, and no two adjacent letters.
 const numeric = /^(?=.*\d)(?!.*[a-z]{2})(?!.*[+-]$)[\d+\-.^_][\da-z+\-./^_]*$/i;
 
 function needsBars(name: string, base: number): boolean {

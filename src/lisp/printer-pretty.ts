@@ -1,23 +1,23 @@
 /**
- * Values over several lines: what fits on the line stays on it, what does not is broken between its elements. Forms with a body
- * indent it by two, calls align their arguments, other lists are filled.
+ * Pretty printing: a value that does not fit on the line is broken between its elements. Forms with a body
+ * indent it by two, calls align their arguments, other lists are filled. Also finds shared parts.
  */
 import type { Machine } from "./machine.ts";
 import type { PrintStyle } from "./printer.ts";
 import { NIL, Sym } from "./symbol.ts";
 import { Cons, Instance, Table, type Value, Vec } from "./values.ts";
 
-/** A value on one line; `depth` is how deep inside another it stands. */
+/** A value on one line; `depth` is its nesting level. */
 type Flat = (value: Value, depth: number) => string;
 
 export function prettyText(m: Machine, value: Value, style: PrintStyle, flat: Flat): string {
   const line = flat(value, 0);
-  // Labels are given out in the order of printing, so a text with labels is printed once.
+  // Labels are numbered in the order of printing, so a text with labels is printed only once.
   if (style.circle || line.length <= style.rightMargin) return line;
   return new Layout(m, style, flat).text(value, 0, 0, 0);
 }
 
-/** How many elements after the operator stay beside it; the rest is the body. */
+/** The number of elements that stay beside the operator; the rest is the body. */
 const bodies = new Map([
   ...["DEFUN", "DEFMACRO", "DEFMETHOD", "DEFGENERIC"].map((name) => [name, 2] as const),
   ...[
@@ -38,7 +38,7 @@ const bodies = new Map([
   ["PROGN", 0] as const,
 ]);
 
-/** Written like calls, though they are none. */
+/** Formatted like calls. */
 const aligned = new Set([
   "IF",
   "COND",
@@ -64,7 +64,7 @@ class Layout {
     this.#flat = flat;
   }
 
-  /** `column` is where the text begins, `closing` how many characters follow it on its last line. */
+  /** `column` is the start of the text, `closing` the number of characters after it on its last line. */
   text(value: Value, column: number, depth: number, closing: number): string {
     this.#m.tick(1);
     const flat = this.#flat(value, depth);
@@ -136,7 +136,7 @@ class Layout {
     for (const [index, item] of shown.entries()) {
       const isLast = index === shown.length - 1;
       const flat = this.#flat(item, depth + 1);
-      // The space after an element has to fit as well, unless none follows.
+      // The space after an element must fit, too, unless it is the last.
       const room = this.#style.rightMargin - (isLast ? closing : 1);
       if (index > 0 && column + 1 + flat.length <= room) text += " ";
       else if (index > 0) text += `\n${" ".repeat(indent)}`;
@@ -154,10 +154,10 @@ function lastLine(text: string, start: number): number {
   return newline < 0 ? start + text.length : text.length - newline - 1;
 }
 
-// What is met more than once in a value, for `*print-circle*`: `#1=(a . #1#)`.
+// Finds parts that occur more than once, for `*print-circle*`: `#1=(a . #1#)`.
 
 export interface Shared {
-  /** The first time: which label to set. Later: which one to refer to. Undefined for what is met once. */
+  /** The label to define at the first occurrence, or to refer to later; undefined for unshared parts. */
   mark(value: object): { readonly kind: "first" | "again"; readonly number: number } | undefined;
   isShared(value: object): boolean;
 }

@@ -1,8 +1,8 @@
 /**
- * Values as text, as the `*print-…*` variables say. Lists and arrays are walked, so what a program links into a ring would go on for
- * ever: every text has a limit, after which the output budget is used up.
+ * Prints values according to the `*print-…*` variables. A circular value would print forever, so every text
+ * has a limit, after which it signals the output budget's condition.
  *
- * How an object prints itself is up to `print-object`: a session that has methods for it keeps an `ObjectPrinter` under that name.
+ * A session with methods on `print-object` keeps an `ObjectPrinter` under that name.
  */
 
 import { exceed } from "./budgets.ts";
@@ -33,7 +33,7 @@ import {
   Vec,
 } from "./values.ts";
 
-/** Writes the object to the stream, or answers false to have it printed as usual. */
+/** Writes the object to the stream; false for the default printing. */
 export type ObjectPrinter = (m: Machine, object: Instance, stream: Stream) => boolean;
 export const objectPrinter = "print-object";
 
@@ -49,12 +49,12 @@ export interface PrintStyle {
   readonly level: number;
   readonly circle: boolean;
   readonly pretty: boolean;
-  /** Whether hash tables show what they hold: `#{"a" 1 "b" 2}`. */
+  /** Whether hash tables print their contents: `#{"a" 1 "b" 2}`. */
   readonly tables: boolean;
   readonly rightMargin: number;
 }
 
-/** `prin1` when `escapes`, `princ` when not; by default what `*print-escape*` says. */
+/** `prin1` if `escapes`, else `princ`; default `*print-escape*`. */
 export function printText(m: Machine, value: Value, escapes?: boolean): string {
   if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL)
     return String(value);
@@ -112,7 +112,7 @@ function letterCase(): LetterCase {
   return name === "DOWNCASE" || name === "CAPITALIZE" ? name : "UPCASE";
 }
 
-/** One value being printed: where labels stand and how much has been written. */
+/** The state of printing one value: its labels and the length so far. */
 class Printing {
   readonly #m: Machine;
   readonly #style: PrintStyle;
@@ -131,7 +131,7 @@ class Printing {
     return `${label === undefined ? "" : `#${label.number}=`}${this.#plain(value, depth)}`;
   }
 
-  /** Text of a value that holds no others, or undefined. */
+  /** The text of an atom, or undefined. */
   atom(value: Value): string | undefined {
     const m = this.#m;
     if (
@@ -182,7 +182,7 @@ class Printing {
       : `(${parts.join(" ")} . ${this.text(at, depth + 1)})`;
   }
 
-  /** `'x` and `#'x`, which only the pretty printer writes. */
+  /** `'x` and `#'x`, used only by the pretty printer. */
   quoted(list: Cons, depth: number): string | undefined {
     const mark = list.car === cl("QUOTE") ? "'" : list.car === cl("FUNCTION") ? "#'" : undefined;
     if (mark === undefined || !(list.cdr instanceof Cons) || list.cdr.cdr !== NIL) return undefined;
@@ -273,7 +273,7 @@ class Printing {
     }
   }
 
-  /** Without addresses: the same program prints the same text each time. */
+  /** Without addresses, so that output is repeatable. */
   #unreadable(value: Value): string {
     const m = this.#m;
     const nameOf = (sym: Value) =>

@@ -1,4 +1,4 @@
-// What `#` and the character after it mean.
+// The dispatching macro characters: `#` and the character after it. Also backquote.
 import { form, named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { keywordOf } from "./packages.ts";
@@ -54,18 +54,20 @@ export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string
     ".",
     (reader, _, from) =>
       reader.fault(
-        `#. at ${reader.where(from)} is not available: nothing is evaluated while reading; write the form itself`,
+        `#. at ${reader.where(from)} is not available: the reader does not evaluate; write the form itself`,
       ),
   ],
   [
     "P",
     (reader, _, from) =>
-      reader.fault(`#P at ${reader.where(from)} is not available: there are no files here`),
+      reader.fault(`#P at ${reader.where(from)} is not available: files are not supported`),
   ],
   [
     "C",
     (reader, _, from) =>
-      reader.fault(`#C at ${reader.where(from)} is not available: there are no complex numbers`),
+      reader.fault(
+        `#C at ${reader.where(from)} is not available: complex numbers are not supported`,
+      ),
   ],
   [
     "T",
@@ -86,13 +88,13 @@ function readCharacter(reader: Reader, _: number | null, from: number): Value {
   let end = reader.at + width;
   while (end < reader.text.length && /[^\s()'";`,]/.test(reader.text[end] as string)) end++;
   const name = reader.text.slice(reader.at, end);
-  // The first character is taken whatever it is: #\( is a character.
+  // The first character is part of the token, whatever it is: #\(.
   reader.at = end;
   if (name.length === width) return char(first);
   const known = characterNames.get(name.toUpperCase()) ?? unicodeName(name);
   if (known !== undefined) return char(known);
   if (reader.suppress) return NIL;
-  return reader.fault(`no character is called ${name} (at ${reader.where(from)})`);
+  return reader.fault(`unknown character name ${name} (at ${reader.where(from)})`);
 }
 
 function unicodeName(name: string): number | undefined {
@@ -118,7 +120,7 @@ function readInRadix(reader: Reader, radix: number, from: number): Value {
   if (reader.suppress) return NIL;
   return (
     readNumber(reader.m, text, radix) ??
-    reader.fault(`${text} at ${reader.where(from)} is no number in radix ${radix}`)
+    reader.fault(`${text} at ${reader.where(from)} is not a number in radix ${radix}`)
   );
 }
 
@@ -198,7 +200,7 @@ function readLabelled(reader: Reader, label: number | null, from: number): Value
   reader.labels.set(label, entry);
   const value = reader.need("#=", from);
   if (value === entry.placeholder)
-    reader.fault(`#${label}# at ${reader.where(from)} stands for itself`);
+    reader.fault(`#${label}# at ${reader.where(from)} refers to itself`);
   entry.value = value;
   patch(reader.m, value, { placeholder: entry.placeholder, actual: value, seen: new Set() });
   return value;
@@ -207,7 +209,7 @@ function readLabelled(reader: Reader, label: number | null, from: number): Value
 function readLabel(reader: Reader, label: number | null, from: number): Value {
   const entry = label === null ? undefined : reader.labels.get(label);
   if (entry === undefined)
-    return reader.fault(`#${label ?? ""}# at ${reader.where(from)} names no form before it`);
+    return reader.fault(`#${label ?? ""}# at ${reader.where(from)} refers to no earlier form`);
   return entry.value ?? entry.placeholder;
 }
 
@@ -217,7 +219,7 @@ interface Patching {
   readonly seen: Set<Value>;
 }
 
-/** Puts what a label stands for where it is referred to. Walks all of it once for each label, so it counts. */
+/** Replaces references to a label by its object. Walks the whole object, so it counts steps. */
 function patch(m: Machine, value: Value, patching: Patching): void {
   const { placeholder, actual, seen } = patching;
   for (let at = value; ; at = at.cdr) {
@@ -254,8 +256,8 @@ function readStructure(reader: Reader, _: number | null, from: number): Value {
 /** `*features*`. */
 export const featureList = (): Value => form([...features].map((name) => keyword(name)));
 
-// Backquote becomes calls of list, append and vector as it is read. Inner backquotes are expanded first, so that nested ones need
-// no counting: a comma that belongs further out is still a marker inside the inner expansion.
+// Backquote is expanded into list, append and vector when it is read. Inner ones are expanded first, so that
+// no levels need counting: a comma of an outer one is still a marker in the inner expansion.
 
 export const unquote = named("%UNQUOTE");
 export const splice = named("%SPLICE");
@@ -269,7 +271,7 @@ export function expandBackquote(template: Value): Value {
   return joined(partsOf(template));
 }
 
-/** More than anybody writes: what is longer goes round. */
+/** A longer template is circular. */
 const partsMax = 1_000_000;
 
 type Part = { readonly kind: "constant" | "item" | "splice" | "tail"; readonly form: Value };
@@ -282,7 +284,7 @@ function partsOf(template: Cons): Part[] {
       parts.push({ kind: "tail", form: (at.cdr as Cons).car });
       return parts;
     }
-    if (parts.length === partsMax) throw new RangeError("a template has no end");
+    if (parts.length === partsMax) throw new RangeError("circular template");
     parts.push(partOf(at.car));
     at = at.cdr;
   }
@@ -314,7 +316,7 @@ function joined(parts: readonly Part[]): Value {
   if (run.length > 0) groups.push(form(["LIST", ...run]));
   if (groups.length === 1)
     return last?.kind === "splice" ? form(["APPEND", ...groups]) : (groups[0] as Value);
-  // (list* a b tail) is what a template with a dotted end means; append does the same for any mixture.
+  // A template with a dotted end is (list* a b tail); append handles mixtures.
   return form(["APPEND", ...groups]);
 }
 

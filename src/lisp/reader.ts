@@ -1,5 +1,5 @@
-// Text to forms, one by one: what the first form defines or which package it enters is in force when the second is read. Every
-// list remembers where it began, so that "missing )" can name the parenthesis and a backtrace the line.
+// Text to forms, one at a time, because a form may change the package in which the next is read. The position
+// of every list is recorded for "missing )" and for backtraces.
 
 import { form } from "./define.ts";
 import type { Machine } from "./machine.ts";
@@ -50,7 +50,7 @@ export class Reader {
     }
   }
 
-  /** A form that has to be there; `purpose` says for what, `from` where that began. */
+  /** A required form; `purpose` and `from` are for the error message. */
   need(purpose: string, from: number): Value {
     for (;;) {
       this.skipBlank();
@@ -126,7 +126,7 @@ export class Reader {
     }
   }
 
-  /** Undefined where what was read is nothing, such as a form left out by `#+`. */
+  /** Undefined if the text produced no form, such as one skipped by `#+`. */
   #dispatch(): Value | undefined {
     const from = this.at;
     const character = this.text[this.at] as string;
@@ -170,7 +170,7 @@ export class Reader {
         return head;
       }
       if (this.#isDot()) {
-        if (last === null) this.fault(`nothing before the dot at ${this.where(this.at)}`);
+        if (last === null) this.fault(`no form before the dot at ${this.where(this.at)}`);
         this.#dottedEnd(last, from);
         return head;
       }
@@ -247,7 +247,7 @@ export class Reader {
     const character = this.text[at];
     if (character === undefined) this.endOfText(`the text ends after the # at ${this.where(from)}`);
     const macro = dispatchMacros.get(character.toUpperCase());
-    if (macro === undefined) this.fault(`#${character} at ${this.where(from)} has no meaning here`);
+    if (macro === undefined) this.fault(`#${character} at ${this.where(from)} is not supported`);
     this.at = at + 1;
     return macro(this, digits === "" ? null : Number(digits), from);
   }
@@ -293,7 +293,7 @@ export class Reader {
     const { text, escaped } = this.token();
     if (this.suppress) return NIL;
     if (escaped.length === 0 && !this.#sawBars)
-      this.fault(`cannot read what stands at ${this.where(from)}`);
+      this.fault(`cannot read the text at ${this.where(from)}`);
     if (!escaped.includes(true) && text !== "") {
       const number = readNumber(this.m, text);
       if (number !== undefined) return number;
@@ -327,7 +327,7 @@ export class Reader {
   #qualified(packageName: string, name: string, double: boolean, from: number): Value {
     const pkg = this.m.packages.get(packageName);
     if (pkg === undefined) {
-      const text = `there is no package ${packageName} (at ${this.where(from)})`;
+      const text = `unknown package ${packageName} (at ${this.where(from)})`;
       this.m.error("READER-ERROR", { TEXT: new Str(text) });
     }
     if (double) return intern(this.m, pkg, name);

@@ -1,4 +1,4 @@
-// Restarts: ways on from a condition, offered by those who established them, innermost first.
+// Restarts, innermost first, and non-local exits.
 import { makeCondition } from "./conditions.ts";
 import { named } from "./define.ts";
 import type { Fn } from "./function.ts";
@@ -10,14 +10,14 @@ import { type Instance, listOf, Opaque, type Value } from "./values.ts";
 export interface Restart {
   readonly name: Sym;
   readonly outer: Restart | null;
-  /** Runs where the restart is invoked; most transfer control to where it was established. */
+  /** Runs at the point of invocation; most transfer control to where the restart was established. */
   readonly invoke: (m: Machine, args: Value[]) => Value;
   readonly report: ((m: Machine) => string) | null;
-  /** Asks for arguments when invoked interactively; nobody is there to answer, so few have one. */
+  /** Supplies the arguments for `invoke-restart-interactively`. */
   readonly interactive: ((m: Machine) => Value[]) | null;
   /** Whether it applies to a condition. */
   readonly test: ((m: Machine, condition: Instance | null) => boolean) | null;
-  /** The conditions it was made for; empty means any. */
+  /** The associated conditions; empty means any. */
   readonly conditions: Instance[];
   readonly handle: Opaque;
 }
@@ -25,7 +25,7 @@ export interface Restart {
 export type RestartSpec = Pick<Restart, "name" | "invoke"> &
   Partial<Pick<Restart, "report" | "interactive" | "test">>;
 
-/** Adds restarts for as long as `body` runs. The first is the innermost. */
+/** Runs `body` with additional restarts; the first is the innermost. */
 export function withRestarts<Result>(
   m: Machine,
   specs: readonly RestartSpec[],
@@ -58,7 +58,7 @@ export function makeRestart(spec: RestartSpec, outer: Restart | null): Restart {
   return made;
 }
 
-/** The restarts in force for a condition (or for any), innermost first. */
+/** The active restarts for a condition (or for any), innermost first. */
 export function activeRestarts(m: Machine, condition: Instance | null): Restart[] {
   const found: Restart[] = [];
   for (let at = m.restarts; at !== null; at = at.outer) {
@@ -69,7 +69,7 @@ export function activeRestarts(m: Machine, condition: Instance | null): Restart[
   return found;
 }
 
-/** By name, or by the object `compute-restarts` gave out. */
+/** By name, or by the object from `compute-restarts`. */
 export function findRestart(
   m: Machine,
   designator: Value,
@@ -80,7 +80,7 @@ export function findRestart(
   );
 }
 
-/** Signals that `name` has no value, and offers to use or store one: the answer of whoever invokes that. */
+/** Signals UNBOUND-VARIABLE with restarts to use or store a value; returns that value. */
 function askForValue(
   m: Machine,
   className: "UNBOUND-VARIABLE" | "UNDEFINED-FUNCTION",
@@ -125,7 +125,7 @@ function currentValue(m: Machine, className: string, name: Value): Value {
   return sym.fn ?? askForValue(m, "UNDEFINED-FUNCTION", name);
 }
 
-/** What is used instead of a function there is not. */
+/** The function that a restart supplies for an undefined one. */
 export function undefinedFunction(m: Machine, name: Value): Fn {
   return m.fn(askForValue(m, "UNDEFINED-FUNCTION", name));
 }
@@ -138,10 +138,10 @@ export function unboundVariable(m: Machine, name: Sym): Value {
   return askForValue(m, "UNBOUND-VARIABLE", name);
 }
 
-// Leaving early through other calls: a transfer is thrown at the point of exit and caught where it was aimed at, which first puts
-// the machine's dynamic state back.
+// Non-local exits: a transfer is thrown at the point of exit and caught at its target, which first restores
+// the machine's dynamic state.
 
-/** Not an Error: nobody wants its stack, and making one is dear. */
+/** Not an Error, because capturing a stack trace is expensive. */
 export class Transfer {
   readonly target: object;
   readonly value: Value;
@@ -153,7 +153,7 @@ export class Transfer {
   }
 }
 
-/** Runs `body`; `leave(value)` inside it, however deep, makes `value` the answer. */
+/** Runs `body`; a call of `leave(value)` inside it, however deep, returns `value`. */
 export function transferOut(m: Machine, body: (leave: (value: Value) => never) => Value): Value {
   const target = {};
   return catching(m, target, () =>
@@ -175,7 +175,7 @@ export function catching(m: Machine, target: object, body: () => Value): Value {
   }
 }
 
-/** What an exit has to put back. Absolute, so that repeating it is harmless. */
+/** The state that an exit restores. Absolute, so that repeating it is harmless. */
 export interface DynamicState {
   readonly depth: number;
   readonly handlers: Machine["handlers"];

@@ -1,4 +1,4 @@
-/** Lists, vectors and strings as sequences: their elements as an array, and sequences made of an array. */
+/** Conversion between sequences (lists, vectors, strings) and arrays of elements. */
 import type { Machine } from "./machine.ts";
 import { Char, char, Str } from "./string.ts";
 import { cl, NIL, type Sym, T } from "./symbol.ts";
@@ -33,7 +33,7 @@ function listLength(m: Machine, list: Value): number {
   return at === NIL ? length : m.typeError(at, "LIST");
 }
 
-/** The elements from `start` up to `end`, which are checked. Do not write to the answer: it may be the sequence's own array. */
+/** The elements from `start` to `end`. Read-only: it may be the sequence's own array. */
 export function elements(
   m: Machine,
   sequence: Value,
@@ -82,7 +82,7 @@ export interface Span {
   readonly end: number;
 }
 
-/** `:start` and `:end` of a sequence of that length; out of bounds is a TYPE-ERROR that names both. */
+/** Checks `:start` and `:end` against a length. */
 export function spanOf(
   m: Machine,
   start: Value | undefined,
@@ -111,7 +111,7 @@ export function badIndex(m: Machine, index: Value, text: string, length: number)
   });
 }
 
-/** A new sequence of the kind of `model`. */
+/** A new sequence of the same kind as `model`. */
 export function sequenceLike(m: Machine, model: Value, items: readonly Value[]): Value {
   if (model instanceof Str) return stringOf(m, items);
   if (model instanceof Vec) return vectorOf(m, items, model.elementType);
@@ -161,7 +161,7 @@ export function setElementAt(m: Machine, sequence: Value, index: Value, value: V
   } else cellAt(m, sequence, index).car = value;
 }
 
-/** A value that may be stored in this array. */
+/** Checks that the array can hold the value. */
 export function fitting(m: Machine, array: Vec, value: Value): Value {
   if (array.elementType.name === "BIT" && value !== 0 && value !== 1)
     return m.typeError(value, "BIT");

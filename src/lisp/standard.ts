@@ -1,4 +1,4 @@
-// The standard library, all of it, in the order in which it is defined. Once in a process.
+// The standard library in the order of its definition, once per process.
 import { defineClasses } from "./classes.ts";
 import { defineSpecialForms } from "./compile/special-forms.ts";
 import { defineConditions } from "./conditions.ts";
@@ -110,10 +110,10 @@ export function defineStandard(): void {
   exportNames();
 }
 
-// The names that COMMON-LISP exports: those of the standard, all of them, and no others. A session that made its own symbol of a standard name would not be
-// understood by the library; and one that found a name there which the standard leaves free could not define it.
+// The exports of COMMON-LISP: exactly the names of the standard. The library would not recognise a session's own
+// symbol of a standard name, and a session could not define any other name exported here.
 
-/** Called when everything else is defined. */
+/** Called after all definitions. */
 function exportNames(): void {
   commonLisp.external.clear();
   for (const name of names.split(/\s+/)) {
@@ -209,11 +209,11 @@ WILD-PATHNAME-P WITH-ACCESSORS WITH-COMPILATION-UNIT WITH-CONDITION-RESTARTS WIT
 WITH-OPEN-STREAM WITH-OUTPUT-TO-STRING WITH-PACKAGE-ITERATOR WITH-SIMPLE-RESTART WITH-SLOTS WITH-STANDARD-IO-SYNTAX WRITE WRITE-BYTE WRITE-CHAR
 WRITE-LINE WRITE-SEQUENCE WRITE-STRING WRITE-TO-STRING Y-OR-N-P YES-OR-NO-P ZEROP`;
 
-// What Common Lisp has and this one has not, on purpose: each name says so, and what to do instead.
+// Parts of Common Lisp that are absent on purpose; each name signals an error with an alternative.
 
-const files = "there are no files here; use the tools bound to this session";
-const images = "programs are evaluated as they come; define the functions in the session";
-const threads = "there are no threads; pmap and in-parallel run tool calls side by side";
+const files = "files are not supported; use the tools of this session";
+const images = "code cannot be loaded; define the functions in the session";
+const threads = "threads are not supported; pmap and in-parallel run tool calls in parallel";
 
 const functions: readonly [names: string, why: string][] = [
   [
@@ -221,21 +221,18 @@ const functions: readonly [names: string, why: string][] = [
     files,
   ],
   ["LOAD COMPILE-FILE REQUIRE PROVIDE", images],
-  ["Y-OR-N-P YES-OR-NO-P", "nobody is there to answer; take the answer as an argument"],
+  ["Y-OR-N-P YES-OR-NO-P", "no user can answer; pass the answer as an argument"],
   [
     "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR COPY-READTABLE",
     "the syntax cannot be changed",
   ],
-  [
-    "DISASSEMBLE ROOM ED DRIBBLE INSPECT",
-    "this session runs without a person and a machine to look at",
-  ],
-  ["COMPLEX REALPART IMAGPART CONJUGATE PHASE CIS", "there are no complex numbers"],
+  ["DISASSEMBLE ROOM ED DRIBBLE INSPECT", "there is nothing to inspect interactively"],
+  ["COMPLEX REALPART IMAGPART CONJUGATE PHASE CIS", "complex numbers are not supported"],
 ];
 
 const extras: readonly [names: string, why: string][] = [
-  ["QUIT EXIT", "a program cannot end the session: return from it instead"],
-  ["RUN-PROGRAM RUN-SHELL-COMMAND", "there are no processes; use the tools bound to this session"],
+  ["QUIT EXIT", "a program cannot end the session; return from it instead"],
+  ["RUN-PROGRAM RUN-SHELL-COMMAND", "processes are not supported; use the tools of this session"],
   ["MAKE-THREAD", threads],
 ];
 

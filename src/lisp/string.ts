@@ -1,5 +1,5 @@
 // Characters and strings.
-/** Made by `char`, which interns: two characters with the same code are the same object. */
+/** Made by `char`, which interns the common ones. */
 export class Char {
   readonly code: number;
   constructor(code: number) {
@@ -13,7 +13,7 @@ export function char(code: number): Char {
   let found = chars.get(code);
   if (found === undefined) {
     found = new Char(code);
-    // Only the characters below the surrogates are kept for good; eql compares the rest by code.
+    // Only characters below the surrogates are interned; eql compares the others by code.
     if (code < 0x3000) chars.set(code, found);
   }
   return found;
@@ -22,8 +22,8 @@ export function char(code: number): Char {
 const surrogate = /[\ud800-\udfff]/;
 
 /**
- * A mutable string. Cheap while nobody writes to it: then it is the JS string it was made of. The first write, a fill pointer, or
- * a character beyond the basic plane turns it into an array of code points, so that indexes always count characters.
+ * A mutable string. Until the first write it is the JS string it was made of. A write, a fill pointer, or
+ * a character outside the basic plane turns it into an array of code points, so that indexes count characters.
  */
 export class Str {
   #text: string | null;
@@ -44,7 +44,7 @@ export class Str {
     return made;
   }
 
-  /** The text as far as the fill pointer. */
+  /** The text up to the fill pointer. */
   toString(): string {
     if (this.#text !== null) return this.#text;
     const codes = this.#codes ?? [];
@@ -52,7 +52,7 @@ export class Str {
     let text = "";
     for (let at = 0; at < length; at += 4096)
       text += String.fromCodePoint(...codes.slice(at, Math.min(at + 4096, length)));
-    // A string with a fill pointer stays an array: it is there to be pushed to.
+    // A string with a fill pointer stays an array, because it will be pushed to.
     if (this.fill < 0 && text.length === codes.length) {
       this.#text = text;
       this.#codes = null;
@@ -61,13 +61,13 @@ export class Str {
     return text;
   }
 
-  /** As far as the fill pointer. */
+  /** Up to the fill pointer. */
   get length(): number {
     if (this.fill >= 0) return this.fill;
     return this.capacity;
   }
 
-  /** What `array-dimension` says, whatever the fill pointer. */
+  /** `array-dimension`, regardless of the fill pointer. */
   get capacity(): number {
     if (this.#text !== null && this.#isPlain(this.#text)) return this.#text.length;
     return this.codes().length;
@@ -82,7 +82,7 @@ export class Str {
     this.codes()[index] = code;
   }
 
-  /** The code points to write to; from here on the string is an array until it is read as text. */
+  /** The code points for writing; the string stays an array until it is read as text. */
   codes(): number[] {
     if (this.#codes === null) {
       const text = this.#text ?? "";
@@ -105,7 +105,7 @@ export class Str {
   }
 }
 
-/** What a character is called, and which case it has. */
+/** Names and case of characters. */
 
 const controls =
   "Nul Soh Stx Etx Eot Enq Ack Bel Backspace Tab Newline Vt Page Return So Si Dle Dc1 Dc2 Dc3 Dc4 Nak Syn Etb Can Em Sub Esc Fs Gs Rs Us Space".split(
@@ -136,7 +136,7 @@ const byName = new Map<string, number>([
   ...others.map(([name, code]) => [name.toUpperCase(), code] as const),
 ]);
 
-/** Undefined for characters that print as themselves. */
+/** Undefined for graphic characters. */
 export function characterName(code: number): string | undefined {
   if (code <= 32) return controls[code];
   if (code === 127) return "Rubout";
@@ -144,7 +144,7 @@ export function characterName(code: number): string | undefined {
   return isGraphic(code) ? undefined : `U${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
-/** Names in any case, and `U+00E9` or `UE9` for any code. */
+/** Accepts names in any case, and `U+00E9` or `UE9` for any code. */
 export function characterNamed(name: string): number | undefined {
   const found = byName.get(name.toUpperCase());
   if (found !== undefined) return found;
@@ -177,7 +177,7 @@ export function isAlphanumeric(code: number): boolean {
   return /[\p{L}\p{N}]/u.test(String.fromCodePoint(code));
 }
 
-/** Only characters that go there and back have a case: ß has none. */
+/** Only characters that convert both ways have a case; ß has none. */
 export function upperCode(code: number): number {
   if (code < 128) return code >= 97 && code <= 122 ? code - 32 : code;
   return counterpart(

@@ -1,10 +1,10 @@
-// Symbols and the packages they live in. Those of the language are the same for every session of the process.
+// Symbols and their packages. All sessions of the process share those of the language.
 import type { Fn, Macro } from "./function.ts";
 import type { Value } from "./values.ts";
 
 /**
- * A symbol. `value` is the current dynamic value (shallow binding), `fn` the global function, `macro` the global macro. Symbols of
- * locked packages are shared by all sessions of the process: only their `value` changes, and the machine swaps it on entry.
+ * A symbol. `value` is the current dynamic value (shallow binding), `fn` the global function, `macro`
+ * the global macro. Sessions share the symbols of locked packages; only their `value` differs, and the machine swaps it on entry.
  */
 export class Sym {
   readonly name: string;
@@ -16,7 +16,7 @@ export class Sym {
   macro: Macro | null = null;
   /** `lexical` until declaimed otherwise. */
   kind: "lexical" | "special" | "constant" = "lexical";
-  /** What `(setf (name …) …)` calls when there is a function `(setf name)`. */
+  /** The function `(setf name)`, called by `(setf (name …) …)`. */
   setter: Fn | null = null;
   constructor(name: string, pkg: Package | null) {
     this.name = name;
@@ -33,9 +33,9 @@ export class Package {
   readonly external = new Set<string>();
   readonly shadowing = new Set<string>();
   uses: Package[] = [];
-  /** Locked packages take no definitions and no new symbols, and belong to all sessions. */
+  /** Locked packages are shared by all sessions and accept neither definitions nor new symbols. */
   locked = false;
-  /** For KEYWORD of a session: the keywords all sessions share. */
+  /** For a session's KEYWORD package: the shared keywords. */
   shared: Package | null = null;
   documentation: string | null = null;
   constructor(name: string) {
@@ -47,7 +47,7 @@ export class Package {
 export const commonLisp = new Package("COMMON-LISP");
 commonLisp.nicknames = ["CL"];
 commonLisp.locked = true;
-/** The keywords the standard library knows; a session keeps its own beside them. */
+/** The keywords of the standard library; a session has its own in addition. */
 export const sharedKeywords = new Package("KEYWORD");
 sharedKeywords.locked = true;
 
@@ -56,7 +56,7 @@ export function cl(name: string): Sym {
   return internShared(commonLisp, name);
 }
 
-/** A keyword the library knows, for host code. Kept for good. */
+/** A keyword for host code. Never collected. */
 export function keyword(name: string): Sym {
   const found = sharedKeywords.symbols.get(name) ?? sessionKeyword(name);
   sharedKeywords.symbols.set(name, found);
@@ -70,8 +70,8 @@ const forgotten = new FinalizationRegistry<string>((name) => {
 });
 
 /**
- * A keyword is the same symbol for host and sessions, whoever names it first; it lasts as long as someone holds it. Nothing can be
- * stored in it, so sessions do not meet through it.
+ * A keyword is the same symbol in the host and all sessions, held weakly. Programs cannot store anything
+ * in it, so it does not connect sessions.
  */
 export function sessionKeyword(name: string): Sym {
   const found = sharedKeywords.symbols.get(name) ?? keywordsInUse.get(name)?.deref();
@@ -84,7 +84,7 @@ export function sessionKeyword(name: string): Sym {
   return made;
 }
 
-/** A symbol of a package that all sessions share, made where it is missing. */
+/** Finds or makes a symbol in a shared package. */
 export function internShared(pkg: Package, name: string): Sym {
   let found = pkg.symbols.get(name);
   if (found === undefined) {
@@ -102,7 +102,7 @@ export const T = cl("T");
 T.value = T;
 T.kind = "constant";
 
-/** Answers of compiled code that are no values: the next call is in the registers; a local exit is under way. */
+/** Results of compiled code that are not values: a tail call is in the registers, or a local exit is under way. */
 export const TAIL = new Sym("tail", null);
 export const EXIT = new Sym("exit", null);
 export const AGAIN = new Sym("again", null);
@@ -112,7 +112,7 @@ export const bool = (truth: boolean): Sym => (truth ? T : NIL);
 export const isKeyword = (value: Value | undefined, name: string): boolean =>
   value instanceof Sym && value.pkg === sharedKeywords && value.name === name;
 
-/** The value behind a keyword in a list of keywords and values. */
+/** The value after a keyword in a property list. */
 export function optionOf(options: readonly Value[], name: string): Value | undefined {
   const at = options.findIndex((item, index) => index % 2 === 0 && isKeyword(item, name));
   return at < 0 ? undefined : options[at + 1];

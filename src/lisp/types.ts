@@ -1,4 +1,4 @@
-// Type specifiers and `typep`. A name is a type of the session (`deftype`), one of the table below, or a class.
+// Type specifiers and `typep`. A name is a `deftype` of the session, a type of the table below, or a class.
 import { classOf, findClass } from "./classes.ts";
 import { named } from "./define.ts";
 import { eql } from "./equality.ts";
@@ -9,17 +9,17 @@ import { Char, Str } from "./string.ts";
 import { NIL, Sym, T } from "./symbol.ts";
 import { Cons, Float, Instance, itemsOf, LispClass, Ratio, type Value, Vec } from "./values.ts";
 
-/** `args` is what stands behind the name: `(integer 0 10)` gives 0 and 10. */
+/** `args` are the arguments of the specifier: 0 and 10 for `(integer 0 10)`. */
 export type TypePredicate = (m: Machine, value: Value, args: readonly Value[]) => boolean;
 
 const table = new Map<Sym, TypePredicate>();
 
-/** A type of the language that is no class, or takes arguments. */
+/** Defines a type of the language that is not a class, or takes arguments. */
 function defineType(name: string, predicate: TypePredicate): void {
   table.set(named(name), predicate);
 }
 
-/** From a `deftype`: what a specifier stands for. */
+/** The expander of a `deftype`. */
 export type TypeExpander = (m: Machine, specifier: Value) => Value;
 
 export function sessionTypes(m: Machine): Map<Sym, TypeExpander> {
@@ -31,7 +31,7 @@ export function sessionTypes(m: Machine): Map<Sym, TypeExpander> {
   return types;
 }
 
-/** The specifier with the session's own types replaced by what they stand for, at the outermost level. */
+/** Expands the session's own types at the outermost level. */
 export function expandType(m: Machine, specifier: Value): Value {
   let type = specifier;
   for (;;) {
@@ -49,7 +49,7 @@ export function typep(m: Machine, value: Value, specifier: Value): boolean {
   if (type === T) return true;
   if (type === NIL) return false;
   const name = type instanceof Cons ? type.car : type;
-  if (!(name instanceof Sym)) return m.fail(`${m.show(type)} is no type`);
+  if (!(name instanceof Sym)) return m.fail(`${m.show(type)} is not a type`);
   const args = type instanceof Cons ? itemsOf(type.cdr) : [];
   const predicate = table.get(name);
   if (predicate !== undefined) return predicate(m, value, args);
@@ -58,13 +58,13 @@ export function typep(m: Machine, value: Value, specifier: Value): boolean {
   return isOfClass(value, cls);
 }
 
-/** Whether it is a type of the table, of which no class says what it is. */
+/** Whether it is a type of the table without a class. */
 export function isAtomicType(name: Sym): boolean {
   return table.has(name);
 }
 
 export function unknownType(m: Machine, type: Value): never {
-  m.fail(`${m.show(type)} names no type`);
+  m.fail(`${m.show(type)} is not a type`);
 }
 
 function isOfClass(value: Value, cls: LispClass): boolean {
@@ -73,7 +73,7 @@ function isOfClass(value: Value, cls: LispClass): boolean {
 
 const any = named("*");
 
-/** Numbers within limits: `*` or nothing is no limit, `(n)` excludes n. */
+/** Numbers within limits: `*` or nothing means no limit, `(n)` excludes n. */
 function within(m: Machine, value: Value, [low, high]: readonly Value[]): boolean {
   const above = (limit: Value): boolean =>
     limit instanceof Cons ? compare(m, value, limit.car) > 0 : compare(m, value, limit) >= 0;
@@ -121,7 +121,7 @@ function sameElements(m: Machine, value: Vec | Str, elementType: Value): boolean
   return wanted === (value instanceof Str ? named("CHARACTER") : value.elementType);
 }
 
-/** What an array for such elements is made for: characters, bits, or anything. */
+/** The upgraded array element type: characters, bits or T. */
 function upgradedType(m: Machine, elementType: Value): Sym {
   const type = expandType(m, elementType);
   const name = type instanceof Cons ? type.car : type;

@@ -1,5 +1,6 @@
-// What a Lisp value is. Integers are JS numbers while they are safe and bigints beyond, always normalised; everything else is
-// an object of one of the classes here, in `string.ts`, `symbol.ts`, `object.ts` and `function.ts`. JS strings, booleans, null and plain objects are never values, so a program can hold none.
+// Lisp values. Integers are safe JS numbers or bigints, always normalised; all others are instances of the
+// classes here and in `string.ts`, `symbol.ts` and `function.ts`. JS strings, booleans, null and plain objects
+// are never values, so a program cannot get hold of them.
 import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import type { Char, Str } from "./string.ts";
@@ -62,7 +63,7 @@ export class Vec {
   constructor(items: Value[]) {
     this.items = items;
   }
-  /** As far as the fill pointer. */
+  /** Up to the fill pointer. */
   get length(): number {
     return this.fill >= 0 ? this.fill : this.items.length;
   }
@@ -70,11 +71,11 @@ export class Vec {
 
 export type TableTest = "EQ" | "EQL" | "EQUAL" | "EQUALP";
 
-/** A hash table; `src/lisp/tables.ts` turns keys into the keys of the map. Insertion order is kept. */
+/** A hash table in insertion order; `equality.ts` computes the keys of the map. */
 export class Table {
   readonly test: TableTest;
   readonly entries = new Map<unknown, TableEntry>();
-  /** Identities of objects inside structured keys. */
+  /** Numbers for objects inside structured keys. */
   readonly ids = new WeakMap<object, number>();
   nextId = 0;
   constructor(test: TableTest) {
@@ -87,7 +88,7 @@ export interface TableEntry {
   value: Value;
 }
 
-/** A stream of text: a source to read from, or a sink to write to (or both, for `*standard-input*` and friends). */
+/** A character stream with a source, a sink, or both. */
 export class Stream {
   /** Null for an output stream. Input is held as code points. */
   source: string[] | null = null;
@@ -96,14 +97,14 @@ export class Stream {
   sink: ((text: string) => void) | null = null;
   /** Column of the next character, for `fresh-line` and `~t`. */
   column = 0;
-  /** What a string stream has taken in since it was last asked. */
+  /** The text that a string stream has collected. */
   gathered = "";
   closed = false;
-  /** Leads out of the session, so what is written counts as output; elsewhere it counts as memory. */
+  /** Whether writing counts as output of the session; otherwise it counts as memory. */
   isOutput = false;
 }
 
-/** Something of the machine that a program may hold and hand back, but not look into: a restart, an environment, a random state. */
+/** An internal object that a program can hold but not inspect: a restart, an environment, a random state. */
 export class Opaque {
   readonly label: string;
   readonly content: unknown;
@@ -127,27 +128,27 @@ export function listOf(items: readonly Value[], tail: Value = NIL): Value {
   return made;
 }
 
-/** Far beyond any list a program can make within its cells: what is longer goes round. */
+/** Longer than any list within the cell budget: a longer one is circular. */
 const listLengthMax = 4_000_000;
 
-/** The items of a list; an improper tail is left out. A ring is refused as the memory it would take: the host throws, and `trouble.ts` tells. */
+/** The items of a list without an improper tail. A circular list throws a RangeError, like a list too large for the memory. */
 export function itemsOf(value: Value): Value[] {
   const items: Value[] = [];
   for (let at = value; at instanceof Cons; at = at.cdr) {
-    if (items.length === listLengthMax) throw new RangeError("a list has no end");
+    if (items.length === listLengthMax) throw new RangeError("circular list");
     items.push(at.car);
   }
   return items;
 }
 
-/** Integers leave here as numbers when they are safe. */
+/** Normalises an integer: a number if it is safe. */
 export function integer(value: bigint): number | bigint {
   return value >= -9007199254740991n && value <= 9007199254740991n ? Number(value) : value;
 }
 
-// Objects with slots: structures, conditions, instances of `defclass`; and their classes.
+// Objects with slots (structures, conditions, instances of `defclass`) and their classes.
 
-/** A class as `find-class` answers it: built in, of a structure, of conditions, or made by `defclass`. */
+/** A class: built-in, of a structure, of conditions, or made by `defclass`. */
 export class LispClass {
   readonly name: Sym;
   readonly kind: "built-in" | "structure" | "condition" | "standard";
@@ -158,10 +159,10 @@ export class LispClass {
   slots: Slot[] = [];
   readonly slotIndex = new Map<Sym, number>();
   defaultInitargs: { readonly key: Sym; readonly init: (m: Machine) => Value }[] = [];
-  /** Of a condition: says what happened. Inherited when null. */
+  /** The report of a condition; inherited if null. */
   report: ((m: Machine, condition: Instance) => string) | null = null;
   documentation: string | null = null;
-  /** What a definition module wants to remember with the class (structure options, for one). */
+  /** Extra data of the defining module, such as structure options. */
   readonly notes = new Map<string, unknown>();
   constructor(name: Sym, kind: LispClass["kind"], supers: LispClass[]) {
     this.name = name;
@@ -174,16 +175,16 @@ export class LispClass {
 export interface Slot {
   readonly name: Sym;
   readonly initargs: readonly Sym[];
-  /** Null where there is no initform. */
+  /** Null without an initform. */
   readonly init: ((m: Machine) => Value) | null;
-  /** The one place of a slot allocated in the class. */
+  /** The value of a slot with class allocation. */
   readonly shared: { value: Value | undefined } | null;
   readonly type: Value;
   readonly documentation: string | null;
   readonly readOnly: boolean;
 }
 
-/** A structure, a condition or an object of a `defclass`: its class says which. An unbound slot is undefined. */
+/** A structure, a condition or an object of a `defclass`. An unbound slot is undefined. */
 export class Instance {
   cls: LispClass;
   slots: (Value | undefined)[];

@@ -243,7 +243,7 @@ describe("a file that is refused unread", () => {
   });
 });
 
-describe("hostile input is refused within a second (B63)", () => {
+describe("hostile input is refused", () => {
   const bytes = 1_000_000;
   const repeated = (text: string): string => text.repeat(Math.floor(bytes / text.length));
   const numbered = (make: (n: number) => string): string => {

@@ -273,7 +273,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     await until(() => slow.running === 1);
     client.cancel(id);
     // Over modern HTTP this is a stream that is closed, and it must have come that far.
-    await expect.poll(() => slow.aborted.length, { timeout: 5_000 }).toBe(1);
+    await expect.poll(() => slow.aborted.length).toBe(1);
     expect((await request("tools/call", { name: "echo.echo" })).result).toMatchObject({
       structuredContent: {},
     });

@@ -14,7 +14,6 @@ import {
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
@@ -233,9 +232,7 @@ describe.concurrent("clients of one project", () => {
     const [first] = (await openAll(project, 1)) as [CliProcess];
     await using other = project.open([], otherCli);
     try {
-      const startedAt = performance.now();
       await greet(other);
-      expect(performance.now() - startedAt).toBeLessThan(20_000);
       await untilSees(other, "box.whoami");
       expect(await serverPid(other)).not.toBe(await serverPid(first));
       expect(await project.status()).toMatchObject({ version, pid: first.pid, clients: 1 });
@@ -250,13 +247,16 @@ describe.concurrent("clients of one project", () => {
     const [first, second] = clients as [CliProcess, CliProcess];
     try {
       second.ask("tools/call", { name: "box.hang" });
-      await wait(200);
-      second.child.kill("SIGKILL");
+      const heard = async (): Promise<JsonObject[]> =>
+        saidJson(await callTool(first, "box.heard")) as JsonObject[];
       await until(
         async () =>
-          (saidJson(await callTool(first, "box.heard")) as JsonObject[]).some(
-            ({ method }) => method === "notifications/cancelled",
-          ),
+          (await heard()).some(({ params }) => isObject(params) && params.name === "hang"),
+        "the call has begun",
+      );
+      second.child.kill("SIGKILL");
+      await until(
+        async () => (await heard()).some(({ method }) => method === "notifications/cancelled"),
         "the server hears of it",
       );
       expect(await project.status()).toMatchObject({ clients: 1 });
@@ -277,7 +277,6 @@ describe.concurrent("when the hall", () => {
       await Promise.all(others.map((client) => client.request("ping")));
       first.child.kill("SIGKILL");
       await first.exited;
-      const startedAt = performance.now();
       // Sent into the gap. A call sent there may reach nobody or the one that dies, so it comes after.
       const lists = others.map((client) => client.ask("tools/list"));
       for (const [n, client] of others.entries()) {
@@ -293,7 +292,6 @@ describe.concurrent("when the hall", () => {
         });
         expect(said(await callTool(client, "box.echo", { n }))).toBe(JSON.stringify({ n }));
       }
-      expect(performance.now() - startedAt).toBeLessThan(15_000);
       expect(isAlive(oldPid)).toBe(false);
       await Promise.all(others.map((client) => untilSees(client, "box.echo")));
       const pids = await Promise.all(others.map(serverPid));
@@ -390,14 +388,14 @@ describe.concurrent("when the hall", () => {
           else failures.push(answer);
         }
       });
-      await wait(200);
+      await until(() => answers > 5, "the clients are served");
       first.child.stdin.end();
       expect(await first.exited).toBe(0);
-      await wait(500);
+      const before = answers;
+      await until(() => answers > before + 5, "the clients are served again");
       isOver = true;
       await Promise.all(hammering);
       expect(failures).toEqual([]);
-      expect(answers).toBeGreaterThan(5);
       await Promise.all(others.map((client) => untilSees(client, "box.echo")));
       expect(await project.status()).toMatchObject({ clients: 2 });
       await until(
@@ -416,7 +414,12 @@ describe.concurrent("when the hall", () => {
     try {
       const oldPid = await serverPid(second);
       first.child.stdin.end();
-      await wait(300);
+      const pidOfHall = (): Promise<unknown> =>
+        project
+          .status()
+          .then(({ pid }) => pid)
+          .catch(() => 0);
+      await until(async () => (await pidOfHall()) === second.pid, "the next hall runs");
       const newPid = await untilAnotherServer(second, oldPid);
       expect(isAlive(newPid)).toBe(true);
       expect(await first.exited).toBe(0);
@@ -484,7 +487,7 @@ describe("after 200 clients have come and gone", () => {
       await serverPid(first);
       const path = socketOf(project.folder);
       for (let n = 0; n < 60; n++) await visit(path, n);
-      await wait(300);
+      await until(async () => (await project.status()).clients === 1, "all have left");
       const before = measure(first.pid);
       for (let n = 0; n < 200; n += 10)
         await Promise.all(Array.from({ length: 10 }, (_, k) => visit(path, n + k)));

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, errorTable } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
@@ -74,7 +73,7 @@ const array = (values: number): string =>
   `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":{"a":[${"1,".repeat(values - 1)}1]}}`;
 
 const inputs: Readonly<Record<string, readonly BadInput[]>> = {
-  "B1: what is not JSON in UTF-8": [
+  "input that is not JSON in UTF-8": [
     { what: "a blank line", input: " \t" },
     ...[
       "{",
@@ -102,7 +101,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: parseError("not valid UTF-8"),
     },
   ],
-  "B2: what only looks like JSON": [
+  "input that only resembles JSON": [
     ...[
       "[1,]",
       "[,1]",
@@ -143,12 +142,12 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       '{"a":1}\0',
     ],
   ].map((input) => ({ what: JSON.stringify(input), input, answer: parseError("not valid JSON") })),
-  "B3: values that are no message": ["null", "42", '"x"', "true", "-0", "1e2"].map((input) => ({
+  "JSON values that are not messages": ["null", "42", '"x"', "true", "-0", "1e2"].map((input) => ({
     what: input,
     input,
     answer: invalidRequest("a message is a JSON object"),
   })),
-  "B4, B5: batches, which this version does not have": [
+  "batches, which this version does not support": [
     { what: "an empty one", input: "[]", answer: invalidRequest("an empty batch") },
     {
       what: "one request",
@@ -161,7 +160,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: invalidRequest("batches are part of protocol version 2025-03-26 only"),
     },
   ],
-  "B6: another JSON-RPC": [
+  "other versions of JSON-RPC": [
     '"id":"bad"',
     '"id":"bad","jsonrpc":"1.0"',
     '"id":"bad","jsonrpc":2',
@@ -172,7 +171,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     input: `{${fields},"method":"tools/list"}`,
     answer: invalidRequest('jsonrpc must be "2.0"', "bad"),
   })),
-  "B7, B8, B9: ids that cannot be answered to": [
+  "invalid ids": [
     ...[
       "null",
       "{}",
@@ -193,7 +192,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     { what: "129 letters of two bytes", input: withId(`"${"é".repeat(129)}"`), answer: badId },
     { what: "a megabyte", input: withId(`"${"x".repeat(1_000_000)}"`), answer: badId },
   ],
-  "B10: no method": [
+  "a missing or invalid method": [
     "",
     '"method":5,',
     '"method":"",',
@@ -204,7 +203,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     input: `{"jsonrpc":"2.0",${field}"id":"bad"}`,
     answer: invalidRequest("method must be a non-empty string", "bad"),
   })),
-  "B11, B12: methods there are not": [
+  "unknown methods": [
     ...["Tools/Call", "tools/call ", "nope", "tools", "/", "tools/call\u0000", "ping2", "é"],
     ...["constructor", "toString", "valueOf", "hasOwnProperty", "__proto__", "__defineGetter__"],
     // With an id they are requests, and requests of these names there are not.
@@ -214,14 +213,14 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     input: request(method),
     answer: unknownMethod(method),
   })),
-  "B12: a method with a long name": [
+  "a method with a long name": [
     {
       what: "a thousand letters",
       input: request("m".repeat(1_000)),
       answer: unknownMethod("m".repeat(100)),
     },
   ],
-  "B13: methods of the other era": [
+  "methods of another protocol version": [
     ...[
       "ping",
       "initialize",
@@ -242,7 +241,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: unknownMethod(method),
     })),
   ],
-  "B14, B15, B46: notifications, which nobody answers": [
+  "notifications, which get no answer": [
     { what: "an unknown one", input: '{"jsonrpc":"2.0","method":"notifications/nope"}' },
     {
       what: "an unknown one with an id of null",
@@ -278,7 +277,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       input: '{"jsonrpc":"2.0","method":"notifications/cancelled"}',
     },
   ],
-  "B16: params that are no object": ["[]", "[1]", '"x"', "null", "1", "true"].flatMap((params) => [
+  "params that are not an object": ["[]", "[1]", '"x"', "null", "1", "true"].flatMap((params) => [
     {
       what: params,
       input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${params}}`,
@@ -290,7 +289,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: invalidRequest("params must be an object"),
     },
   ]),
-  "B17, B18: half an envelope, or another version's": [
+  "an incomplete envelope, or one of another version": [
     {
       what: "no version",
       input: request("tools/list", { _meta: { [keys.capabilities]: {} } }),
@@ -342,7 +341,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       },
     },
   ],
-  "B24: tools there are not": [
+  "unknown tools": [
     ...["nope", "../../etc/passwd", "constructor", "__proto__", "\u0000"].map((name) => ({
       name,
       near: [],
@@ -359,7 +358,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       data: { details: { near }, toolName: name },
     },
   })),
-  "B25: names that are none": [
+  "invalid names": [
     ...[undefined, 5, null, "", {}, ["echo.echo"]].map((name) => ({
       what: JSON.stringify(name) ?? "missing",
       input: call({ name, arguments: {} }),
@@ -380,12 +379,12 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       },
     },
   ],
-  "B26: arguments that are no object": [[], "x", 5, true].map((args) => ({
+  "arguments that are not an object": [[], "x", 5, true].map((args) => ({
     what: JSON.stringify(args),
     input: call({ name: "echo.echo", arguments: args }),
     answer: invalidParams("arguments must be an object", { data: { toolName: "echo.echo" } }),
   })),
-  "B29: keys that are there twice": [
+  "duplicate keys": [
     ...["jsonrpc", "id", "method", "params"].map((key) => ({
       key,
       input: `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{},"${key}":${key === "params" ? "{}" : '"2.0"'}}`,
@@ -415,7 +414,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     input,
     answer: invalidRequest(`the key "${key}" is there twice`),
   })),
-  "B30: too deep, too many": [
+  "messages that are too deep or too large": [
     {
       what: "65 levels",
       input: nested(65),
@@ -433,7 +432,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: invalidRequest("more than 1000000 values"),
     },
   ],
-  "B42, B53: answers to what was never asked": [
+  "answers to requests that were never sent": [
     ...[
       '"id":1,"result":{}',
       '"id":"x","result":null',
@@ -448,7 +447,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       '"id":null,"result":{}',
     ],
   ].map((fields) => ({ what: fields, input: `{"jsonrpc":"2.0",${fields}}` })),
-  "B47: cursors that are not ours": [
+  "foreign cursors": [
     "1",
     "",
     "bm90IG91cnM",
@@ -463,7 +462,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       data: { suggestion: "Start again without a cursor." },
     }),
   })),
-  "B48: resources there are not": [
+  "unknown resources": [
     ...["book://nobody", "page://404"].flatMap((uri) =>
       eras.map((era) => ({
         what: uri,
@@ -484,7 +483,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: invalidParams("uri must be a non-empty string"),
     },
   ],
-  "B49: prompts there are not, and arguments they need": [
+  "unknown prompts and missing arguments": [
     {
       what: "an unknown prompt",
       input: request("prompts/get", { name: "nope" }),
@@ -512,7 +511,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: invalidParams("the arguments of a prompt are strings"),
     },
   ],
-  "B49: completions of nothing": [
+  "completions of unknown references": [
     {
       what: "no reference",
       input: request("completion/complete", { argument: { name: "title", value: "a" } }),
@@ -527,7 +526,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: invalidParams("ref must name a prompt (ref/prompt) or a resource (ref/resource)"),
     },
   ],
-  "B50: states that are not ours": ["", "x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5, null, {}].map(
+  "foreign request states": ["", "x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5, null, {}].map(
     (requestState) => ({
       what: JSON.stringify(requestState),
       input: call({ name: "asking.one", arguments: {}, requestState }),
@@ -537,7 +536,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       }),
     }),
   ),
-  "B50: answers that are none": [5, [], { name: 5 }, { name: null }].map((inputResponses) => ({
+  "invalid input responses": [5, [], { name: 5 }, { name: null }].map((inputResponses) => ({
     what: JSON.stringify(inputResponses),
     input: call({ name: "asking.one", arguments: {}, inputResponses }),
     eras: ["modern"] as const,
@@ -545,14 +544,14 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       data: { toolName: "asking.one" },
     }),
   })),
-  "B51: progress tokens that are none": [{}, [], null, true, 1.5].map((progressToken) => ({
+  "invalid progress tokens": [{}, [], null, true, 1.5].map((progressToken) => ({
     what: JSON.stringify(progressToken),
     input: call({ name: "echo.echo", arguments: {}, _meta: { progressToken } }),
     answer: invalidParams("a progress token is a string or a whole number", {
       data: { toolName: "echo.echo" },
     }),
   })),
-  "B52: lines": [
+  lines: [
     {
       what: "11 MiB",
       input: `{"jsonrpc":"2.0","id":1,"method":"${"x".repeat(11 * 1024 * 1024)}"}`,
@@ -574,7 +573,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
 
 describe.each(eras)("on a %s connection", (era) => {
   for (const [group, cases] of Object.entries(inputs)) {
-    test(`${group}, answered as it should be and no more`, async () => {
+    test(`${group} get exactly the expected answer`, async () => {
       await using hall = await startHall({
         toolkits: [createEchoToolkit(), createLibraryToolkit(), createAskingToolkit()],
       });
@@ -586,7 +585,7 @@ describe.each(eras)("on a %s connection", (era) => {
         client.send(isObject(input) && !Buffer.isBuffer(input) ? dress(input, era) : input);
         client.send(goodRequest(era));
         expect.soft(await client.answer("good"), what).toEqual(good(era));
-        const refusal = answer ? await client.next().catch(() => "nothing") : "nothing";
+        const refusal = answer ? await client.next() : "nothing";
         expect.soft(refusal, what).toEqual(answer ? written(answer, era) : "nothing");
         expect.soft(client.unread, what).toEqual([]);
       }
@@ -664,7 +663,7 @@ describe("a connection whose era is not known yet", () => {
     ["shutdown", {}],
     ["resources/read", { uri: "book://alice", _meta: { progressToken: 1 } }],
   ])(
-    "B17, B44: %s before initialize is refused, ping is not, and the handshake still works",
+    "%s before initialize is refused, ping is not, and the handshake still works",
     async (method, params) => {
       await using hall = await startHall({ toolkits: [createEchoToolkit()] });
       const client = hall.connect();
@@ -689,7 +688,7 @@ describe("a connection whose era is not known yet", () => {
     },
   );
 
-  test("B1: what cannot be read is answered with an id of null", async () => {
+  test("unreadable input is answered with an id of null", async () => {
     await using hall = await startHall({ toolkits: [] });
     const client = hall.connectStdio();
     client.send("{");
@@ -718,7 +717,7 @@ describe("a connection whose era is not known yet", () => {
 });
 
 describe("the handshake", () => {
-  test("B44: tools/* before notifications/initialized is refused, the rest is served", async () => {
+  test("tools/* before notifications/initialized is refused, the rest is served", async () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     const client = hall.connect();
     await client.result("initialize", {
@@ -742,7 +741,7 @@ describe("the handshake", () => {
     });
   });
 
-  test("B44: a second initialize is refused and changes nothing", async () => {
+  test("a second initialize is refused and changes nothing", async () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     const client = hall.connect();
     await client.greet("2025-03-26");
@@ -782,7 +781,7 @@ describe("the handshake", () => {
   });
 });
 
-describe("B5: batches on 2025-03-26", () => {
+describe("batches on 2025-03-26", () => {
   test("are answered in one array, good and bad alike, and notifications are left out", async () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     const client = hall.connect();
@@ -878,7 +877,7 @@ describe("B5: batches on 2025-03-26", () => {
   });
 });
 
-describe("B8, B9: ids at the edge of what is allowed", () => {
+describe("ids at the edge of what is allowed", () => {
   test.each([
     '"x"',
     '""',
@@ -913,7 +912,7 @@ describe("B8, B9: ids at the edge of what is allowed", () => {
   });
 });
 
-describe("B27: arguments that do not fit", () => {
+describe("arguments that do not match the schema", () => {
   const message =
     "the arguments of echo.typed do not fit: /text is required; /times must be integer; /more is not a known field";
   const errors = [
@@ -995,7 +994,7 @@ describe("B27: arguments that do not fit", () => {
   }
 });
 
-test.each(eras)("B28: names every object has are ordinary arguments (%s)", async (era) => {
+test.each(eras)("names of inherited properties are ordinary arguments (%s)", async (era) => {
   await using hall = await startHall({ toolkits: [createEchoToolkit()] });
   const client = hall.connect();
   await speak(client, era);
@@ -1012,7 +1011,7 @@ test.each(eras)("B28: names every object has are ordinary arguments (%s)", async
 });
 
 test.each(eras)(
-  "B29: keys the tool itself defines may repeat inside the arguments (%s)",
+  "keys the tool itself defines may repeat inside the arguments (%s)",
   async (era) => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     const client = hall.connect();
@@ -1027,7 +1026,7 @@ test.each(eras)(
   },
 );
 
-test("B30: 64 levels and 1,000,000 values are still served", async () => {
+test("64 levels and 1,000,000 values are still served", async () => {
   await using hall = await startHall({ toolkits: [] });
   const client = hall.connect();
   await client.greet();
@@ -1038,7 +1037,7 @@ test("B30: 64 levels and 1,000,000 values are still served", async () => {
 });
 
 test.each(eras)(
-  "B45: an id that is still in use is refused, and the first request is unharmed (%s)",
+  "an id that is still in use is refused, and the first request is unharmed (%s)",
   async (era) => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
@@ -1082,7 +1081,7 @@ test.each(eras)(
   },
 );
 
-describe.each(eras)("B46: cancelling on a %s connection", (era) => {
+describe.each(eras)("cancelling on a %s connection", (era) => {
   test("reaches only the request that is meant, and nobody is answered", async () => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow] });
@@ -1098,7 +1097,10 @@ describe.each(eras)("B46: cancelling on a %s connection", (era) => {
     await until(() => slow.running === 1);
     other.notify("notifications/cancelled", { requestId: 70 });
     client.notify("notifications/cancelled", { requestId: "70" });
-    await wait(20);
+    for (const line of [other, client]) {
+      line.send(goodRequest(era));
+      await line.answer("good");
+    }
     expect(slow.running).toBe(1);
     client.notify("notifications/cancelled", { requestId: 70, reason: "no longer wanted" });
     client.notify("notifications/cancelled", { requestId: 70 });
@@ -1133,13 +1135,14 @@ describe.each(eras)("B46: cancelling on a %s connection", (era) => {
       error: { code: -32002, message: "Request cancelled" },
     });
     await until(() => slow.running === 0);
-    await wait(20);
+    client.send(goodRequest(era));
+    await client.answer("good");
     expect(client.unread).toEqual([]);
   });
 });
 
 test.each(eras)(
-  "B51: a progress token in use is refused, and free again afterwards (%s)",
+  "a progress token in use is refused, and free again afterwards (%s)",
   async (era) => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow, createEchoToolkit()] });
@@ -1180,7 +1183,7 @@ test.each(eras)(
   },
 );
 
-describe("B52: lines as they come", () => {
+describe("raw lines", () => {
   test("a message cut into single bytes, ended with CRLF, between blank lines, is one message", async () => {
     await using hall = await startHall({ toolkits: [] });
     const client = hall.connectStdio();

@@ -62,7 +62,7 @@ beforeAll(async () => {
       stderr: "ignore",
     }),
   );
-}, 90_000);
+});
 
 afterAll(async () => {
   await client.close();
@@ -130,7 +130,7 @@ test("one program lists, reads, filters and calculates, and returns only its res
     ...Array.from({ length: 4 }, () => "files.read_text_file"),
     "calculator.calculate",
   ]);
-}, 30_000);
+});
 
 test("parallel calls run side by side, in order, with progress", async () => {
   const messages: string[] = [];
@@ -150,7 +150,7 @@ test("parallel calls run side by side, in order, with progress", async () => {
     '(in-parallel (everything:echo :message "a") (everything:echo :message "b"))',
   );
   expect(ordered.text).toMatch(/Echo: a[^b]*Echo: b/s);
-}, 30_000);
+});
 
 test("explore mode refuses destructive tools", async () => {
   const refused = await evaluate(`(files:write-file :path ${path("new.txt")} :content "x")`);
@@ -182,7 +182,7 @@ test("a call that needs approval is a condition; once approved, the program resu
   // The recorded call was not made again.
   expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files.write_file"]);
   await expect(evaluate("", { resume: stopped.data.run })).rejects.toThrow("cannot be resumed");
-}, 30_000);
+});
 
 test("an unhandled one ends the program, and the result has the approval as data", async () => {
   const stopped = await evaluate(`(files:write-file :path ${path("uncaught.txt")} :content "y")`, {
@@ -199,7 +199,7 @@ test("the call limit ends a loop of calls", async () => {
   const { text, data } = await evaluate('(loop (everything:echo :message "again"))');
   expect(text).toContain("[ERROR] CALL-BUDGET-EXCEEDED");
   expect(data.calls.filter(({ status }) => status === "ok")).toHaveLength(50);
-}, 30_000);
+});
 
 test("cancelling ends the program, and the session stays usable", async () => {
   await evaluate("(defvar *kept* 7)");
@@ -212,7 +212,7 @@ test("cancelling ends the program, and the session stays usable", async () => {
   );
   await expect(running).rejects.toThrow();
   expect((await evaluate("*kept*")).text).toBe("=> 7");
-}, 30_000);
+});
 
 test("a timeout also ends the wait for a tool", async () => {
   const { text, data } = await evaluate(
@@ -221,7 +221,7 @@ test("a timeout also ends the wait for a tool", async () => {
   );
   expect(text).toContain("[stdout]\nwaiting\n[ERROR] TIME-BUDGET-EXCEEDED");
   expect(data.condition?.type).toBe("TIME-BUDGET-EXCEEDED");
-}, 30_000);
+});
 
 test("a tool's result is data, whatever it contains", async () => {
   const { text, data } = await evaluate(
@@ -280,4 +280,4 @@ test("guildhall lisp runs a file or a pipe in the running hall, and its exit cod
     code: 1,
     stdout: expect.stringContaining("[ERROR] SIMPLE-ERROR"),
   });
-}, 30_000);
+});

@@ -47,7 +47,7 @@ beforeAll(async () => {
     () => transports.every((name) => hall.hall.registry.findTool(`${name}.echo`) !== undefined),
     "all three are listed",
   );
-}, 40_000);
+});
 
 afterAll(async () => {
   await hall?.[Symbol.asyncDispose]();

@@ -1,10 +1,10 @@
 import { request as httpRequest } from "node:http";
-import { setTimeout as wait } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { brotliCompressSync, constants, deflateSync, gzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { keys, modern, modernVersion } from "../servers/client.ts";
-import { type Dialled, type Door, openDoor, type Reply } from "../servers/door.ts";
+import { type Dialled, type Door, openDoor, type Reply, untilCut } from "../servers/door.ts";
 import { call, greet, modernHeaders, type Session } from "../servers/door-clients.ts";
 import {
   createAskingToolkit,
@@ -61,7 +61,7 @@ const params = { status: 200, code: -32602, id: "bad" };
 const mismatch = { status: 400, code: -32020, id: "bad", eras: modernOnly };
 
 const inputs: Readonly<Record<string, readonly BadInput[]>> = {
-  "B1: what is not JSON in UTF-8": [
+  "input that is not JSON in UTF-8": [
     ...[
       "",
       " ",
@@ -81,12 +81,12 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     })),
     { what: "two messages", input: `${withId("1")}\n${withId("2")}`, ...parse },
   ],
-  "B3: values that are no message": ["null", "42", '"x"', "true"].map((input) => ({
+  "JSON values that are not messages": ["null", "42", '"x"', "true"].map((input) => ({
     what: input,
     input,
     ...invalid,
   })),
-  "B4, B5: batches, which this version does not have": [
+  "batches, which this version does not support": [
     { what: "an empty one", input: "[]", ...invalid },
     { what: "one request", input: `[${withId("1")}]`, ...invalid },
     { what: "two requests", input: `[${withId("1")},${withId("2")}]`, ...invalid },
@@ -97,7 +97,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     },
     { what: "numbers", input: "[1,2]", ...invalid },
   ],
-  "B6: another JSON-RPC": [
+  "other versions of JSON-RPC": [
     '"id":"bad"',
     '"id":"bad","jsonrpc":"1.0"',
     '"id":"bad","jsonrpc":2',
@@ -107,19 +107,19 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     ...invalid,
     id: "bad",
   })),
-  "B7, B8, B9: ids that cannot be answered to": [
+  "invalid ids": [
     ...["null", "{}", "[]", "true", "1.5", "1e400", "9007199254740993", '"a\\u0000b"'].map(
       (id) => ({ what: id, input: withId(id), ...invalid }),
     ),
     { what: "a megabyte", input: withId(`"${"x".repeat(1_000_000)}"`), ...invalid },
   ],
-  "B10: no method": ["", '"method":5,', '"method":"",'].map((field) => ({
+  "a missing or invalid method": ["", '"method":5,', '"method":"",'].map((field) => ({
     what: field || "none",
     input: `{"jsonrpc":"2.0",${field}"id":"bad"}`,
     ...invalid,
     id: "bad",
   })),
-  "B11, B12: methods there are not": [
+  "unknown methods": [
     "Tools/Call",
     "tools/list ",
     "nope",
@@ -136,7 +136,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     code: -32601,
     id: "bad",
   })),
-  "B13: methods of the other era": [
+  "methods of another protocol version": [
     ...[
       "ping",
       "initialize",
@@ -160,7 +160,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       id: "bad",
     },
   ],
-  "B14, B15, B46: notifications, which nobody answers": [
+  "notifications, which get no answer": [
     '"method":"notifications/nope"',
     '"id":null,"method":"notifications/nope"',
     '"method":"nope"',
@@ -170,13 +170,13 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     '"method":"notifications/cancelled","params":{}',
     '"method":"notifications/cancelled"',
   ].map((fields) => ({ what: fields, input: `{"jsonrpc":"2.0",${fields}}`, status: 202 })),
-  "B16: params that are no object": ["[]", '"x"', "null", "1"].map((value) => ({
+  "params that are not an object": ["[]", '"x"', "null", "1"].map((value) => ({
     what: value,
     input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${value}}`,
     ...invalid,
     id: "bad",
   })),
-  "B17: an envelope that lacks something": [
+  "an incomplete envelope": [
     {
       what: "all of it",
       input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list"}`,
@@ -207,21 +207,19 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       id: "bad",
     },
   ],
-  "B18: versions nobody serves, header and body alike": [
-    "2027-01-01",
-    "v999.0.0",
-    "2025-11-25",
-  ].map((version) => ({
-    what: version,
-    input: request("tools/list", meta({ [keys.version]: version })),
-    headers: { "mcp-protocol-version": version },
-    eras: modernOnly,
-    status: 400,
-    code: -32022,
-    id: "bad",
-    data: { supported: [modernVersion], requested: version },
-  })),
-  "B19: a version header that says something else": [
+  "unsupported versions, in header and body": ["2027-01-01", "v999.0.0", "2025-11-25"].map(
+    (version) => ({
+      what: version,
+      input: request("tools/list", meta({ [keys.version]: version })),
+      headers: { "mcp-protocol-version": version },
+      eras: modernOnly,
+      status: 400,
+      code: -32022,
+      id: "bad",
+      data: { supported: [modernVersion], requested: version },
+    }),
+  ),
+  "a version header that differs from the body": [
     {
       what: "an older one",
       input: request("tools/list"),
@@ -246,7 +244,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       ...mismatch,
     },
   ],
-  "B20: Mcp-Method and Mcp-Name that are missing or different": [
+  "Mcp-Method and Mcp-Name that are missing or different": [
     ...[undefined, "prompts/list", "TOOLS/LIST", "tools/list, tools/list", ""].map((method) => ({
       what: `Mcp-Method ${method}`,
       input: request("tools/list"),
@@ -279,7 +277,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       ...mismatch,
     },
   ],
-  "B21: Mcp-Name in base64 that is none": [
+  "Mcp-Name with invalid base64": [
     ["padding that is missing", "=?base64?ZWNoby5lY2hv=?="],
     ["letters that are none", "=?base64?ZWNo!!!by5lY2hv?="],
     ["another name", "=?base64?ZWNoby50eXBlZA==?="],
@@ -291,7 +289,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     headers: { "mcp-name": name },
     ...mismatch,
   })),
-  "B22: Mcp-Param headers that differ from the body": [
+  "Mcp-Param headers that differ from the body": [
     { what: "missing", input: region("north"), ...mismatch },
     {
       what: "different",
@@ -354,7 +352,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       ...mismatch,
     },
   ],
-  "B23: a capability the client does not have": [
+  "a capability that the client lacks": [
     {
       what: "elicitation",
       input: call("bad", "asking.one"),
@@ -364,7 +362,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       data: { requiredCapabilities: { elicitation: expect.any(Object) } },
     },
   ],
-  "B24, B25, B26: calls of nothing": [
+  "calls without a valid tool": [
     ...["nope", "../../etc/passwd", "\u0000", "x".repeat(300)].map((name) => ({
       what: JSON.stringify(name),
       input: call("bad", name),
@@ -378,16 +376,16 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       ...params,
     })),
   ],
-  "B29: keys that are there twice": [
+  "duplicate keys": [
     '{"jsonrpc":"2.0","id":1,"method":"tools/list","id":2}',
     '{"jsonrpc":"2.0","id":1,"method":"tools/list","\\u006dethod":"tools/call"}',
     '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo.echo","name":"echo.typed"}}',
   ].map((input) => ({ what: input, input, ...invalid })),
-  "B30: too deep, too many": [
+  "messages that are too deep or too large": [
     { what: "65 levels", input: nested(65), ...invalid },
     { what: "1,000,001 values", input: array(1_000_001 - 6), ...invalid },
   ],
-  "B34: other types and charsets": [
+  "other types and charsets": [
     ...[
       "text/plain",
       "application/json-rpc",
@@ -408,7 +406,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       headers: { "content-encoding": coding },
     })),
   ].map((bad) => ({ ...bad, input: request("tools/list"), status: 415, code: -32600 })),
-  "B35: an Accept that leaves no way to answer": [
+  "an Accept header that allows no answer": [
     {
       what: "JSON only",
       input: request("tools/list"),
@@ -441,7 +439,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       code: -32600,
     },
   ],
-  "B42: answers to what was never asked": [
+  "answers to requests that were never sent": [
     {
       what: "a result",
       input: '{"jsonrpc":"2.0","id":1,"result":{}}',
@@ -468,7 +466,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       status: 202,
     },
   ],
-  "B43: connections there are not": [
+  "unknown sessions": [
     ["no id", undefined, 400] as const,
     ["an unknown one", "nobody", 404] as const,
     ["one with a space", "a b", 400] as const,
@@ -484,7 +482,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     code: -32600,
     ...(id === undefined ? { id: "bad" } : {}),
   })),
-  "B44: initialize, again or wrong": [
+  "initialize, again or wrong": [
     {
       what: "again",
       input: request("initialize", {
@@ -512,13 +510,13 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       ...invalid,
     },
   ],
-  "B47, B49, B51: cursors, prompts and progress tokens there are not": [
+  "unknown cursors, prompts and progress tokens": [
     { what: "a cursor", input: request("tools/list", { cursor: "bm90IG91cnM" }), ...params },
     { what: "a prompt", input: request("prompts/get", { name: "nope" }), ...params },
     { what: "an argument", input: request("prompts/get", { name: "library.review" }), ...params },
     { what: "a progress token", input: echo({ _meta: { progressToken: {} } }), ...params },
   ],
-  "B48: resources there are not": [
+  "unknown resources": [
     {
       what: "a book",
       input: request("resources/read", { uri: "book://nobody" }),
@@ -527,14 +525,12 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       id: "bad",
     },
   ],
-  "B50: states that are not ours": ["x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5].map(
-    (requestState) => ({
-      what: JSON.stringify(requestState),
-      input: call("bad", "asking.one", {}, { requestState }),
-      eras: modernOnly,
-      ...params,
-    }),
-  ),
+  "foreign request states": ["x", "bm90IG91cnM.AAAAAAAAAAAAAAAAAAAAAA", 5].map((requestState) => ({
+    what: JSON.stringify(requestState),
+    input: call("bad", "asking.one", {}, { requestState }),
+    eras: modernOnly,
+    ...params,
+  })),
 };
 
 let door: Door;
@@ -560,7 +556,7 @@ describe.each(eras)("in the %s era", (era) => {
   for (const [group, cases] of Object.entries(inputs)) {
     const own = cases.filter(({ eras: only = eras }) => only.includes(era));
     if (own.length === 0) continue;
-    test(`${group}, answered as it should be and no more`, async () => {
+    test(`${group} get exactly the expected answer`, async () => {
       const session = await greet(door);
       for (const bad of own) {
         const reply = await knock(bad, era, session);
@@ -786,7 +782,7 @@ describe("bodies and their size", () => {
     await served();
   });
 
-  test("10 MiB are read, one byte more is not (B31)", async () => {
+  test("10 MiB are read, one byte more is not", async () => {
     const [before, after] = list.split('"tools/list"') as [string, string];
     const sized = (bytes: number): string =>
       `${before}"tools/list"${after.slice(0, -1)},"x":"${"x".repeat(bytes - list.length - 7)}"}`;
@@ -801,7 +797,7 @@ describe("bodies and their size", () => {
     await served();
   });
 
-  test("a body without a length and without an end is cut at 10 MiB (B31)", async () => {
+  test("a body without a length and without an end is cut at 10 MiB", async () => {
     const dialled = door.dial();
     dialled.write(head({ ...rawHeaders, "Transfer-Encoding": "chunked" }));
     const piece = Buffer.concat([
@@ -812,7 +808,7 @@ describe("bodies and their size", () => {
     let pieces = 0;
     for (; pieces < 60 && !dialled.received && dialled.socket.writable; pieces++) {
       await new Promise((resolve) => dialled.socket.write(piece, resolve));
-      await wait(1);
+      await nextTurn();
     }
     await dialled.until(/^HTTP\/1.1 413 [\s\S]*"code":-32600/);
     expect(pieces).toBeLessThan(40);
@@ -820,7 +816,7 @@ describe("bodies and their size", () => {
     await served();
   });
 
-  test("a client that goes on sending too much still reads why (B31)", async () => {
+  test("a client that keeps sending too much still reads why", async () => {
     const status = await new Promise<number | string | undefined>((resolve) => {
       const sending = httpRequest(
         {
@@ -847,7 +843,7 @@ describe("bodies and their size", () => {
         }),
     ],
     ["deflate", () => deflateSync(Buffer.alloc(64 * 1024 * 1024), { level: 1 })],
-  ])("a %s bomb is refused before it has grown (B33)", async (coding, pack) => {
+  ])("a %s bomb is refused before it has grown", async (coding, pack) => {
     const bomb = pack();
     expect(bomb.length).toBeLessThan(1024 * 1024);
     const knocks = Array.from({ length: 4 }, () =>
@@ -875,7 +871,7 @@ describe("bodies and their size", () => {
     await served();
   });
 
-  test("a length that is smaller than the body: the rest is no request (B32)", async () => {
+  test("a length smaller than the body ends the connection after it", async () => {
     const dialled = door.dial();
     dialled.write(`${head({ ...rawHeaders, "Content-Length": "10" })}${list}`);
     await dialled.until(/^HTTP\/1.1 400 /);
@@ -884,20 +880,22 @@ describe("bodies and their size", () => {
     await served();
   });
 
-  test("a client that leaves in the middle of its body is forgotten", async () => {
+  test("a client that leaves in the middle of its body leaves no error", async () => {
     const before = door.logged.filter((line) => line.includes('"level":"error"')).length;
-    for (let n = 0; n < 20; n++) {
+    const leaving = Array.from({ length: 20 }, async () => {
       const dialled = door.dial();
-      dialled.write(`${head({ ...rawHeaders, "Content-Length": "1000" })}{"jsonrpc"`);
-      setTimeout(() => dialled.socket.destroy(), 5);
-    }
-    await wait(50);
+      const begun = `${head({ ...rawHeaders, "Content-Length": "1000" })}{"jsonrpc"`;
+      await new Promise((resolve) => dialled.socket.write(begun, resolve));
+      dialled.socket.destroy();
+      await untilCut(door, dialled);
+    });
+    await Promise.all(leaving);
     await served();
     expect(door.logged.filter((line) => line.includes('"level":"error"'))).toHaveLength(before);
   });
 });
 
-describe("routes and methods (B36)", () => {
+describe("routes and methods", () => {
   test.each([
     ["GET", "/mcp", { "mcp-protocol-version": modernVersion }, "POST"],
     ["DELETE", "/mcp", { "mcp-protocol-version": modernVersion }, "POST"],
@@ -952,7 +950,7 @@ describe("routes and methods (B36)", () => {
   });
 });
 
-describe("what is no HTTP (B40, B41)", () => {
+describe("input that is not HTTP", () => {
   const lines = (text: string): string => text.replaceAll("\n", "\r\n");
   test.each([
     ["a length and chunks", () => head({ "Content-Length": "5", "Transfer-Encoding": "chunked" })],
@@ -1046,7 +1044,6 @@ describe("what is no HTTP (B40, B41)", () => {
     const [first, second] = [small.dial(), small.dial()];
     for (const { socket } of [first, second])
       if (socket.connecting) await new Promise((resolve) => socket.once("connect", resolve));
-    await wait(20);
     expect(await happens(small.dial().closed)).toBe(true);
     first.socket.destroy();
     await expect
@@ -1059,27 +1056,19 @@ describe("what is no HTTP (B40, B41)", () => {
       .toBe(200);
   });
 
-  test("headers that take longer than ten seconds: 408, and the line is closed", {
-    timeout: 20_000,
-  }, async () => {
-    const { dialled, closedAfterMs } = await slowKnock;
-    expect(closedAfterMs).toBeGreaterThan(9_000);
-    expect(closedAfterMs).toBeLessThan(13_000);
+  test("headers that take longer than ten seconds end with 408 and a closed connection", async () => {
+    const dialled = await slowKnock;
     expect(dialled.received).toMatch(/^HTTP\/1\.1 408 /);
   });
 });
 
 /** Sends its headers a letter at a time. Begun with the first test, so that the others run meanwhile. */
-async function knockSlowly(): Promise<{
-  readonly dialled: Dialled;
-  readonly closedAfterMs: number;
-}> {
+async function knockSlowly(): Promise<Dialled> {
   const dialled = door.dial();
-  const since = performance.now();
   const bytes = head({ "X-Slow": "x".repeat(200) });
   let sent = 0;
   const dribble = setInterval(() => dialled.write(bytes.charAt(sent++)), 250);
   await happens(dialled.closed);
   clearInterval(dribble);
-  return { dialled, closedAfterMs: performance.now() - since };
+  return dialled;
 }

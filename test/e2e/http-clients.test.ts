@@ -165,7 +165,7 @@ describe("SDK 1.32", () => {
       );
       await client.subscribeResource({ uri: "showcase://text" });
       await expect
-        .poll(() => [...heard].sort(), { timeout: 5_000, message: name })
+        .poll(() => [...heard].sort(), { message: name })
         .toEqual(["showcase://text", "tools"]);
     });
   });
@@ -304,9 +304,7 @@ describe("SDK 2.4", () => {
             resourceSubscriptions: ["showcase://text"],
           }),
         );
-      await expect
-        .poll(() => [...heard].sort(), { timeout: 5_000 })
-        .toEqual(["showcase://text", "tools"]);
+      await expect.poll(() => [...heard].sort()).toEqual(["showcase://text", "tools"]);
     });
   });
 

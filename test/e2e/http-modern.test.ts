@@ -1,8 +1,9 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
+import type { Outcome } from "../../src/tool.ts";
 import { keys, modern, modernVersion } from "../servers/client.ts";
-import { doorToken, openDoor, type Reply } from "../servers/door.ts";
+import { doorToken, openDoor, type Reply, untilCut } from "../servers/door.ts";
 import { askModern, modernHeaders, openModern } from "../servers/door-clients.ts";
 import {
   createAskingToolkit,
@@ -116,15 +117,13 @@ describe("an answer", () => {
   });
 
   test("that takes long is announced, so that nobody on the way gives up", async () => {
-    await using door = await openDoor({ toolkits: [createSlowToolkit()], keepAliveMs: 50 });
-    const stream = await openModern(
-      door,
-      "tools/call",
-      modern({ name: "slow.wait", arguments: { ms: 400 } }),
-    );
+    const slow = createSlowToolkit();
+    await using door = await openDoor({ toolkits: [slow], keepAliveMs: 50 });
+    const stream = await openModern(door, "tools/call", modern({ name: "slow.wait" }));
     expect(stream.headers["content-type"]).toBe(eventStream);
+    await until(() => stream.events.comments.length >= 3);
+    slow.finish();
     await stream.events.ended;
-    expect(stream.events.comments.length).toBeGreaterThanOrEqual(3);
     expect(stream.events.messages).toMatchObject([
       { id: 1, result: { content: [{ text: "waited" }] } },
     ]);
@@ -176,11 +175,14 @@ describe("an answer", () => {
     );
   });
 
-  test("nobody reads it: the line is cut", { timeout: 15_000 }, async () => {
+  test("that is never read ends the connection", async () => {
+    let answered = false;
+    const run = (): Outcome => {
+      answered = true;
+      return text("x".repeat(9 * 1024 * 1024));
+    };
     await using door = await openDoor({
-      toolkits: [
-        createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } }),
-      ],
+      toolkits: [createToolkit("big", { answer: { run } })],
       stalledMsMax: 500,
     });
     const message = {
@@ -201,7 +203,8 @@ describe("an answer", () => {
     dialled.write(
       `POST /mcp HTTP/1.1\r\n${headers.map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`,
     );
-    await wait(2_500);
+    await until(() => answered);
+    await untilCut(door, dialled);
     const gone = new Promise((resolve) => dialled.socket.on("close", resolve).on("end", resolve));
     dialled.socket.resume();
     expect(await happens(gone)).toBe(true);
@@ -238,7 +241,7 @@ describe("an answer", () => {
       toolkits: [
         createToolkit("big", { answer: { run: () => text("x".repeat(9 * 1024 * 1024)) } }),
       ],
-      stalledMsMax: 300,
+      stalledMsMax: 2_000,
     });
     const message = {
       jsonrpc: "2.0",
@@ -263,9 +266,7 @@ describe("an answer", () => {
     }, 100);
     const [, length] = await dialled.until(/content-length: (\d+)\r\n/i);
     await until(() => dialled.received.length > 1_000_000, "the first megabyte");
-    await expect
-      .poll(() => dialled.received.length, { timeout: 10_000 })
-      .toBeGreaterThanOrEqual(Number(length));
+    await expect.poll(() => dialled.received.length).toBeGreaterThanOrEqual(Number(length));
     clearInterval(sip);
   });
 });
@@ -274,7 +275,7 @@ describe("a client that hangs up", () => {
   test.each([
     ["before anything was sent", 60_000],
     ["while the stream is open", 20],
-  ])("%s: the tool is told within 200 ms", async (_what, keepAliveMs) => {
+  ])("%s cancels its call", async (_what, keepAliveMs) => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow], keepAliveMs });
     const message = {
@@ -296,10 +297,8 @@ describe("a client that hangs up", () => {
     );
     await until(() => slow.running === 1);
     if (keepAliveMs === 20) await dialled.until(/: keep-alive/);
-    const since = performance.now();
     dialled.socket.destroy();
     await until(() => slow.aborted.length === 1);
-    expect(performance.now() - since).toBeLessThan(200);
     expect(slow.running).toBe(0);
   });
 
@@ -387,7 +386,8 @@ describe("subscriptions/listen", () => {
     );
     await stream.events.message();
     changing.setTools(["one", "two"]);
-    await wait(50);
+    await until(() => door.hall.registry.findTool("changing.two") !== undefined);
+    await askModern(door, "tools/list");
     expect(stream.events.messages).toHaveLength(1);
     stream.cut();
   });
@@ -568,7 +568,6 @@ describe("questions of the hall", () => {
     await stream.events.ended;
     stream.cut();
     const { result } = JSON.parse(stream.events.text) as { result: JsonObject };
-    await wait(30);
     const reply = await askModern(
       door,
       "tools/call",

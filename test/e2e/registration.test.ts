@@ -10,6 +10,7 @@ import { hashOf } from "../../src/base/hash.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { type ServeProcess, spawnServe, watchProcess } from "../servers/serve-process.ts";
+import { until } from "../servers/until.ts";
 
 /** The examples, run as a reader would run them, against a hall in a process of its own; and what happens when one of the two dies. */
 vi.setConfig({ testTimeout: 30_000 });
@@ -59,19 +60,15 @@ const callNotes = (
     ...more,
   });
 
-/** Asks until the answer fits; fails after ten seconds. */
-async function eventually(
-  answer: () => Promise<JsonObject>,
+/** Asks until the answer fits. */
+function untilAnswer(
+  ask: () => Promise<JsonObject>,
   fits: (answer: JsonObject) => boolean,
 ): Promise<JsonObject> {
-  const giveUpAt = performance.now() + 10_000;
-  for (;;) {
-    const found = await answer();
-    if (fits(found)) return found;
-    if (performance.now() > giveUpAt)
-      throw new Error(`the last answer was ${JSON.stringify(found)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
+  return until(async () => {
+    const answer = await ask();
+    return fits(answer) ? answer : undefined;
+  });
 }
 
 describe("notes-service.mjs, a service that joins a hall", () => {
@@ -86,7 +83,7 @@ describe("notes-service.mjs, a service that joins a hall", () => {
       result: { status: "completed", data: { id: 1, pid: first.pid } },
     });
     await first[Symbol.asyncDispose]();
-    const gone = await eventually(
+    const gone = await untilAnswer(
       () => callNotes(hall.url, "add", { text: "two" }),
       ({ error }) => error !== undefined,
     );
@@ -132,7 +129,7 @@ describe("notes-service.mjs, a service that joins a hall", () => {
     await callNotes(first.url, "add", { text: "kept" });
     await first[Symbol.asyncDispose]();
     await using second = await openHall(Number(new URL(first.url).port));
-    const found = await eventually(
+    const found = await untilAnswer(
       () => callNotes(second.url, "search", { word: "kept" }),
       ({ result }) => result !== undefined,
     );
@@ -212,7 +209,7 @@ describe("tools/greeter.mjs, a toolkit in a module", () => {
       service.child.kill("SIGTERM");
       expect(await service.exited).toMatchObject({ code: 0 });
     }
-    const after = await eventually(
+    const after = await untilAnswer(
       () => ask(hall.url, "tools/call", greet),
       ({ error }) => error !== undefined,
     );

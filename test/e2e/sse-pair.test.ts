@@ -1,4 +1,3 @@
-import { setTimeout as wait } from "node:timers/promises";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { SSEClientTransport } from "@modelcontextprotocol/sdk/client/sse.js";
 import {
@@ -218,5 +217,4 @@ test("SDK 1 over its SSE transport: calls, is asked, hears, withdraws, leaves", 
   await expect(waiting).rejects.toThrow();
   await until(() => slow.aborted.length === 1);
   await client.close();
-  await wait(20);
 });

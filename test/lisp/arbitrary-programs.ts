@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { commonLisp } from "../../src/lisp/symbol.ts";
 
 /**
- * Programs made at random. Wild ones are noise that looks like Lisp: every name of the language, called with whatever is at hand. Typed ones compute an
- * integer, and come with the answer.
+ * Random programs. Wild ones call every name of the language with arbitrary arguments. Typed ones compute an integer
+ * and come with the result.
  */
 
 const atoms = fc.oneof(

@@ -26,7 +26,7 @@ test.each([
   expect(createLisp().evaluate(text).condition?.types).toContain(type);
 });
 
-test("handlers run where the condition is signalled, clauses after everything was left", () => {
+test("handlers run at the signal, clauses after unwinding", () => {
   expect(
     answer(
       '(let ((log nil)) (handler-bind ((error (lambda (c) (push :handler log)))) (ignore-errors (unwind-protect (error "x") (push :cleanup log)))) (reverse log))',
@@ -49,7 +49,7 @@ test("a handler does not see what it signals itself", () => {
   ).toBe('"second"');
 });
 
-test("restarts go on from where the trouble was", () => {
+test("restarts continue from the failed form", () => {
   expect(
     answer("(handler-bind ((unbound-variable (lambda (c) (use-value 41)))) (+ 1 missing))"),
   ).toBe("42");
@@ -82,7 +82,7 @@ test("restarts go on from where the trouble was", () => {
   ).toMatch(/^\(A B/);
 });
 
-test("a warning is kept and stops nothing; muffled it is not even kept", () => {
+test("a warning is recorded, unless it is muffled", () => {
   const lisp = createLisp();
   const warned = lisp.evaluate('(warn "careful with ~a" 3) :after');
   expect(warned).toMatchObject({
@@ -106,7 +106,7 @@ test("conditions of a program have slots, defaults and a report", () => {
   ).toBe("T");
 });
 
-test("an unhandled condition comes with restarts and the calls it happened in", () => {
+test("an unhandled condition reports its restarts and backtrace", () => {
   const lisp = createLisp();
   const { condition } = lisp.evaluate(
     '(defun inner (x y) (+ 1 (error "bad ~a" x))) (defun outer (n) (list (inner n "two"))) (restart-case (outer 1) (mine () 0))',

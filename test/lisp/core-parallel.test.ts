@@ -4,9 +4,9 @@ import { createLisp, type Lisp } from "../../src/lisp/lisp.ts";
 import type { Machine } from "../../src/lisp/machine.ts";
 import type { Value } from "../../src/lisp/values.ts";
 
-/** A tool that answers ten times its argument, 13 excepted, when the host gets round to it: the latest call first. */
+/** A tool that returns ten times its argument and fails for 13. The host completes the latest call first. */
 function withTool(): { lisp: Lisp; most: () => number; cancelled: () => number } {
-  const flying: (Pending & { done: boolean })[] = [];
+  const pendings: (Pending & { done: boolean })[] = [];
   const counts = { most: 0, cancelled: 0 };
   const start = (_: Machine, [n]: Value[]): Pending => {
     const pending = {
@@ -16,14 +16,14 @@ function withTool(): { lisp: Lisp; most: () => number; cancelled: () => number }
         counts.cancelled++;
       },
     };
-    flying.push(pending);
-    counts.most = Math.max(counts.most, flying.length);
+    pendings.push(pending);
+    counts.most = Math.max(counts.most, pendings.length);
     return pending;
   };
   const lisp = createLisp({
     host: {
       waitAny: () => {
-        const latest = flying.pop();
+        const latest = pendings.pop();
         if (latest !== undefined) latest.done = true;
       },
     },
@@ -32,7 +32,7 @@ function withTool(): { lisp: Lisp; most: () => number; cancelled: () => number }
   return { lisp, most: () => counts.most, cancelled: () => counts.cancelled };
 }
 
-test("pmap keeps the order and has eight calls under way, not more", () => {
+test("pmap keeps the order and runs at most eight calls at once", () => {
   const { lisp, most } = withTool();
   expect(lisp.evaluate("(pmap #'tool:ten '(1 2 3 4 5 6 7 8 9 10 11 12))").values).toEqual([
     "(10 20 30 40 50 60 70 80 90 100 110 120)",
@@ -107,7 +107,7 @@ test("dynamic bindings belong to their branch", () => {
   expect(lisp.evaluate("*x*").values).toEqual(["0"]);
 });
 
-test("an error in one branch ends the others, runs their cleanup, and is the caller's to handle", () => {
+test("an error in one branch ends the others, runs their cleanup, and reaches the caller", () => {
   const { lisp, cancelled } = withTool();
   const ended = lisp.evaluate(
     '(pmap (lambda (x) (unwind-protect (tool:ten x) (princ "c"))) \'(1 2 13))',
@@ -120,7 +120,7 @@ test("an error in one branch ends the others, runs their cleanup, and is the cal
   ).toEqual([":HANDLED"]);
 });
 
-test("inside a library function a call simply blocks", () => {
+test("a call inside a library function blocks", () => {
   const { lisp } = withTool();
   expect(lisp.evaluate("(pmap (lambda (x) (mapcar #'tool:ten (list x x))) '(1 2))").values).toEqual(
     ["((10 10) (20 20))"],

@@ -42,18 +42,18 @@ test.each([
   ["(a . )", "READER-ERROR: ) at line 1 column 6 where a form after . is expected"],
   ["(a . b c)", "READER-ERROR: more than one form after the dot at line 1 column 4"],
   [",x", "READER-ERROR: a comma outside any backquote at line 1 column 1"],
-  ["nowhere:x", "READER-ERROR: there is no package NOWHERE (at line 1 column 1)"],
+  ["nowhere:x", "READER-ERROR: unknown package NOWHERE (at line 1 column 1)"],
   [
     "cl:no-such-thing",
     "READER-ERROR: the package CL has no symbol NO-SUCH-THING (at line 1 column 1)",
   ],
-  ["#\\nosuch", "READER-ERROR: no character is called nosuch (at line 1 column 1)"],
+  ["#\\nosuch", "READER-ERROR: unknown character name nosuch (at line 1 column 1)"],
   ["#| never", "END-OF-FILE: missing |# for the #| at line 1 column 1"],
-])("%j is refused with its place", (text, expected) => {
+])("%j is refused with its position", (text, expected) => {
   expect(printed(text)).toBe(expected);
 });
 
-test("nesting is bounded, and a program can handle what its text lacks", () => {
+test("nesting is bounded, and a program can handle an unfinished text", () => {
   expect(printed("(".repeat(100_000))).toMatch(
     /^READER-ERROR: forms are nested more than 1000 deep/,
   );

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createLisp, type EvaluateOptions, type Lisp } from "../../src/lisp/lisp.ts";
 
-/** The values of the last form, or the type of the condition and what it says. */
+/** The values of the last form, or the type and message of the condition. */
 function answer(text: string, lisp: Lisp = createLisp(), options: EvaluateOptions = {}): string {
   const { values, condition } = lisp.evaluate(text, options);
   return condition === null ? values.join(" ") : `${condition.type}: ${condition.message}`;
@@ -41,7 +41,7 @@ test("self and mutual tail calls run in constant space", () => {
   ).toBe(":END");
 });
 
-test("variables of loops are fresh in every closure, and shared by those made together", () => {
+test("loop variables are fresh in every closure, and shared by closures made together", () => {
   expect(
     answer("(let ((fs nil)) (dolist (x '(1 2 3)) (push (lambda () x) fs)) (mapcar #'funcall fs))"),
   ).toBe("(3 2 1)");
@@ -57,7 +57,7 @@ test("variables of loops are fresh in every closure, and shared by those made to
   ).toBe("(3 11)");
 });
 
-test("several values survive every way of leaving, and only where they are the answer", () => {
+test("multiple values survive every exit, and only as the result", () => {
   expect(
     answer(
       "(multiple-value-list (block b (dolist (x '(1 2)) (when (= x 2) (return-from b (floor 7 2))))))",
@@ -70,7 +70,7 @@ test("several values survive every way of leaving, and only where they are the a
   expect(answer("(defun g () (values)) (list (multiple-value-list (g)) (g))")).toBe("(NIL NIL)");
 });
 
-test("exits work from closures, and a block that was left cannot be left again", () => {
+test("exits work from closures, but not after the block was left", () => {
   expect(
     answer("(block b (mapc (lambda (x) (when (= x 2) (return-from b (list :at x)))) '(1 2 3)))"),
   ).toBe("(:AT 2)");
@@ -80,10 +80,10 @@ test("exits work from closures, and a block that was left cannot be left again",
   expect(answer("(let ((f (block b (lambda () (return-from b 1))))) (funcall f))")).toMatch(
     /^CONTROL-ERROR/,
   );
-  expect(answer("(throw 'nobody 1)")).toMatch(/^CONTROL-ERROR: nothing catches the tag NOBODY/);
+  expect(answer("(throw 'nobody 1)")).toMatch(/^CONTROL-ERROR: no catch for the tag NOBODY/);
 });
 
-test("special variables are bound for the time of a call and put back by every exit", () => {
+test("special bindings last for a call and are undone by every exit", () => {
   const lisp = createLisp();
   expect(answer("(defvar *x* 1) (defun x () *x*) (list (let ((*x* 2)) (x)) (x))", lisp)).toBe(
     "(2 1)",
@@ -118,7 +118,7 @@ test("places evaluate their parts once, in order", () => {
   expect(answer("(let (a b) (setf (values a b) (floor 17 5)) (list a b))")).toBe("(3 2)");
 });
 
-test("macros see what they stand in", () => {
+test("macros expand in their lexical environment", () => {
   expect(
     answer("(defmacro swap (a b) `(rotatef ,a ,b)) (let ((x 1) (y 2)) (swap x y) (list x y))"),
   ).toBe("(2 1)");
@@ -136,7 +136,7 @@ test("macros see what they stand in", () => {
   expect(answer("(defmacro bad (a b) (list a b)) (bad 1)")).toMatch(/^PROGRAM-ERROR/);
 });
 
-test("forms are read one by one: each sees what those before it did", () => {
+test("forms are read one by one, so each sees the effects of earlier ones", () => {
   expect(answer("(defmacro one () 1) (one)")).toBe("1");
   expect(
     answer("(defpackage :other (:use :cl)) (in-package :other) (package-name (symbol-package 'x))"),
@@ -148,30 +148,30 @@ test("forms are read one by one: each sees what those before it did", () => {
   expect(answer("(list (kept) (fboundp 'lost))", lisp)).toBe("(1 NIL)");
 });
 
-test("a function redefined is called at once by those who called the old one", () => {
+test("callers use a redefined function at once", () => {
   const lisp = createLisp();
   lisp.evaluate("(defun inner () 1) (defun outer () (+ 1 (inner)))");
   expect(answer("(defun inner () 10) (outer)", lisp)).toBe("11");
 });
 
-test("what was evaluated last is at hand", () => {
+test("the last forms and values are in *, + and /", () => {
   const lisp = createLisp();
   lisp.evaluate("(+ 1 2)");
   lisp.evaluate("(floor 17 5)");
   expect(answer("(list * ** + /)", lisp)).toBe("(3 3 (FLOOR 17 5) (3 2))");
 });
 
-test("those who come from elsewhere are told, and what is absent says what to do instead", () => {
+test("names of other Lisps get a hint, and absent features name an alternative", () => {
   expect(answer("(define (f x) x)")).toMatch(/^UNDEFINED-FUNCTION: .*use \(defun name/);
   expect(answer("#t")).toMatch(/^READER-ERROR: #t .*true is T/);
   expect(answer('(open "/etc/passwd")')).toMatch(
-    /^NOT-AVAILABLE: open is not available: there are no files here/,
+    /^NOT-AVAILABLE: open is not available: files are not supported/,
   );
   expect(answer("(quit)")).toMatch(/^NOT-AVAILABLE/);
-  expect(answer("#.(+ 1 2)")).toMatch(/^READER-ERROR: #\. .*nothing is evaluated while reading/);
+  expect(answer("#.(+ 1 2)")).toMatch(/^READER-ERROR: #\. .*the reader does not evaluate/);
 });
 
-test("trace shows calls and answers, until untrace", () => {
+test("trace shows calls and results until untrace", () => {
   const lisp = createLisp();
   expect(lisp.evaluate("(defun f (x) (* x 2)) (trace f) (f 3) (untrace f) (f 4)").output).toBe(
     "0: (F 3)\n0: F returned 6\n",

@@ -1,6 +1,6 @@
 import type { Result } from "./programs.ts";
 
-/** Where our Lisp answers otherwise than SBCL on purpose. One that no longer differs must go. */
+/** Deliberate differences to SBCL. Remove one that no longer differs. */
 export interface Difference {
   /** `file/name`. */
   readonly program: string;
@@ -15,6 +15,6 @@ export const differences: readonly Difference[] = [
     ours: { values: ["(#\\a #\\Space #\\Newline #\\( 65)"], output: "", condition: undefined },
     sbcl: { values: ["(#\\a #\\  #\\Newline #\\( 65)"], output: "", condition: undefined },
     reason:
-      "A space is printed by its name: a reader, and a model above all, cannot tell a space after a backslash from the one that ends the token.",
+      "A space is printed by its name, because a space after a backslash is hard to tell from the end of the token.",
   },
 ];

@@ -1,12 +1,12 @@
 import { beforeAll, expect, test } from "vitest";
 import { differences } from "./differences.ts";
-import { askOracle } from "./oracle.ts";
-import { askOurs } from "./ours.ts";
+import { runInLisp } from "./oracle.ts";
+import { runOurs } from "./ours.ts";
 import { type Program, type Result, readPrograms } from "./programs.ts";
 
 /**
- * Every program of test/lisp/programs in our Lisp, in SBCL and in ECL: the same values, the same output, the same type of condition. Where SBCL and
- * ECL disagree, SBCL is what counts.
+ * Runs every program of test/lisp/programs in our Lisp, in SBCL and in ECL, and compares values, output and
+ * condition types. If SBCL and ECL disagree, SBCL decides.
  */
 const programs = readPrograms();
 let ours: Map<string, Result>;
@@ -14,16 +14,16 @@ let sbcl: Map<string, Result>;
 let ecl: Map<string, Result>;
 
 beforeAll(async () => {
-  [sbcl, ecl] = await Promise.all([askOracle("sbcl", programs), askOracle("ecl", programs)]);
-  ours = askOurs(programs);
+  [sbcl, ecl] = await Promise.all([runInLisp("sbcl", programs), runInLisp("ecl", programs)]);
+  ours = runOurs(programs);
 }, 120_000);
 
-test("there are at least 600 programs, and each has a name of its own", () => {
+test("there are at least 600 programs with unique names", () => {
   expect(programs.length).toBeGreaterThanOrEqual(600);
   expect(new Set(programs.map(({ name }) => name)).size).toBe(programs.length);
 });
 
-test("every program answers what SBCL answers, or what its deliberate difference says", () => {
+test("every program has the results of SBCL, or a deliberate difference", () => {
   const deliberate = new Map(
     differences.map((difference) => [difference.program, difference.ours]),
   );
@@ -33,7 +33,7 @@ test("every program answers what SBCL answers, or what its deliberate difference
   expect(wrong.map(explain)).toEqual([]);
 });
 
-test("deliberate differences are few, say why, and still differ", () => {
+test("deliberate differences are few, have a reason, and still differ", () => {
   expect(differences.length).toBeLessThanOrEqual(15);
   for (const { program, ours: claimed, sbcl: theirs, reason } of differences) {
     expect(programs.map(({ name }) => name)).toContain(program);
@@ -43,7 +43,7 @@ test("deliberate differences are few, say why, and still differ", () => {
   }
 });
 
-test("the other two Lisps agree on most programs, so the programs ask for the language and not for SBCL", () => {
+test("SBCL and ECL agree on most programs, so they test the language and not SBCL", () => {
   const agreed = programs.filter(({ name }) => text(sbcl.get(name)) === text(ecl.get(name)));
   expect(agreed.length / programs.length).toBeGreaterThan(0.8);
 });

@@ -1,13 +1,13 @@
 import { test } from "vitest";
 import { runTypedPrograms, runWildPrograms } from "./generation.ts";
 
-/** The same programs every time; `SEED=n` tries others. test/long/lisp-generated.long.ts runs a hundred times as many. */
+/** The same programs every time; `SEED=n` tries others. test/long/lisp-generated.long.ts runs a hundred times more. */
 const seed = Number(process.env.SEED ?? 1);
 
-test("6,000 wild programs neither crash nor hang nor get out, and leave everything as it was", () => {
+test("6,000 wild programs neither crash nor hang nor change shared state", () => {
   runWildPrograms(6_000, seed);
 }, 120_000);
 
-test("4,000 programs that compute an integer answer the right one", () => {
+test("4,000 programs compute the right integer", () => {
   runTypedPrograms(4_000, seed);
 }, 60_000);

@@ -4,8 +4,9 @@ import { expect, test } from "vitest";
 import { createLisp, type Evaluation } from "../../src/lisp/lisp.ts";
 
 /**
- * Each file of test/golden/lisp holds cases between lines `====`: input, a line `----`, output. An input is evaluated in a session of its own, with small
- * budgets; lines `;; then` part it into several evaluations of that session. `GOLDEN=write npx vitest run test/lisp/golden.test.ts` writes the outputs.
+ * Files of test/golden/lisp hold cases separated by `====`: input, a line `----`, output. Each input runs in its own
+ * session with small budgets; lines `;; then` split it into several evaluations.
+ * `GOLDEN=write npx vitest run test/lisp/golden.test.ts` writes the outputs.
  */
 const folder = fileURLToPath(new URL("../golden/lisp/", import.meta.url));
 const budgets = { steps: 3_000_000, cells: 300_000, depth: 2_000, output: 2_000, timeMs: 20_000 };
@@ -18,7 +19,7 @@ const files = readdirSync(folder).map((name) => ({
 }));
 
 for (const { name, cases } of files) {
-  test(`${name.replace(".txt", "")}: every case answers as written`, () => {
+  test(`${name.replace(".txt", "")}: every case has the expected output`, () => {
     const actual = cases.map(({ input }) => ({ input, output: outputOf(input) }));
     if (process.env.GOLDEN === "write")
       writeFileSync(
@@ -44,7 +45,7 @@ function outputOf(input: string): string {
   return answers.join("\n;; then\n");
 }
 
-/** The way the tool shows an evaluation, with one line for a condition. */
+/** Like the tool's answer, with one line for a condition. */
 function show({ output, errorOutput, warnings, values, condition }: Evaluation): string {
   const lines = [
     ...section("stdout", shorten(output)),
@@ -58,6 +59,6 @@ function show({ output, errorOutput, warnings, values, condition }: Evaluation):
 
 const section = (name: string, text: string): string[] => (text === "" ? [] : [`[${name}]`, text]);
 
-/** What a runaway program wrote is recognisable by its beginning. */
+/** The start is enough to recognise the output of a runaway program. */
 const shorten = (text: string): string =>
   text.length > 500 ? `${text.slice(0, 60)}… ${text.length} characters` : text;

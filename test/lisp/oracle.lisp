@@ -1,5 +1,5 @@
-;;; Runs programs in another Common Lisp and says what came of each. On standard input: one list of (name source); on
-;;; standard output: one JSON object per program, in ASCII. Loaded by test/lisp/oracle.ts into SBCL and into ECL.
+;;; Runs programs in another Common Lisp. Reads one list of (name source) from standard input, and writes one JSON
+;;; object per program, in ASCII, to standard output. Loaded by test/lisp/oracle.ts into SBCL and into ECL.
 
 (setf *read-default-float-format* 'double-float)
 
@@ -35,7 +35,7 @@
           finally (return (mapcar #'prin1-to-string values)))))
 
 (defun run-program (source home)
-  "Values, output and the type of the condition nobody handled."
+  "Values, output and the type of an unhandled condition."
   (let* ((values '())
          (failure nil)
          (output

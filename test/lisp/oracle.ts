@@ -3,14 +3,14 @@ import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
 import type { Program, Result } from "./programs.ts";
 
-/** Other Common Lisps from Debian's packages, which `npm test` installs. */
+/** Common Lisps from Debian packages, which `npm test` installs. */
 const commands = {
   sbcl: ["sbcl", "--script"],
   ecl: ["ecl", "--norc", "--shell"],
 } as const;
 
-/** Runs all programs in one process of another Lisp, each in a package of its own; gives what each answered. */
-export async function askOracle(
+/** Runs all programs in one process of another Lisp, each in its own package. */
+export async function runInLisp(
   lisp: keyof typeof commands,
   programs: readonly Program[],
 ): Promise<Map<string, Result>> {
@@ -32,14 +32,14 @@ export async function askOracle(
   child.stdin.end(
     `(${programs.map(({ name, source }) => `(${quote(name)} ${quote(source)})`).join("\n")})\n`,
   );
-  const [output, complaints] = await Promise.all([text(child.stdout), text(child.stderr), started]);
+  const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), started]);
   const results = output
     .split("\n")
     .filter((line) => line.startsWith("{"))
     .map(read);
   if (results.length !== programs.length)
     throw new Error(
-      `${lisp} answered ${results.length} of ${programs.length} programs:\n${output.slice(-500)}\n${complaints.slice(0, 2_000)}`,
+      `${lisp} returned ${results.length} of ${programs.length} programs:\n${output.slice(-500)}\n${errors.slice(0, 2_000)}`,
     );
   return new Map(results);
 }

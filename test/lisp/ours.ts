@@ -1,7 +1,7 @@
 import { createLisp } from "../../src/lisp/lisp.ts";
 import type { Program, Result } from "./programs.ts";
 
-/** The classes of conditions that the standard defines, as far as test/lisp/oracle.lisp tells them apart. */
+/** The standard condition classes that test/lisp/oracle.lisp distinguishes. */
 const standard = new Set(
   `TYPE-ERROR UNBOUND-VARIABLE UNBOUND-SLOT UNDEFINED-FUNCTION DIVISION-BY-ZERO ARITHMETIC-ERROR FLOATING-POINT-OVERFLOW FLOATING-POINT-UNDERFLOW
 FLOATING-POINT-INVALID-OPERATION PROGRAM-ERROR CONTROL-ERROR PARSE-ERROR READER-ERROR END-OF-FILE STREAM-ERROR FILE-ERROR PACKAGE-ERROR CELL-ERROR
@@ -11,7 +11,7 @@ PRINT-NOT-READABLE SIMPLE-ERROR SIMPLE-WARNING STYLE-WARNING STORAGE-CONDITION W
 );
 
 /** Runs each program in a session of its own. */
-export function askOurs(programs: readonly Program[]): Map<string, Result> {
+export function runOurs(programs: readonly Program[]): Map<string, Result> {
   return new Map(programs.map(({ name, source }) => [name, run(source)]));
 }
 

@@ -7,7 +7,7 @@ export interface Program {
   readonly source: string;
 }
 
-/** What came of a program: its last form's values as printed, what it wrote, the type of the condition nobody handled. */
+/** The printed values of the last form, the output, and the type of an unhandled condition. */
 export interface Result {
   readonly values: readonly string[];
   readonly output: string;

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import {
   Agent,
   request as httpRequest,
@@ -10,7 +11,7 @@ import { createLog } from "../../src/base/log.ts";
 import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
 import { type HttpListener, type HttpOptions, listenHttp } from "../../src/server/http/listener.ts";
 import { EventReader } from "./event-reader.ts";
-import { guardMs } from "./until.ts";
+import { guardMs, until } from "./until.ts";
 
 /** A hall that listens on a free loopback port, and raw access to it for requests that no client library sends. */
 export interface Door {
@@ -71,6 +72,16 @@ export interface Dialled {
   write(bytes: string | Buffer): void;
   /** Waits until the received text matches. */
   until(pattern: RegExp): Promise<RegExpExecArray>;
+}
+
+/** Waits until the hall has closed its end, even if the client does not read: the kernel knows. */
+export async function untilCut({ port }: Door, { socket }: Pick<Dialled, "socket">): Promise<void> {
+  const hex = (number = 0): string => number.toString(16).toUpperCase().padStart(4, "0");
+  const established = new RegExp(`:${hex(port)} \\S+:${hex(socket.localPort)} 01 `);
+  await until(
+    () => !established.test(readFileSync("/proc/net/tcp", "utf8")),
+    "the hall closes the connection",
+  );
 }
 
 export const doorToken = "a-token-for-tests-0123456789";

@@ -3,7 +3,6 @@ import { Agent, request as httpRequest } from "node:http";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import type { JsonObject } from "../../src/base/json.ts";
@@ -89,7 +88,6 @@ export async function startLoadHall(script: string): Promise<LoadHall> {
     call,
     async restingMegabytes() {
       await call("load.collect");
-      await wait(50);
       await call("load.collect");
       return residentMegabytes(hall.pid);
     },

@@ -62,23 +62,30 @@ export function createEchoToolkit(id = "echo"): Toolkit {
 export interface SlowToolkit extends Toolkit {
   /** Calls of `slow.wait` that run now. */
   readonly running: number;
-  /** Why waiting calls were called off, in order. */
+  /** Why waiting calls were cancelled, in order. */
   readonly aborted: HallError[];
+  /** Ends every running call of `slow.wait`. */
+  finish(): void;
 }
 
-/** `slow.wait {ms}` waits that long, for ever without, or until it is called off; `slow.deaf` never ends, whatever it is told. */
+/** `slow.wait {ms}` waits that long, without `ms` until `finish` or a cancel, and reports progress when it starts; `slow.deaf` never ends and ignores cancels. */
 export function createSlowToolkit(timeoutMs?: number): SlowToolkit {
   const aborted: HallError[] = [];
+  const waiting = new Set<() => void>();
   let running = 0;
-  const wait: Run = ({ ms }, { scope: { signal } }) => {
+  const wait: Run = ({ ms }, { progress, scope: { signal } }) => {
     running++;
+    progress({ progress: 0 });
     return new Promise<Outcome>((resolve, reject) => {
-      const timer = setTimeout(
-        () => resolve(text("waited")),
-        typeof ms === "number" ? ms : 2 ** 30,
-      );
+      const end = (): void => {
+        waiting.delete(end);
+        resolve(text("waited"));
+      };
+      waiting.add(end);
+      const timer = typeof ms === "number" ? setTimeout(end, ms) : undefined;
       signal.addEventListener("abort", () => {
         clearTimeout(timer);
+        waiting.delete(end);
         aborted.push(signal.reason as HallError);
         reject(signal.reason);
       });
@@ -89,7 +96,8 @@ export function createSlowToolkit(timeoutMs?: number): SlowToolkit {
     wait: { run: wait, ...facts },
     deaf: { run: () => new Promise(() => {}), ...facts },
   });
-  return Object.defineProperty(Object.assign(toolkit, { aborted }), "running", {
+  const finish = (): void => waiting.forEach((end) => void end());
+  return Object.defineProperty(Object.assign(toolkit, { aborted, finish }), "running", {
     get: () => running,
   }) as SlowToolkit;
 }
@@ -286,29 +294,31 @@ function bookAt(uri: string): Resource {
 }
 
 export interface ChangingToolkit extends Toolkit {
-  /** Offers these tools from now on and says so. `listMs` is how long this listing takes. */
-  setTools(names: readonly string[], listMs?: number): void;
+  /** Offers these tools from now on and announces it. This listing waits for `ready`. */
+  setTools(names: readonly string[], ready?: Promise<unknown>): void;
 }
 
 export function createChangingToolkit(names: readonly string[] = ["one"]): ChangingToolkit {
   const changes = createChanges();
-  let now: { readonly names: readonly string[]; readonly listMs: number } = { names, listMs: 0 };
+  let now: { readonly names: readonly string[]; readonly ready?: Promise<unknown> | undefined } = {
+    names,
+  };
   const toolkit = createToolkit(
     "changing",
     {},
     {
       onChange: changes.onChange,
       async list() {
-        const { names: listed, listMs } = now;
-        if (listMs > 0) await new Promise((resolve) => setTimeout(resolve, listMs));
+        const { names: listed, ready } = now;
+        await ready;
         return listed.map((name) => ({ name, inputSchema: { type: "object" } }));
       },
       call: async ({ name }) => text(name),
     },
   );
   return Object.assign(toolkit, {
-    setTools(next: readonly string[], listMs = 0) {
-      now = { names: next, listMs };
+    setTools(next: readonly string[], ready?: Promise<unknown>) {
+      now = { names: next, ready };
       changes.tell("tools");
     },
   });
@@ -371,9 +381,18 @@ export function createHeavyToolkit(): Toolkit {
   });
 }
 
+export interface ReportingToolkit extends Toolkit {
+  /** Calls of `reporting.steps` that have ended. */
+  readonly finished: number;
+  /** True once `reporting.late` has reported after its end. */
+  readonly hasReportedLate: boolean;
+}
+
 /** `reporting.steps {progress: [[n, total?], …]}` reports those, `reporting.logs` one line on every level, `reporting.late` reports after it has ended. */
-export function createReportingToolkit(): Toolkit {
-  return createToolkit("reporting", {
+export function createReportingToolkit(): ReportingToolkit {
+  let hasReportedLate = false;
+  let finished = 0;
+  const toolkit = createToolkit("reporting", {
     steps: {
       async run({ progress, pauseMs, holdMs }, context) {
         for (const [step, total] of progress as [number, number?][]) {
@@ -386,6 +405,7 @@ export function createReportingToolkit(): Toolkit {
             await new Promise((resolve) => setTimeout(resolve, pauseMs));
         }
         if (typeof holdMs === "number") await new Promise((resolve) => setTimeout(resolve, holdMs));
+        finished++;
         return text("reported");
       },
     },
@@ -410,14 +430,19 @@ export function createReportingToolkit(): Toolkit {
         setTimeout(() => {
           context.progress({ progress: 1 });
           context.log("emergency", "too late");
+          hasReportedLate = true;
         }, 10);
         return text("ended");
       },
     },
   });
+  return Object.defineProperties(toolkit, {
+    hasReportedLate: { get: () => hasReportedLate },
+    finished: { get: () => finished },
+  }) as ReportingToolkit;
 }
 
-/** What an answer to `tools/call` says as text. */
+/** The text of an answer to `tools/call`. */
 export function said(answer: JsonObject): unknown {
   const { content } = isObject(answer.result) ? answer.result : {};
   return Array.isArray(content) && isObject(content[0]) ? content[0].text : undefined;

@@ -1,19 +1,19 @@
 import type { Command } from "commander";
 import { asJson, examples, refuseUnknown } from "../declaration.ts";
 
-/** Groups of tools, the agents made of them, and what those have done. */
+/** Commands for groups, agents and their runs. */
 export function addAgentCommands(program: Command): void {
   addGroupCommands(program);
 
   program
     .command("ask <words...>")
     .usage("[options] [agent] <task>")
-    .description("give a task to an agent, or to the one that fits best; shows the steps it takes")
+    .description("give a task to an agent, or to the one that fits best; shows its steps")
     .option(
       "--planner <kind>",
-      "who plans: auto, model, sampling, local (default: the agent's own, else the config's)",
+      "auto, model, sampling or local (default: from the agent's file, else the config)",
     )
-    .option("--data <json>", "what the task is about")
+    .option("--data <json>", "input of the task")
     .option(...asJson)
     .addHelpText(
       "after",
@@ -26,7 +26,7 @@ export function addAgentCommands(program: Command): void {
 
   const runs = program
     .command("runs")
-    .description("show what agents have done, and go through it again")
+    .description("show and replay runs of agents")
     .addHelpText(
       "after",
       examples([
@@ -50,9 +50,7 @@ export function addAgentCommands(program: Command): void {
     .action(async (run, options) => (await import("./runs.ts")).runRunsShow(run, options));
   runs
     .command("replay <run>")
-    .description(
-      "go through a run again with what models said and tools gave then; nobody is called",
-    )
+    .description("repeat a run with the recorded answers of models and tools; calls nothing")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall runs replay run_x1"]))
     .action(async (run, options) => (await import("./runs.ts")).runRunsReplay(run, options));
@@ -63,7 +61,7 @@ export function addAgentCommands(program: Command): void {
     .description("the model that plans for agents")
     .addHelpText("after", examples(["guildhall models test", "guildhall models test ollama/NAME"]))
     .command("test [model]")
-    .description("make one tiny call of the model, and say what is wrong")
+    .description("make one tiny request to the model and report problems")
     .option(...asJson)
     .addHelpText(
       "after",
@@ -75,7 +73,7 @@ export function addAgentCommands(program: Command): void {
 function addGroupCommands(program: Command): void {
   const groups = program
     .command("groups")
-    .description("show and change the groups that agents are made of")
+    .description("show and change the groups behind agents")
     .addHelpText(
       "after",
       examples([
@@ -86,19 +84,19 @@ function addGroupCommands(program: Command): void {
     );
   groups
     .command("list", { isDefault: true })
-    .description("list the groups and what they have")
+    .description("list the groups and their tools")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups list --json"]))
     .action(async (options) => (await import("./groups.ts")).runGroupsList(options));
   groups
     .command("show <group>")
-    .description("show one group: its tools and what it goes by")
+    .description("show one group: its tools and instructions")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups show web_research"]))
     .action(async (group, options) => (await import("./groups.ts")).runGroupsShow(group, options));
   groups
     .command("move <tool> <group>")
-    .description("move a tool to another group; a build leaves it there")
+    .description("move a tool to another group; builds keep it there")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups move github.create_issue planning"]))
     .action(async (tool, group, options) =>
@@ -106,7 +104,7 @@ function addGroupCommands(program: Command): void {
     );
   groups
     .command("rename <group> <name>")
-    .description("give a group another name")
+    .description("rename a group")
     .option(...asJson)
     .addHelpText("after", examples(["guildhall groups rename code_hosting reviews"]))
     .action(async (group, name, options) =>

@@ -17,18 +17,18 @@ export interface GroupingOptions {
   readonly regroup?: boolean;
   readonly strict?: boolean;
   readonly dryRun?: boolean;
-  /** Who names and describes the groups: `local`, the model of the config, or a connected client's. Default `local`. */
+  /** Names and describes the groups: `local`, `model` or `sampling`. Default `local`. */
   readonly planner?: string;
 }
 
-/** Groups what the lock knows, and writes the agents' files unless it is only to be seen. Undefined where nothing is known yet. */
+/** Groups the tools in the lock, and writes the agent files unless it is a dry run. Undefined if no tools are known yet. */
 export async function buildGroups(
   folder: string,
   settings: Settings,
   { lock, ...options }: GroupingOptions & { readonly lock: Lock },
 ): Promise<Plan | undefined> {
   const configured = Object.keys(configuredServers(settings.loaded));
-  // Without servers, the hall's own tools are all there is to group.
+  // Without servers, the built-in tools are grouped.
   const isKnown =
     configured.length === 0 || configured.some((name) => Object.hasOwn(lock.servers, name));
   if (!isKnown) return undefined;
@@ -44,11 +44,11 @@ export async function buildGroups(
   });
   if (options.dryRun) return plan;
   await applyPlan(folder, plan);
-  await tellGroupsChanged(folder);
+  await notifyGroupsChanged(folder);
   return plan;
 }
 
-/** Throws INVALID_PARAMS. Undefined where groups are made without a model. */
+/** Undefined without a model. Throws INVALID_PARAMS. */
 async function openRefine(
   folder: string,
   { config, secrets }: Settings,
@@ -58,30 +58,30 @@ async function openRefine(
   if (planner !== "model" && planner !== "sampling")
     throw new HallError(
       "INVALID_PARAMS",
-      `--planner must be local, model or sampling, not "${planner}"`,
+      `unknown planner "${planner}" (expected: local, model, sampling)`,
     );
   const { regroupWithModel } = await import("../../agents/model/regroup.ts");
   if (planner === "sampling")
-    return regroupWithModel({ open: () => openLentModel(folder), secrets });
+    return regroupWithModel({ open: () => openClientModel(folder), secrets });
   const opening = openingFor(undefined, config.planner, process.env);
   if (!opening)
     throw new HallError("NOT_FOUND", "no model is configured", {
-      hint: 'Set planner.model, such as "anthropic/NAME", or build without --planner.',
+      next: [{ do: "edit-config", field: "planner.model" }],
     });
   const { openModel } = await import("../../agents/model/open-model.ts");
   return regroupWithModel({ open: () => openModel({ ...opening, secrets }), secrets });
 }
 
-/** The model of a client that is connected to the project's running hall. */
-async function openLentModel(folder: string): Promise<LanguageModelV3> {
+/** The model of a client connected to the project's running hall. */
+async function openClientModel(folder: string): Promise<LanguageModelV3> {
   const { createSamplingModel } = await import("../../agents/model/sampling-model.ts");
   return createSamplingModel({
     hasTools: false,
     async sample(params) {
       const admin = await connectAdmin(await socketPath(folder));
       if (!admin)
-        throw new HallError("UNAVAILABLE", "no hall of this project is running", {
-          hint: "Start a client that lends its model, then build.",
+        throw new HallError("UNAVAILABLE", "no hall is running for this project", {
+          hint: "Connect a client that supports sampling, then build.",
         });
       try {
         return (await admin.ask("sample", { params })).answer;
@@ -92,19 +92,16 @@ async function openLentModel(folder: string): Promise<LanguageModelV3> {
   });
 }
 
-/** What a build fails with that is to be strict, where there is something to say about the groups. */
+/** The failure of a strict build with warnings. */
 export function findUnsound(
   plan: Plan | undefined,
   { strict = false }: GroupingOptions,
 ): HallError | undefined {
   if (!strict || !plan || plan.warnings.length === 0) return undefined;
-  return new HallError(
-    "VALIDATION",
-    `the groups are not as they should be: ${plan.warnings.join("; ")}`,
-    {
-      hint: "Move tools with `guildhall groups move`, edit .guildhall/agents, or build with --regroup.",
-    },
-  );
+  return new HallError("VALIDATION", `the groups have problems: ${plan.warnings.join("; ")}`, {
+    hint: "Move tools, edit the files in .guildhall/agents, or regroup.",
+    next: [{ do: "run-command", command: "build --regroup" }],
+  });
 }
 
 export function summarisePlan({ agents, changes, warnings }: Plan): object {
@@ -129,11 +126,11 @@ export function describePlan({ agents, changes, warnings }: Plan): string {
   return [
     `${agents.length} ${agents.length === 1 ? "agent" : "agents"}: ${names}`,
     `in .guildhall: ${changed}`,
-    ...warnings.map(tellWarning),
+    ...warnings.map(formatWarning),
   ].join("\n");
 }
 
-/** What would be written, as differences. */
+/** The planned changes as diffs. */
 export function describeChanges({ changes, warnings }: Plan): string {
   const shown = changes.map(
     (change) =>
@@ -141,20 +138,21 @@ export function describeChanges({ changes, warnings }: Plan): string {
   );
   return [
     shown.length > 0 ? shown.join("\n\n") : "no file would change",
-    ...warnings.map(tellWarning),
+    ...warnings.map(formatWarning),
   ].join("\n");
 }
 
-function tellWarning(warning: string): string {
+function formatWarning(warning: string): string {
   return paint("yellow", `note: ${visible(warning)}`);
 }
 
-function kindOf({ before, after }: Change): "new" | "gone" | "changed" {
-  return before === undefined ? "new" : after === undefined ? "gone" : "changed";
+function kindOf({ before, after }: Change): "new" | "deleted" | "changed" {
+  if (before === undefined) return "new";
+  return after === undefined ? "deleted" : "changed";
 }
 
-/** A running hall shows the new groups at once; without one there is nobody to tell. */
-export async function tellGroupsChanged(folder: string): Promise<void> {
+/** Makes a running hall reload its groups. */
+export async function notifyGroupsChanged(folder: string): Promise<void> {
   const admin = await connectAdmin(await socketPath(folder));
   try {
     await admin?.ask("groupsChanged", {});

@@ -16,14 +16,14 @@ import type { Target } from "../../tool.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { readLock } from "../../upstream/lock.ts";
 import { print, table } from "../print.ts";
-import { tellGroupsChanged } from "./build-groups.ts";
+import { notifyGroupsChanged } from "./build-groups.ts";
 import { withHall } from "./tools.ts";
 
 export interface GroupsOptions {
   readonly json?: boolean;
 }
 
-/** Each group with what it has; what no file names is told of. */
+/** Lists the groups and their tools. */
 export async function runGroupsList({ json }: GroupsOptions): Promise<void> {
   const { agents, targets, problems } = await openGroups();
   const { groups, strays, unknown } = sortTools(
@@ -41,10 +41,10 @@ export async function runGroupsList({ json }: GroupsOptions): Promise<void> {
   const notes = [
     ...problems,
     ...(strays.length > 0
-      ? [`${strays.length} tools are in no file: run \`guildhall build\``]
+      ? [`${strays.length} tools are in no file; run \`guildhall build\``]
       : []),
     ...[...unknown].map(
-      ([name, tools]) => `${name} names ${tools.join(", ")}, which no server offers`,
+      ([name, tools]) => `${name} lists ${tools.join(", ")}, which no server provides`,
     ),
   ];
   print(
@@ -65,7 +65,7 @@ function groupTable(
   }[],
 ): string {
   return table(
-    ["agent", "tools", "of", "what it is for"],
+    ["agent", "tools", "servers", "description"],
     rows.map(({ name, tools, servers, description }) => [
       name,
       String(tools.length),
@@ -100,7 +100,7 @@ export async function runGroupsShow(name: string, { json }: GroupsOptions): Prom
         [
           `${agent.name}  (.guildhall/agents/${fileName})`,
           visible(description),
-          [...tools, ...missing.map((tool) => `${tool}  (no server offers it)`)]
+          [...tools, ...missing.map((tool) => `${tool}  (not provided by any server)`)]
             .map((tool) => `  ${visible(tool)}`)
             .join("\n"),
           visibleLines(instructions),
@@ -109,7 +109,7 @@ export async function runGroupsShow(name: string, { json }: GroupsOptions): Prom
   );
 }
 
-/** Takes a tool out of the groups that name it and puts it into one. A build leaves it there. */
+/** Moves a tool to one group. Builds keep it there. */
 export async function runGroupsMove(
   tool: string,
   group: string,
@@ -127,7 +127,7 @@ export async function runGroupsMove(
     .filter((target) => target.toolkit === toolkit && target.fullName !== fullName)
     .map((target) => target.fullName);
   for (const other of from) {
-    // All but one is no longer all.
+    // `server.*` minus one tool becomes a list.
     const left = other.agent.tools.flatMap((name) =>
       name === fullName ? [] : name === pattern ? siblings : [name],
     );
@@ -135,14 +135,14 @@ export async function runGroupsMove(
   }
   if (!home.agent.tools.some((name) => name === fullName || name === pattern))
     await writeToolsOf(folder, home, [...home.agent.tools, fullName]);
-  await tellGroupsChanged(folder);
+  await notifyGroupsChanged(folder);
   const names = from.map(({ agent }) => agent.name);
   print(
     { tool: fullName, to: home.agent.name, from: names },
     {
       json,
       text: () =>
-        `${fullName} is in ${home.agent.name}${names.length > 0 ? `, no longer in ${names.join(", ")}` : ""}`,
+        `moved ${fullName} to ${home.agent.name}${names.length > 0 ? ` from ${names.join(", ")}` : ""}`,
     },
   );
 }
@@ -167,7 +167,7 @@ export async function runGroupsRename(
   const { fileName, agent } = getAgent(name, agents);
   const renamed = agentName(wish);
   if (agents.some((other) => other.agent.name === renamed))
-    throw new HallError("CONFLICT", `there is already a group ${renamed}`, {
+    throw new HallError("CONFLICT", `the group ${renamed} already exists`, {
       hint: "Choose another name.",
     });
   const file = agents.some((other) => other.fileName === fileNameOf(renamed))
@@ -181,14 +181,14 @@ export async function runGroupsRename(
     await rm(join(agentsPath(folder), fileName), { force: true });
     await renameInLock(folder, fileName, file);
   }
-  await tellGroupsChanged(folder);
+  await notifyGroupsChanged(folder);
   print(
     { name: renamed, was: agent.name, file },
-    { json, text: () => `${agent.name} is ${renamed} now, in .guildhall/agents/${file}` },
+    { json, text: () => `renamed ${agent.name} to ${renamed} (.guildhall/agents/${file})` },
   );
 }
 
-/** What was proposed for the file is now compared with the file of the new name. */
+/** Keeps the last proposal under the new file name. */
 async function renameInLock(folder: string, before: string, now: string): Promise<void> {
   const lock = await readAgentsLock(folder, () => {});
   const { [before]: moved, ...others } = lock.agents;
@@ -200,7 +200,7 @@ interface FoundTools {
   readonly tools: readonly ToldTool[];
 }
 
-/** Which group a task would go to, and why: the best tools found for it speak for theirs. */
+/** Shows which group a task goes to, by its best tools. */
 export async function runGroupsExplain(
   words: readonly string[],
   { json }: GroupsOptions,
@@ -224,11 +224,7 @@ function describeVotes({ fits, votes }: Votes): string {
     ),
   ]);
   const head =
-    votes.length === 0
-      ? "no group has anything to do with this"
-      : fits
-        ? ""
-        : "nothing fits well; the nearest:";
+    votes.length === 0 ? "no group fits this task" : fits ? "" : "nothing fits well; nearest:";
   return [head, ...lines].filter(Boolean).join("\n");
 }
 
@@ -242,7 +238,7 @@ export interface Votes {
   }[];
 }
 
-/** The groups that have something for a task, by the best tool each has for it. Throws NOT_FOUND where there are no groups. */
+/** Groups by their best tool for a task. Throws NOT_FOUND without groups. */
 export async function voteForGroups(client: HallClient, task: string): Promise<Votes> {
   const { agents, targets } = await openGroups();
   const result = await client.request("tools/call", {
@@ -258,7 +254,7 @@ export async function voteForGroups(client: HallClient, task: string): Promise<V
     .map(({ file, tools: members }) => {
       const names = new Set([...members].map(({ fullName }) => fullName));
       const found = tools.filter(({ name }) => names.has(name));
-      // One tool does the work: a group is as good as its best, however many others it has.
+      // One tool does the work, so a group is as good as its best tool.
       return {
         name: file.name,
         score: Math.max(0, ...found.map(({ score }) => score)),
@@ -270,7 +266,7 @@ export async function voteForGroups(client: HallClient, task: string): Promise<V
   return { fits: fits || isPlain(task, tools, targets), votes };
 }
 
-/** What the tool needs may be all that a task says, such as "2+2": too few words to be found by, and nothing else can be meant. */
+/** A task such as "2+2" shares no words with its tool, but can mean nothing else. */
 function isPlain(task: string, found: readonly ToldTool[], targets: readonly Target[]): boolean {
   const offered = found.flatMap(({ name, score }) => {
     const { tool } = targets.find(({ fullName }) => fullName === name) ?? {};
@@ -289,22 +285,22 @@ interface OpenGroups {
   readonly problems: readonly string[];
 }
 
-/** Throws NOT_FOUND where no groups have been made. */
+/** Throws NOT_FOUND without groups. */
 async function openGroups(): Promise<OpenGroups> {
   const folder = process.cwd();
   const settings = await loadSettings({}, "error");
   const { agents, problems } = await readAgentFolder(folder);
   if (agents.length === 0) {
     const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
-    throw new HallError("NOT_FOUND", `there are no groups${why}`, {
-      hint: "Run `guildhall build` first.",
+    throw new HallError("NOT_FOUND", `this project has no groups yet${why}`, {
+      next: [{ do: "run-command", command: "build" }],
     });
   }
   const lock = await readLock(folder, (message) => settings.log.warn(message));
   return { folder, agents, problems, targets: await listKnownTools(folder, settings, lock) };
 }
 
-/** By its name, with or without `_agent`. Throws NOT_FOUND with near names. */
+/** By name, with or without `_agent`. Throws NOT_FOUND with similar names. */
 function getAgent(name: string, agents: readonly FoldedAgent[]): FoldedAgent {
   const found = agents.find(({ agent }) => agent.name === name || agent.name === agentName(name));
   if (found) return found;
@@ -314,14 +310,14 @@ function getAgent(name: string, agents: readonly FoldedAgent[]): FoldedAgent {
   );
   throw new HallError(
     "NOT_FOUND",
-    `there is no group "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+    `unknown group "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
     {
-      hint: "See `guildhall groups list`.",
+      next: [{ do: "run-command", command: "groups list" }],
     },
   );
 }
 
-/** By its full name, or a bare one that only one tool has. Throws NOT_FOUND with near names. */
+/** By full name or an unambiguous bare name. Throws NOT_FOUND with similar names. */
 function getTarget(name: string, targets: readonly Target[]): Target {
   const bare = targets.filter(({ tool }) => tool.name === name);
   const found =
@@ -337,9 +333,9 @@ function getTarget(name: string, targets: readonly Target[]): Target {
         );
   throw new HallError(
     "NOT_FOUND",
-    `there is no tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`,
+    `unknown tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`,
     {
-      hint: "See `guildhall tools`.",
+      next: [{ do: "run-command", command: "tools" }],
     },
   );
 }

@@ -9,21 +9,21 @@ import { checkSyntax } from "../../lisp/lisp.ts";
 import { paint } from "../print.ts";
 import type { LispClient } from "./lisp.ts";
 
-const help = `Type Common Lisp; a form may go over several lines. Tab completes symbols and tools.
-  ,help               this
-  ,tools WORDS        finds tools
-  ,mode act|explore   whether tools that may destroy or send are bound
-  ,definitions        what has been defined
-  ,limits             time, output and calls of one evaluation
-  ,error              the last error, whole
-  ,reset              a new session
-  ,quit               or Ctrl-D
-Ctrl-C stops what runs, or forgets what was typed.`;
+const help = `Type Common Lisp; a form may span several lines. Tab completes symbols and tools.
+  ,help               show this help
+  ,tools WORDS        find tools
+  ,mode act|explore   allow or refuse tools that may destroy or send
+  ,definitions        list definitions
+  ,limits             show the limits of an evaluation
+  ,error              show the last error with its backtrace
+  ,reset              start a new session
+  ,quit               quit (or Ctrl-D)
+Ctrl-C stops the evaluation, or clears the input.`;
 
 const historyMax = 500;
 
-/** Reads, evaluates, prints, until the input ends. */
-export async function converse(lisp: LispClient): Promise<void> {
+/** Reads, evaluates and prints until the input ends. */
+export async function runRepl(lisp: LispClient): Promise<void> {
   const historyFile = join(dataFolder(), "lisp-history");
   const lines = createInterface({
     input: process.stdin,
@@ -32,28 +32,26 @@ export async function converse(lisp: LispClient): Promise<void> {
     historySize: historyMax,
     completer: (line: string) => complete(lisp, line),
   });
-  process.stdout.write(
-    `Guildhall Lisp, ${lisp.mode} mode. ,help says what there is; Ctrl-D ends it.\n`,
-  );
+  process.stdout.write(`Guildhall Lisp, ${lisp.mode} mode. Type ,help for help, Ctrl-D to quit.\n`);
   let running: Scope | undefined;
   let typed = "";
-  let withdraw: AbortController | undefined;
+  let clearInput: AbortController | undefined;
   lines.on("SIGINT", () => {
     if (running) running.cancel(new HallError("CANCELLED", "stopped by Ctrl-C"));
-    else withdraw?.abort();
+    else clearInput?.abort();
   });
   const ended = new AbortController();
   lines.once("close", () => ended.abort());
   try {
     while (!ended.signal.aborted) {
-      withdraw = new AbortController();
+      clearInput = new AbortController();
       const line = await readLine(
         lines,
         typed === "" ? `${shortName(lisp.package)}> ` : "... ",
-        AbortSignal.any([withdraw.signal, ended.signal]),
+        AbortSignal.any([clearInput.signal, ended.signal]),
       );
       if (line === undefined) {
-        // Ctrl-C forgets what was typed; the end of the input ends everything.
+        // Ctrl-C clears the input; the end of the input ends the REPL.
         if (!ended.signal.aborted) process.stdout.write("\n");
         typed = "";
         continue;
@@ -64,7 +62,7 @@ export async function converse(lisp: LispClient): Promise<void> {
         if (!(await command(lisp, typed.trim()))) break;
         typed = "";
       } else if (checkSyntax(typed).kind !== "unfinished") {
-        void remember(historyFile, typed);
+        void saveHistory(historyFile, typed);
         running = new Scope();
         process.stdout.write(`${await evaluate(lisp, typed, running)}\n`);
         running = undefined;
@@ -99,35 +97,35 @@ async function evaluate(lisp: LispClient, code: string, scope: Scope): Promise<s
   }
 }
 
-/** False for the one that ends the conversation. */
+/** Returns false for the command that quits. */
 async function command(lisp: LispClient, line: string): Promise<boolean> {
   const [name = "", ...words] = line.slice(1).split(/\s+/);
   const rest = words.join(" ");
-  const say = (text: string): boolean => process.stdout.write(`${visibleLines(text)}\n`) || true;
+  const show = (text: string): boolean => process.stdout.write(`${visibleLines(text)}\n`) || true;
   switch (name) {
     case "quit":
     case "q":
       return false;
     case "help":
     case "h":
-      return say(help);
+      return show(help);
     case "tools":
-      return say(await findTools(lisp, rest));
+      return show(await findTools(lisp, rest));
     case "mode":
       if (rest !== "act" && rest !== "explore")
-        return say(`The mode is ${lisp.mode}; ,mode act or ,mode explore changes it.`);
+        return show(`The mode is ${lisp.mode}. Change it with ,mode act or ,mode explore.`);
       lisp.mode = rest;
-      return say(`The mode is ${rest}.`);
+      return show(`The mode is ${rest}.`);
     case "definitions":
-      return say(await lisp.ask("list-definitions"));
+      return show(await lisp.ask("list-definitions"));
     case "limits":
-      return say(await lisp.ask("configure-limits"));
+      return show(await lisp.ask("configure-limits"));
     case "error":
-      return say(await lisp.ask("describe-last-error"));
+      return show(await lisp.ask("describe-last-error"));
     case "reset":
-      return say(await lisp.ask("reset-session"));
+      return show(await lisp.ask("reset-session"));
     default:
-      return say(`There is no ,${name}. ,help says what there is.`);
+      return show(`Unknown command ,${name}. Type ,help for help.`);
   }
 }
 
@@ -139,13 +137,13 @@ async function findTools(lisp: LispClient, words: string): Promise<string> {
   return result.isError ? text : (stdout ?? "").trimEnd();
 }
 
-/** The symbol before the cursor: from the last character that cannot be part of one. */
+/** Completes the symbol before the cursor. */
 async function complete(lisp: LispClient, line: string): Promise<[string[], string]> {
   const [prefix = ""] = /[^\s()'"`,;#]*$/.exec(line) ?? [];
   if (prefix === "") return [[], ""];
   const { result } = await lisp.evaluate(`(completions ${JSON.stringify(prefix)})`);
   const [value] = (result.structuredContent as { values?: string[] } | undefined)?.values ?? [];
-  // A list of strings as Lisp prints it is nearly JSON.
+  // A printed list of strings.
   const names = [...(value ?? "").matchAll(/"((?:[^"\\]|\\.)*)"/g)].map(([, name = ""]) => name);
   return [names, prefix];
 }
@@ -160,12 +158,11 @@ async function readHistory(file: string): Promise<string[]> {
   return text.split("\n").filter(Boolean).slice(-historyMax).reverse();
 }
 
-/** What cannot be remembered is only not remembered. */
-async function remember(file: string, code: string): Promise<void> {
+async function saveHistory(file: string, code: string): Promise<void> {
   try {
     await mkdir(dataFolder(), { recursive: true, mode: 0o700 });
     await appendFile(file, `${code.replaceAll("\n", " ")}\n`, { mode: 0o600 });
   } catch {
-    // No place for it: the conversation matters more.
+    // The history is optional: continue without it.
   }
 }

@@ -12,15 +12,15 @@ import { withHall } from "./tools.ts";
 
 export interface LispOptions {
   readonly json?: boolean;
-  /** Binds tools that may destroy or send, too. */
+  /** Allows tools that may destroy or send. */
   readonly act?: boolean;
 }
 
-/** A program from a file or a pipe, or a conversation at a terminal: in the running hall, where there is one. */
+/** Runs a program from a file or a pipe, or a REPL at a terminal, in the running hall if there is one. */
 export async function runLisp(file: string | undefined, options: LispOptions): Promise<void> {
   if (file === undefined && isAttended(options)) {
-    const { converse } = await import("./lisp-repl.ts");
-    await withHall((client) => converse(createLispClient(client, options)));
+    const { runRepl } = await import("./lisp-repl.ts");
+    await withHall((client) => runRepl(createLispClient(client, options)));
     return;
   }
   const code =
@@ -42,14 +42,14 @@ function failureOf(
   if (!isError) return undefined;
   const { condition } = (structuredContent ?? {}) as { condition?: { type: string } };
   return new HallError("EXECUTION", `the program ended with ${condition?.type ?? "an error"}`, {
-    hint: `What it printed and why it ended is ${json ? "in `details`" : "on stdout"}.`,
+    hint: `Its output and error are ${json ? "in `details`" : "on stdout"}.`,
   });
 }
 
 /** One session in the hall. */
 export interface LispClient {
   mode: "explore" | "act";
-  /** As the session says; what a prompt shows. */
+  /** The current package, for the prompt. */
   readonly package: string;
   evaluate(
     code: string,
@@ -106,7 +106,7 @@ async function readProgram(file: string): Promise<string> {
   try {
     return await readFile(file, "utf8");
   } catch (cause) {
-    throw new HallError("NOT_FOUND", `${file} cannot be read`, {
+    throw new HallError("NOT_FOUND", `cannot read "${file}"`, {
       cause,
       hint: "Give the path of a file with Lisp forms, or - for stdin.",
     });

@@ -13,7 +13,7 @@ const prompt: LanguageModelV3Prompt = [
   { role: "user", content: [{ type: "text", text: "Answer with the one word: ready" }] },
 ];
 
-/** One tiny call of the model that plans for agents. Says that it works, or what is wrong and what to do. */
+/** One tiny request to the model that plans for agents. */
 export async function runModelsTest(
   model: string | undefined,
   { json }: ModelsOptions,
@@ -22,7 +22,11 @@ export async function runModelsTest(
   const opening = openingFor(model, config.planner, process.env);
   if (!opening) {
     throw new HallError("NOT_FOUND", "no model is configured", {
-      hint: "Name one, `guildhall models test anthropic/NAME`, or set planner.model in the config; agents do without a model until then.",
+      hint: "Agents plan without a model until one is set.",
+      next: [
+        { do: "run-command", command: "models test anthropic/NAME" },
+        { do: "edit-config", field: "planner.model" },
+      ],
     });
   }
   const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
@@ -34,7 +38,7 @@ export async function runModelsTest(
   const startedAt = performance.now();
   try {
     const opened = await openModel({ ...opening, secrets });
-    // Once and no more: whoever tests wants to hear of the first refusal.
+    // No retries: a test should report the first refusal.
     const { content, usage } = await takeTurn(
       opened,
       { prompt, maxOutputTokens: 256 },
@@ -59,7 +63,7 @@ export async function runModelsTest(
         "TIMEOUT",
         `${opening.model} did not answer within ${testMsMax / 1_000} s`,
         {
-          hint: "Is the address right, and is the model loaded?",
+          hint: "Check the address, and that the model is loaded.",
         },
       );
     throw explainModelError(error, { model: opening.model, secrets });

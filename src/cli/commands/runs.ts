@@ -8,7 +8,7 @@ import {
 } from "../../agents/runs.ts";
 import { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
-import { visible, visibleLines } from "../../base/text.ts";
+import { formatTime, visible, visibleLines } from "../../base/text.ts";
 import { openProjectStore, withProjectStore } from "../../hall/project-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { EvaluationResult } from "../../toolkits/lisp/protocol.ts";
@@ -20,20 +20,20 @@ export interface RunsOptions {
   readonly json?: boolean;
 }
 
-/** What agents have done, newest first. */
+/** Lists the runs of agents, newest first. */
 export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<void> {
   const countMax = Number(limit);
   if (!Number.isInteger(countMax) || countMax < 1)
     throw new HallError(
       "INVALID_PARAMS",
-      `--limit must be a whole number from 1 on, not "${limit}"`,
+      `invalid --limit "${limit}" (expected: a whole number of at least 1)`,
     );
   const store = await openProjectStore();
   const runs = store ? (await listRuns(store.runs)).slice(0, countMax) : [];
   await store?.close();
   const rows = runs.map(({ id, at, agent, planner, stopped, ms, task }) => [
     id,
-    new Date(at).toISOString().slice(0, 19).replace("T", " "),
+    formatTime(at),
     agent,
     planner,
     stopped,
@@ -47,7 +47,7 @@ export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<
       text: () =>
         rows.length > 0
           ? table(["run", "time", "agent", "planner", "ended", "took", "task"], rows)
-          : "no agent was asked yet",
+          : "no runs yet",
     },
   );
 }
@@ -57,7 +57,7 @@ export async function runRunsShow(id: string, { json }: RunsOptions): Promise<vo
   print(record, { json, text: () => describe(record) });
 }
 
-/** Goes through a run again with what was recorded. Fails where it takes another way. */
+/** Repeats a run with its recorded answers. Fails if it differs. */
 export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<void> {
   const record = await withProjectStore((store) => getRun(store, id));
   if ("evaluation" in record)
@@ -78,13 +78,13 @@ export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<
     {
       json,
       text: () =>
-        `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "the same trace as then") : "another trace than then"}`,
+        `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "same trace") : "different trace"}`,
       failure: differs(differences),
     },
   );
 }
 
-/** The runs of its session up to this one, oldest first. Throws NOT_FOUND where one is gone. */
+/** The runs of its session up to this one, oldest first. Throws NOT_FOUND if one is missing. */
 async function listBefore(
   store: Store,
   { evaluation }: EvaluationRecord,
@@ -95,7 +95,7 @@ async function listBefore(
     if (!record || !("evaluation" in record)) {
       throw new HallError(
         "NOT_FOUND",
-        `the run ${before}, which comes before it in its session, is gone`,
+        `run ${before}, an earlier one of the same session, is no longer stored`,
         { hint: "Whole runs are kept for seven days." },
       );
     }
@@ -119,7 +119,7 @@ async function replayProgram(
     {
       json,
       text: () =>
-        `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "the same as then") : "another way than then"}`,
+        `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "same result") : "different result"}`,
       failure: differs(differences),
     },
   );
@@ -128,11 +128,11 @@ async function replayProgram(
 function differs(differences: readonly string[]): HallError | undefined {
   if (differences.length === 0) return undefined;
   return new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, {
-    hint: "Guildhall or its planner has changed since.",
+    hint: "Guildhall or its planner has changed since that run.",
   });
 }
 
-/** By its id, or the end of it. Throws NOT_FOUND. */
+/** By id or the end of it. Throws NOT_FOUND. */
 async function getRun(store: Store, id: string): Promise<KeptRun> {
   const runs = await listRuns(store.runs);
   const matching = runs.filter((run) => run.id === id || run.id.endsWith(id));
@@ -141,8 +141,8 @@ async function getRun(store: Store, id: string): Promise<KeptRun> {
   const record = outline && (await findRun(store.runs, outline.id));
   if (record) return record;
   if (outline)
-    throw new HallError("NOT_FOUND", `of the run ${outline.id} only the outline is left`, {
-      hint: "Whole runs are kept for seven days, unless store.runs says otherwise.",
+    throw new HallError("NOT_FOUND", `only the outline of run ${outline.id} is still stored`, {
+      hint: "Whole runs are kept for seven days; see store.runs in the config.",
     });
   const near = findNear(
     id,
@@ -150,9 +150,9 @@ async function getRun(store: Store, id: string): Promise<KeptRun> {
   );
   throw new HallError(
     "NOT_FOUND",
-    `there is no run "${id}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+    `unknown run "${id}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
     {
-      hint: "See `guildhall runs list`.",
+      next: [{ do: "run-command", command: "runs list" }],
     },
   );
 }
@@ -167,8 +167,8 @@ function describeProgram({
 }: EvaluationRecord): string {
   return [
     paint("bold", `${id}  evaluate-lisp`),
-    `${(ms / 1_000).toFixed(1)} s, ${before === undefined ? "the first of its session" : `after ${before}`}`,
-    visibleLines(entry?.order.code ?? "(its code was too long to keep)"),
+    `${(ms / 1_000).toFixed(1)} s, ${before === undefined ? "first of its session" : `after ${before}`}`,
+    visibleLines(entry?.order.code ?? "(code too long to store)"),
     calls
       .map(({ name, ms: took, status }) => `${String(took).padStart(6)} ms  ${name} ${status}`)
       .join("\n"),

@@ -1,5 +1,5 @@
-// Forms to nodes. Everything that can be decided before the program runs is decided here: what a name means, what a macro expands
-// to, which variables closures share, and which exits need no throw.
+// Forms to nodes. Resolves everything that is known before the program runs: names, macros, shared variables,
+// and exits that need no throw.
 import { named } from "../define.ts";
 import type { Macro } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -11,8 +11,8 @@ import type { Binding, Lambda, Node } from "./nodes.ts";
 import { findSpecial, Scope, splitBody, type Target, Variable } from "./scope.ts";
 
 /**
- * Where a form stands. `direct`: targets that an EXIT answered here would reach, because everything in between passes it on.
- * `tail`: targets for which this form's values are the answer anyway.
+ * The context of a form. `direct`: targets that an EXIT returned here would reach, because all forms in
+ * between pass it on. `tail`: targets whose values are those of this form.
  */
 export interface Place {
   readonly direct: readonly Target[];
@@ -21,7 +21,7 @@ export interface Place {
 
 export const elsewhere: Place = { direct: [], tail: [] };
 
-/** Not the last form, but one whose EXIT is passed on. */
+/** For a form that is not last but passes on EXIT. */
 export const inside = (place: Place): Place =>
   place.tail.length === 0 ? place : { direct: place.direct, tail: [] };
 
@@ -34,7 +34,7 @@ const formsMax = 1_000_000;
 
 export class Analyser {
   readonly m: Machine;
-  /** Where the innermost form that was read and is being analysed began. */
+  /** The position of the innermost form under analysis. */
   position: Position | null = null;
   constructor(m: Machine) {
     this.m = m;
@@ -67,7 +67,7 @@ export class Analyser {
     return { kind: "special", sym: name };
   }
 
-  /** Notes that a closure needs the variable, in every function between it and its owner. */
+  /** Captures the variable in every function between this one and its owner. */
   use(variable: Variable, scope: Scope): Variable {
     for (
       let at: Lambda | null = scope.lambda;
@@ -116,7 +116,7 @@ export class Analyser {
     return { kind: "call", sym: head, setter: false, args };
   }
 
-  /** `(funcall #'f …)` is a call of f. */
+  /** Treats `(funcall #'f …)` as a call of f. */
   #funcall(operands: Cons, scope: Scope): Node {
     const fn = operands.car;
     if (fn instanceof Cons && fn.car === functionName && fn.cdr instanceof Cons) {
@@ -148,14 +148,15 @@ export class Analyser {
     const nodes: Node[] = [];
     let at = operands;
     for (; at instanceof Cons; at = at.cdr) this.#add(nodes, this.form(at.car, scope));
-    if (at !== NIL) this.m.programError(`a call ends in a dot: ${this.m.show(operands)}`);
+    if (at !== NIL) this.m.programError(`dotted call: ${this.m.show(operands)}`);
     return nodes;
   }
 
-  /** Code may be a list that goes round: it counts, and has an end. */
+  /** Code may be circular, so the items are counted and limited. */
   #add(nodes: Node[], node: Node): void {
     this.m.tick(1);
-    if (nodes.length === formsMax) this.m.programError(`more than ${formsMax} forms in one`);
+    if (nodes.length === formsMax)
+      this.m.programError(`more than ${formsMax} subforms in one form`);
     nodes.push(node);
   }
 
@@ -171,8 +172,7 @@ export class Analyser {
   /** An implicit progn. */
   body(forms: Value, scope: Scope, place: Place = elsewhere): Node {
     if (forms === NIL) return { kind: "constant", value: NIL };
-    if (!(forms instanceof Cons))
-      return this.m.programError(`a body ends in a dot: ${this.m.show(forms)}`);
+    if (!(forms instanceof Cons)) return this.m.programError(`dotted body: ${this.m.show(forms)}`);
     if (forms.cdr === NIL) return this.form(forms.car, scope, place);
     const body: Node[] = [];
     const before = scope.lambda.exits;
@@ -183,7 +183,7 @@ export class Analyser {
     return node;
   }
 
-  /** A body with declarations, which are in force in it. */
+  /** A body with declarations. */
   declaredBody(forms: Value, scope: Scope, place: Place = elsewhere): Node {
     const { forms: rest, specials } = splitBody(forms, false);
     return this.body(rest, withSpecials(scope, specials), place);
@@ -199,7 +199,7 @@ export class Analyser {
     };
   }
 
-  /** The next free slot for a new variable of the function at hand. */
+  /** The next free slot of the current function. */
   variable(name: Value, scope: Scope, slot = scope.free): Variable {
     const { lambda } = scope;
     if (slot >= lambda.frameSize) lambda.frameSize = slot + 1;
@@ -240,7 +240,7 @@ export class Analyser {
     for (const { name, variable } of pending)
       names_ = names_.with({ kind: "variable", name, variable });
     const hasSpecial = made.some(({ to }) => to instanceof Sym);
-    // A body under dynamic bindings is left through them: it passes EXIT on, but it is nobody's tail.
+    // A body inside dynamic bindings passes on EXIT, but is not a tail.
     const body = this.body(
       rest,
       withSpecials(names_, specials).above(free),
@@ -260,7 +260,7 @@ export function withSpecials(scope: Scope, specials: readonly Sym[]): Scope {
   return specials.reduce((outer, name) => outer.with({ kind: "special", name }), scope);
 }
 
-/** The scope of a form that stands on its own. */
+/** The scope of a top-level form. */
 export function outermost(lambda: Lambda): Scope {
   return new Scope(lambda, null, null, 1);
 }

@@ -1,4 +1,4 @@
-// From a form to something that runs: analysis, then closures.
+// Compiles forms: analysis, then closures.
 import { form as makeForm, named } from "../define.ts";
 import { Fn, type Macro } from "../function.ts";
 import { destructure } from "../lambda-lists.ts";
@@ -13,7 +13,7 @@ import { type Scope, splitBody } from "./scope.ts";
 const topName = named("%TOP-LEVEL");
 const progn = named("PROGN");
 
-/** Evaluates a form; the forms of a top-level `progn` one by one, so that each sees what those before it defined. */
+/** Evaluates a form; a top-level `progn` form by form, so that each sees the earlier definitions. */
 export function evaluateForm(m: Machine, form: Value): Value {
   const a = new Analyser(m);
   a.position = form instanceof Cons ? (m.positions.get(form) ?? null) : null;
@@ -43,7 +43,7 @@ export function compileLambda(m: Machine, expression: Value, name: Value = named
   return new Fn(makeCode(m, lambda), []);
 }
 
-/** The expander of `defmacro` and `macrolet`. Inside `macrolet` it may use the macros around it, but no variables. */
+/** The expander of `defmacro` and `macrolet`. Inside `macrolet` it may use outer macros, but no variables. */
 export function compileMacro(
   m: Machine,
   name: Value,

@@ -1,5 +1,5 @@
-// Calls. A call in tail position leaves itself in the machine's registers and answers TAIL, so that it takes no room on the stack;
-// a call of the function that is running puts its arguments in place of the parameters and answers AGAIN. Natives are simply called.
+// Calls. A tail call is stored in the machine's registers and returns TAIL, so it takes no stack; a tail call of
+// the running function replaces its parameters and returns AGAIN. Natives are called directly.
 
 import { functionHints } from "../conditions.ts";
 import { Fn, type Frame } from "../function.ts";
@@ -18,7 +18,7 @@ export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode
   const { m } = e;
   const { sym } = node;
   if (node.setter) return calling(e, () => sym.setter ?? undefinedSetter(m, sym), node.args, mode);
-  // A word of another language: say so before its operands, which are no forms, make trouble.
+  // A word of another language: give the hint before its operands, which are not Lisp forms, fail.
   if (functionHints.has(sym.name))
     return plainCall(
       m,
@@ -27,7 +27,7 @@ export function emitCall(e: Emitter, node: Extract<Node, { kind: "call" }>, mode
     );
   if (mode === "tail" || node.args.length > 3)
     return calling(e, () => sym.fn ?? undefinedFunction(m, sym), node.args, mode);
-  // The same as `calling`, without asking another closure for the function.
+  // The same as `calling`, without a closure for the function.
   const [a, b, c] = node.args.map((arg) => e.run(arg)) as [Run, Run, Run];
   switch (node.args.length) {
     case 0:
@@ -196,19 +196,19 @@ function tailCall(e: Emitter, callee: Callee, runs: readonly Run[]): Run {
   }
 }
 
-/** Only required parameters: their slots are the first, and every value for them is right. */
+/** For functions with only required parameters, whose slots come first. */
 function isSimple({ lambda }: Emitter): boolean {
   return lambda.optional.length === 0 && lambda.rest === null && !lambda.hasKeys;
 }
 
-/** Natives do not answer TAIL, so nothing is won by going back to the caller first. */
+/** Natives do not return TAIL, so a tail call has no advantage. */
 function leave(m: Machine, fn: Fn, count: number): Value {
   m.tailFn = fn;
   m.tailCount = count;
   return fn.code.native ? m.bounce() : TAIL;
 }
 
-/** A native with several values sets `mv` itself, also when it answers one. */
+/** A native with several values always sets `mv` itself. */
 export function emitNativeCall(
   e: Emitter,
   node: Extract<Node, { kind: "call-native" }>,
@@ -241,7 +241,7 @@ function nativeCall(e: Emitter, fn: Fn, args: readonly Node[]): Run {
   }
 }
 
-/** Where there is no plain implementation to call, the entry for that many arguments is still better than a list of them. */
+/** Without a direct implementation, the entry for the number of arguments avoids an array. */
 function entryCall({ m }: Emitter, fn: Fn, runs: readonly Run[]): Run {
   const { c0, c1, c2, c3 } = fn.code;
   const [a, b, c] = runs as [Run, Run, Run];

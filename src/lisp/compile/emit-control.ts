@@ -1,5 +1,5 @@
-// Blocks and tagbodies. An exit that everything in between passes on is an answer, EXIT, with its target in the machine; any other
-// is thrown to a token that lives as long as the block does.
+// Blocks and tagbodies. An exit that all forms in between pass on returns EXIT with its target in the machine;
+// others are thrown to a token of the block.
 import type { Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";
@@ -74,7 +74,7 @@ function throwTo(e: Emitter, target: Target, value: Run): Run {
     const token = read(f) as Opaque;
     if (!(token.content as Token).active)
       m.error("CONTROL-ERROR", {
-        TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it has been left already`),
+        TEXT: m.string(`cannot leave the block ${m.show(target.name)}: it was already left`),
       });
     throw new Transfer(token, answer, m.mv);
   };
@@ -91,7 +91,7 @@ export function emitGo(e: Emitter, node: Extract<Node, { kind: "go" }>): Run {
   };
 }
 
-/** A statement: something to run, or a jump, perhaps with a test. */
+/** A statement: a form, or a jump with an optional test. */
 type Statement =
   | { readonly kind: "run"; readonly run: Run }
   | { readonly kind: "jump"; readonly to: number }
@@ -130,7 +130,7 @@ function inOrder(runs: readonly Run[]): Run {
   };
 }
 
-/** `top: (when test (go end)) … (go top) end:`, what most loops come down to: no program counter is needed. */
+/** `top: (when test (go end)) … (go top) end:`, the shape of most loops, which needs no program counter. */
 function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): Run | null {
   const { m } = e;
   const last = statements.at(-1);
@@ -144,7 +144,7 @@ function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): R
     .slice(first.kind === "jump-if" && first.to === statements.length ? 1 : 0)
     .map((statement) => asRun(m, target, statement));
   const left = (): Value | null => (m.exitTarget === target ? null : EXIT);
-  // An exit to a tag inside takes the general way, which begins where the tag is.
+  // An exit to an inner tag takes the general path, which starts at the tag.
   const general = jumping(e, target, statements);
   const resume = (f: Frame): Value => left() ?? general.from(f, m.exitTag);
   const [a, b, c, d] = runs as [Run, Run, Run, Run];
@@ -185,7 +185,7 @@ function asLoop(e: Emitter, target: Target, statements: readonly Statement[]): R
   }
 }
 
-/** A jump in the middle of a loop is an exit to its own tagbody. */
+/** A jump inside a loop is an exit to its own tagbody. */
 function asRun(m: Machine, target: Target, statement: Statement): Run {
   if (statement.kind === "run") return statement.run;
   const { to } = statement;

@@ -6,7 +6,7 @@ import type { Emitter } from "./emit.ts";
 import { type Lambda, type Mode, type Node, notTail, type Run } from "./nodes.ts";
 import { Variable } from "./scope.ts";
 
-/** What lies in the variable's place: the value, or the box that closures share. */
+/** The contents of the variable's slot: the value or its box. */
 function readPlace(e: Emitter, variable: Variable): Run {
   const { slot } = variable;
   if (variable.owner === e.lambda) return (f) => f[slot] as Value;
@@ -23,7 +23,7 @@ export function readVariable(e: Emitter, variable: Variable): Run {
   return (f) => ((f[0] as Fn).env[index] as unknown as Box).value;
 }
 
-/** The slot, when reading it takes no more than that. */
+/** The slot, if it holds the value itself. */
 export function plainSlot(e: Emitter, node: Node): number | null {
   return node.kind === "local" && node.variable.owner === e.lambda && !node.variable.boxed
     ? node.variable.slot
@@ -49,7 +49,7 @@ export function emitSetLocal(e: Emitter, node: Extract<Node, { kind: "set-local"
   };
 }
 
-/** Gives a variable its first value. */
+/** Initialises a variable. */
 export function bindVariable(variable: Variable): (f: Frame, value: Value) => void {
   const { slot } = variable;
   if (!variable.boxed) {
@@ -185,7 +185,7 @@ export function emitLambda(e: Emitter, lambda: Lambda): Run {
   };
 }
 
-/** `flet` and `labels`: all functions are there before the first captures another. */
+/** `flet` and `labels`: makes all functions before one captures another. */
 export function emitLabels(e: Emitter, node: Extract<Node, { kind: "labels" }>, mode: Mode): Run {
   const { m } = e;
   const functions = node.functions.map(({ variable, lambda }) => ({

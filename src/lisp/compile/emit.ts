@@ -1,9 +1,9 @@
-// Nodes to closures. A closure gets the frame of the call it belongs to; everything else it needs was decided when it was made.
+// Nodes to closures. A closure gets only the frame of its call; everything else is resolved when it is made.
 //
-// How a node is asked for its answer:
+// Modes of a closure:
 //   single  its first value; `m.mv` may be stale afterwards
-//   values  all its values: `m.mv` is right afterwards
-//   tail    as `values`, and it may answer TAIL or AGAIN instead, for the function's entry or caller to act on
+//   values  all its values; sets `m.mv`
+//   tail    as `values`, but may return TAIL or AGAIN, which the function's entry or caller handles
 import type { Code } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
@@ -39,7 +39,7 @@ export class Emitter {
     this.code = code;
   }
 
-  /** Whether the node may answer EXIT. */
+  /** Whether the node may return EXIT. */
   exits(node: Node): boolean {
     return this.lambda.exiting.has(node);
   }
@@ -99,7 +99,7 @@ export class Emitter {
     }
   }
 
-  /** For what always answers one value. */
+  /** For nodes with exactly one value. */
   one(run: Run, mode: Mode): Run {
     if (mode === "single") return run;
     const { m } = this;
@@ -110,7 +110,7 @@ export class Emitter {
     };
   }
 
-  /** Whether the node's value is true, without making a value of it. */
+  /** Tests the node's value without making a Lisp boolean. */
   test(node: Node): Test {
     if (node.kind === "constant") {
       const truth = node.value !== NIL;
@@ -256,7 +256,7 @@ function prognWithExits(runs: readonly Run[], last: Run): Run {
   };
 }
 
-/** Whether every answer of the node is one value, so that nobody has to clear `mv`. */
+/** Whether the node always has one value, so that `mv` need not be cleared. */
 export function isSingle(node: Node): boolean {
   switch (node.kind) {
     case "constant":

@@ -1,5 +1,5 @@
-// The entries of a compiled function. A call takes one step, one level of depth and a frame; the frame stays on the machine's stack
-// while the call lasts, for backtraces.
+// The entries of a compiled function. A call takes one step, one level of depth and a frame, which stays on the
+// machine's stack during the call, for backtraces.
 import { exceed } from "../budgets.ts";
 import { Box, Code, type Fn, type Frame } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -27,7 +27,7 @@ export function makeCode(m: Machine, lambda: Lambda): Code {
   return code;
 }
 
-/** Parameters that closures share and someone assigns move into boxes first. */
+/** Moves parameters that closures share and assign into boxes. */
 function boxing(parameters: readonly Variable[], body: Run): Run {
   const slots = parameters.filter(({ boxed }) => boxed).map(({ slot }) => slot);
   if (slots.length === 0) return body;
@@ -52,7 +52,7 @@ function setFixedEntries(code: Code, { required, frameSize }: Lambda, body: Run)
   };
 }
 
-/** Frames of the usual sizes are literals: those are the cheapest to make. */
+/** Array literals for frames of common sizes, the fastest to make. */
 function entry0(body: Run, size: number): Code["c0"] {
   if (size <= 4) return (m, fn) => enter(m, [fn, NIL, NIL, NIL], body);
   if (size <= 8) return (m, fn) => enter(m, [fn, NIL, NIL, NIL, NIL, NIL, NIL, NIL], body);
@@ -113,7 +113,7 @@ function enter(m: Machine, frame: Frame, body: Run): Value {
   return answer;
 }
 
-/** Optional, rest and keyword parameters: bound one by one, since the init of one may use those before it. */
+/** Binds optional, rest and keyword parameters one by one, because an init form may use earlier ones. */
 function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
   const { lambda } = e;
   const { required } = lambda;
@@ -136,7 +136,7 @@ function setGeneralEntry(code: Code, e: Emitter, body: Run): void {
   };
 }
 
-/** As the general entry, inside dynamic bindings that end with the call. */
+/** The general entry inside dynamic bindings. */
 function setDynamicEntry(code: Code, e: Emitter, body: Run): void {
   setGeneralEntry(code, e, body);
   const general = code.cn;
@@ -152,7 +152,7 @@ function setDynamicEntry(code: Code, e: Emitter, body: Run): void {
 
 type Binder = (f: Frame, value: Value) => void;
 
-/** Special parameters are bound as soon as they have their value: the init of the next one may see it. */
+/** Binds special parameters as soon as they have their value, because the next init form may use it. */
 function binderOf(e: Emitter, variable: Variable): Binder {
   const { m } = e;
   const sym = e.lambda.dynamic.get(variable);
@@ -215,6 +215,6 @@ export function checkKeywords(
   for (let at = from; at + 1 < args.length; at += 2) {
     const key = args[at] as Value;
     if (key !== allowOtherKeys && !lambda.keys.some((one) => one.key === key))
-      m.programError(`${m.show(fn.code.name)} knows no keyword argument ${m.show(key)}`);
+      m.programError(`${m.show(fn.code.name)} does not accept the keyword argument ${m.show(key)}`);
   }
 }

@@ -1,4 +1,4 @@
-// Natives that answer T or NIL, as JS booleans where a test is wanted.
+// Inlined predicates as JS booleans, for tests.
 import { eql } from "../equality.ts";
 import { compare, equalNumbers, isZero, real } from "../numbers.ts";
 import { Char, Str } from "../string.ts";
@@ -10,7 +10,7 @@ import type { Node, Run, Test } from "./nodes.ts";
 
 type NativeNode = Extract<Node, { kind: "call-native" }>;
 
-/** Null where there is no short way. */
+/** Null if there is no inline version. */
 export function inlineTest(e: Emitter, node: NativeNode): Test | null {
   const { name } = node.fn.code;
   if (!(name instanceof Sym)) return null;
@@ -151,7 +151,7 @@ const two = new Map<string, Two>([
   [">=", atLeast],
 ]);
 
-/** Constants for which eql is eq. */
+/** Constants that eql compares by identity. */
 const isIdentity = (node: Node): boolean =>
   node.kind === "constant" &&
   (typeof node.value === "number" ||
@@ -196,7 +196,7 @@ function numeric(
   };
 }
 
-/** The two comparisons loops and recursions make most. */
+/** The comparisons that loops and recursions use most. */
 function less(e: Emitter, left: Node, right: Node): Test {
   const { m } = e;
   const slot = plainSlot(e, left);

@@ -1,5 +1,5 @@
-// Natives worth more than a call: arithmetic on small integers, and the parts of a cons. The names belong to a locked package, so
-// what they mean cannot change under a compiled program.
+// Inlined natives: arithmetic on small integers, and access to conses. Their names are in a locked package, so a
+// compiled program cannot see them change.
 
 import { modulo, remainder } from "../arithmetic.ts";
 import { exceed } from "../budgets.ts";
@@ -14,7 +14,7 @@ import type { Node, Run } from "./nodes.ts";
 
 type NativeNode = Extract<Node, { kind: "call-native" }>;
 
-/** Null where calling is as good as it gets. */
+/** Null if a call is as fast. */
 export function inlineNative(e: Emitter, node: NativeNode): Run | null {
   const { name } = node.fn.code;
   const inliner =
@@ -27,7 +27,7 @@ export function inlineNative(e: Emitter, node: NativeNode): Run | null {
   return test === null ? null : (f) => (test(f) ? T : NIL);
 }
 
-/** For natives with several values, where only the first is wanted. Null where calling is as good as it gets. */
+/** For natives with several values if only the first is needed. Null if a call is as fast. */
 export function inlineFirst(e: Emitter, node: NativeNode): Run | null {
   if (node.fn !== gethash.fn || node.args.length < 2 || node.args.length > 3) return null;
   const { m } = e;
@@ -36,7 +36,7 @@ export function inlineFirst(e: Emitter, node: NativeNode): Run | null {
     const key = a(f);
     const table = b(f);
     const missing = c === undefined ? NIL : c(f);
-    // Such keys stand for themselves in every table.
+    // These keys are their own map keys in every table.
     if (table instanceof Table && (typeof key === "number" || key instanceof Sym))
       return table.entries.get(key)?.value ?? missing;
     return m.call3(node.fn, key, table, missing);
@@ -172,7 +172,7 @@ function product(e: Emitter, args: readonly Node[]): Run {
   };
 }
 
-/** Of integers that are not negative the two are the same, and what the host calls %. */
+/** For non-negative integers both equal the host's %. */
 function remainderOf(e: Emitter, args: readonly Node[], name: "MOD" | "REM"): Run {
   const { m } = e;
   const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];
@@ -227,7 +227,7 @@ function consOf(e: Emitter, args: readonly Node[]): Run {
   };
 }
 
-/** One subscript into a plain vector; anything else takes the long way. */
+/** One subscript into a simple vector; other cases take the general path. */
 function elementOf(e: Emitter, args: readonly Node[]): Run | null {
   const { m } = e;
   const [a, b] = args.map((arg) => e.run(arg)) as [Run, Run];

@@ -1,4 +1,4 @@
-// Lambda expressions to Lambda: parameters get the first slots of the frame, in order.
+// Analyses lambda expressions. Parameters get the first slots of the frame.
 import { parseLambdaList } from "../lambda-lists.ts";
 import { NIL, type Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
@@ -48,7 +48,7 @@ export function analyseLambda(
   lambda.allowOtherKeys = list.allowOtherKeys;
   const parameters = new Parameters(a, outer.inside(lambda), specials);
   for (const name of list.required) lambda.required.push(parameters.add(name as Sym));
-  // All parameters have their slots before the first init form, which may need slots of its own.
+  // Parameters get their slots before the first init form, which may need its own.
   const optional = list.optional.map((one) => parameters.reserve(one.supplied !== null));
   const rest = list.rest === null ? null : parameters.reserve(false);
   const keys = list.keys.map((one) => parameters.reserve(one.supplied !== null));
@@ -74,7 +74,7 @@ function bodyIn(a: Analyser, forms: Value, scope: Scope, place: Place, block: Sy
   if (block === null) return a.body(forms, scope, place);
   const target = new Target(block, scope.lambda);
   const inner = scope.with({ kind: "block", name: block, target });
-  // One slot is kept free for the token, in case a closure leaves the block.
+  // Reserve a slot for the token, in case a closure exits the block.
   const body = a.body(forms, inner.above(scope.free + 1), {
     direct: [...place.direct, target],
     tail: [...place.tail, target],
@@ -82,7 +82,7 @@ function bodyIn(a: Analyser, forms: Value, scope: Scope, place: Place, block: Sy
   return closeBlock(target, body);
 }
 
-/** Blocks nobody leaves early are no blocks. */
+/** Removes a block without exits. */
 export function closeBlock(target: Target, body: Node): Node {
   return target.hasDirect || target.token !== null ? { kind: "block", target, body } : body;
 }
@@ -104,7 +104,7 @@ class Parameters {
     return this.name(name, this.reserve(false));
   }
 
-  /** Slots for a parameter, and for the variable that says whether it was supplied. */
+  /** Slots for a parameter and its supplied-p variable. */
   reserve(withSupplied: boolean): number {
     const slot = this.#free;
     this.#free += withSupplied ? 2 : 1;

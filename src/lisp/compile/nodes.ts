@@ -1,5 +1,5 @@
-// What analysis makes of a form: every name resolved, every macro expanded, every shape checked. `emit` turns nodes into closures;
-// `stepping` runs them one step at a time.
+// Nodes: analysed forms with resolved names and expanded macros. `emit` turns them into closures; `stepping`
+// interprets them.
 import type { Code, Fn, Frame } from "../function.ts";
 import type { Position } from "../reader.ts";
 import type { Sym } from "../symbol.ts";
@@ -67,13 +67,13 @@ export interface Binding {
   readonly init: Node;
 }
 
-/** A function under analysis, and what the other passes need of it. */
+/** An analysed function. */
 export interface Lambda {
   readonly parent: Lambda | null;
   name: Value;
   lambdaList: string;
   documentation: string | null;
-  /** Where the form that defines it began in the text. */
+  /** The position of its definition. */
   position: Position | null;
   required: Variable[];
   optional: OptionalParameter[];
@@ -81,15 +81,15 @@ export interface Lambda {
   keys: KeyParameter[];
   hasKeys: boolean;
   allowOtherKeys: boolean;
-  /** Parameters that are special variables: bound as soon as they have their value. */
+  /** Parameters that are special variables, bound as soon as they have their value. */
   readonly dynamic: Map<Variable, Sym>;
   body: Node;
   /** Variables of outer functions, in the order of the closure's `env`. */
   readonly captures: Variable[];
   frameSize: number;
-  /** Direct exits met so far; analysis compares it to know whether a form contains one. */
+  /** The number of direct exits so far; tells whether a form contains one. */
   exits: number;
-  /** Nodes that may answer EXIT. */
+  /** Nodes that may return EXIT. */
   readonly exiting: Set<Node>;
 }
 
@@ -103,20 +103,20 @@ export interface KeyParameter extends OptionalParameter {
   readonly key: Sym;
 }
 
-// The closures that nodes become, and how they are asked; see `emit.ts`.
+// Closures of nodes and their modes; see `emit.ts`.
 
 export type Run = (frame: Frame) => Value;
 export type Test = (frame: Frame) => boolean;
 export type Mode = "single" | "values" | "tail";
 
-/** For a body that something has to be done after: it cannot be anybody's tail. */
+/** The mode of a body that is not last. */
 export const notTail = (mode: Mode): Mode => (mode === "tail" ? "values" : mode);
 
-// Which nodes can come to a power that waits. The rest need no stepping.
+// Finds nodes that may wait for a host function; others need no stepping.
 
 const waiting = new WeakMap<Node, boolean>();
 
-/** Decided once for a node: should a function it calls be redefined to wait, it waits alone, which is still right. */
+/** Cached per node. If a called function is redefined to wait later, it blocks, which is still correct. */
 export function mayWait(node: Node): boolean {
   let answer = waiting.get(node);
   if (answer === undefined) {
@@ -126,7 +126,7 @@ export function mayWait(node: Node): boolean {
   return answer;
 }
 
-/** Whether running the function may come to a power that can wait. Functions nobody knows yet may. */
+/** Whether the function may wait for a host function. Undefined functions may. */
 function canWait(lambda: Lambda, seen: Set<Lambda>): boolean {
   if (seen.has(lambda)) return false;
   seen.add(lambda);
@@ -147,7 +147,7 @@ function nodeCanWait(node: Node, seen: Set<Lambda>): boolean {
     case "function":
     case "lambda":
       return false;
-    // An exit has to be made the way its target is run.
+    // An exit must be made in the same way as its target is run.
     case "return":
     case "go":
       return true;

@@ -1,4 +1,4 @@
-// What names mean at a place in the program, while it is compiled. A scope is a chain of entries; inner ones hide outer ones.
+// The lexical environment during compilation: a chain of entries, where inner ones hide outer ones.
 
 import { named } from "../define.ts";
 import type { Macro } from "../function.ts";
@@ -8,7 +8,7 @@ import { Cons, itemsOf, type Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
 import type { Lambda, Node } from "./nodes.ts";
 
-/** A lexical variable, or a local function, which is a variable that holds a function. */
+/** A lexical variable; local functions are variables, too. */
 export class Variable {
   readonly name: Value;
   readonly owner: Lambda;
@@ -22,21 +22,21 @@ export class Variable {
     this.owner = owner;
     this.slot = slot;
   }
-  /** Closures copy what they capture; only what changes afterwards needs a place of its own. */
+  /** Closures copy captured variables; only those assigned later need a box. */
   get boxed(): boolean {
     return this.captured && this.assigned;
   }
 }
 
-/** Where `return-from` or `go` leads. */
+/** The target of `return-from` or `go`. */
 export class Target {
   readonly name: Value;
   readonly owner: Lambda;
-  /** Tags of a tagbody by index of the statement they stand before; empty for a block. */
+  /** Tags of a tagbody with the index of the following statement; empty for a block. */
   readonly tags = new Map<Value, number>();
-  /** Set once an exit cannot be made by answering EXIT: it holds what is thrown to. */
+  /** Set if an exit cannot return EXIT: the variable of the token for throwing. */
   token: Variable | null = null;
-  /** Exits that answer EXIT. */
+  /** The number of exits that return EXIT. */
   hasDirect = false;
   constructor(name: Value, owner: Lambda) {
     this.name = name;
@@ -126,7 +126,7 @@ export class Scope {
   }
 }
 
-// What stands at the head of a body: declarations and a documentation string.
+// The head of a body: declarations and a documentation string.
 
 export interface Body {
   readonly forms: Value;
@@ -137,7 +137,7 @@ export interface Body {
 const declare = named("DECLARE");
 const special = named("SPECIAL");
 
-/** Only `special` changes what a program means; types and the rest are read and believed. */
+/** Only `special` changes the meaning of a program; other declarations are ignored. */
 export function splitBody(body: Value, takesDocumentation: boolean): Body {
   let documentation: string | null = null;
   const specials: Sym[] = [];
@@ -165,7 +165,7 @@ function specialsOf(declaration: Cons): Sym[] {
   );
 }
 
-// The special forms, by name. `defineSpecial` is for forms that no macro over others can say.
+// The special forms by name.
 
 /** `operands` is the rest of the form. */
 export type AnalyseSpecial = (

@@ -1,4 +1,4 @@
-// The special forms of the language, checked and turned into nodes.
+// Analysis of the special forms.
 import { form as makeForm, named } from "../define.ts";
 import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
@@ -62,13 +62,11 @@ export function defineSpecialForms(): void {
     value: a.m.services.evaluate(a.m, atLeast(a.m, "load-time-value", operands, 1).car),
   }));
   defineSpecial("DECLARE", (a) =>
-    a.m.programError(
-      "declare stands where no declaration is allowed: it belongs at the head of a body",
-    ),
+    a.m.programError("misplaced declare: it belongs at the head of a body"),
   );
 }
 
-/** The operands as an array, when there are `count` of them. */
+/** The operands as an array; checks their number. */
 function exactly(m: Machine, name: string, operands: Value, count: number): Value[] {
   const items = itemsOf(operands);
   if (items.length !== count)
@@ -106,7 +104,7 @@ function functionNode(a: Analyser, name: Value, scope: Scope): Node {
   return { kind: "function", sym, setter: setter !== null };
 }
 
-/** `(function (%named-lambda name (…) …))`: a lambda that knows its name, with a block of that name around its body. */
+/** `(function (%named-lambda name (…) …))`: a lambda with a name and a block of that name. */
 function namedLambda(a: Analyser, form: Cons, scope: Scope): Node {
   const [name, lambdaList] = itemsOf(form.cdr) as [Value, Value];
   const block = setterName(name) ?? (name instanceof Sym ? name : null);
@@ -122,7 +120,7 @@ function namedLambda(a: Analyser, form: Cons, scope: Scope): Node {
 function analyseIf(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const [test, then, otherwise, ...more] = itemsOf(operands);
   if (test === undefined || then === undefined || more.length > 0)
-    return a.m.programError("if takes a test, a form and perhaps another form");
+    return a.m.programError("if takes a test, a form and an optional second form");
   return {
     kind: "if",
     test: a.form(test, scope),
@@ -137,8 +135,8 @@ function analyseOr(a: Analyser, operands: Value, scope: Scope, place: Place): No
   for (let at = operands; at instanceof Cons; at = at.cdr) {
     if (at.cdr === NIL && items.length === 0) return a.form(at.car, scope, place);
     a.m.tick(1);
-    if (items.length === 1_000_000) a.m.programError("or has no end");
-    // The last one may leave directly: what it answers is passed on as it is.
+    if (items.length === 1_000_000) a.m.programError("circular or form");
+    // The last form may exit directly, because its result is passed on.
     items.push(a.form(at.car, scope, at.cdr === NIL ? place : elsewhere));
   }
   return { kind: "or", items };
@@ -210,7 +208,7 @@ function analyseFunctions(
   const { car: definitions, cdr: body } = atLeast(a.m, form, operands, 1);
   const made = itemsOf(definitions).map((definition, index) => {
     if (!(definition instanceof Cons) || !(definition.cdr instanceof Cons))
-      return a.m.programError(`${a.m.show(definition)} is no function definition`);
+      return a.m.programError(`${a.m.show(definition)} is not a function definition`);
     const setter = setterName(definition.car);
     const name = setter ?? nameOf(a.m, definition.car, "function");
     return {
@@ -267,7 +265,7 @@ function analyseBlock(a: Analyser, operands: Value, scope: Scope, place: Place):
   const { car: name, cdr: body } = atLeast(a.m, "block", operands, 1);
   const target = new Target(name, scope.lambda);
   const inner = scope.with({ kind: "block", name: nameOf(a.m, name, "block"), target });
-  // One slot is kept free for the token, in case a closure leaves the block.
+  // Reserve a slot for the token, in case a closure exits the block.
   const node = a.body(body, inner.above(scope.free + 1), {
     direct: [...place.direct, target],
     tail: [...place.tail, target],
@@ -278,10 +276,10 @@ function analyseBlock(a: Analyser, operands: Value, scope: Scope, place: Place):
 function analyseReturn(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const [name, value, ...more] = itemsOf(operands);
   if (name === undefined || more.length > 0)
-    return a.m.programError("return-from takes the name of a block and perhaps a form");
+    return a.m.programError("return-from takes the name of a block and an optional form");
   const target = scope.findBlock(nameOf(a.m, name, "block"));
   if (target === undefined)
-    return a.m.programError(`return-from ${a.m.show(name)} stands in no block of that name`);
+    return a.m.programError(`return-from ${a.m.show(name)} is not inside a block of that name`);
   if (place.tail.includes(target)) return a.form(value ?? NIL, scope, place);
   const direct = place.direct.includes(target);
   const node: Node = { kind: "return", target, value: a.form(value ?? NIL, scope), direct };
@@ -289,7 +287,7 @@ function analyseReturn(a: Analyser, operands: Value, scope: Scope, place: Place)
   return node;
 }
 
-/** An exit that something in between would not pass on is thrown, to a token made when the target is entered. */
+/** An exit that cannot return EXIT throws to a token made at the target. */
 function aim(a: Analyser, target: Target, direct: boolean, scope: Scope): void {
   if (direct) {
     target.hasDirect = true;
@@ -306,7 +304,7 @@ function scopeOf(target: Target, scope: Scope): Scope {
   return scope;
 }
 
-/** The slot that `analyseBlock`, `analyseTagbody` and `analyseLambda` left free: the first of the scope the target was added to. */
+/** The slot that `analyseBlock`, `analyseTagbody` and `analyseLambda` reserved. */
 function tokenSlot(target: Target, scope: Scope): number {
   for (let at: Scope | null = scope; at !== null; at = at.outer) {
     const { entry } = at;
@@ -336,7 +334,7 @@ function analyseGo(a: Analyser, operands: Value, scope: Scope, place: Place): No
   const tag = exactly(a.m, "go", operands, 1)[0] as Value;
   const target = scope.findTag(tag);
   if (target === undefined)
-    return a.m.programError(`go ${a.m.show(tag)} stands in no tagbody with that tag`);
+    return a.m.programError(`go ${a.m.show(tag)} is not inside a tagbody with that tag`);
   const direct = place.direct.includes(target);
   aim(a, target, direct, scope);
   return { kind: "go", target, index: target.tags.get(tag) as number, direct };
@@ -377,7 +375,7 @@ function analyseValuesBind(a: Analyser, operands: Value, scope: Scope, place: Pl
 
 const evaluating = new Set(["EXECUTE", "EVAL"]);
 
-/** Programs are evaluated form by form, so only `:execute` counts (and the old name `eval`). */
+/** Programs are evaluated form by form, so only `:execute` (or the old name `eval`) matters. */
 function analyseEvalWhen(a: Analyser, operands: Value, scope: Scope, place: Place): Node {
   const { car: situations, cdr: body } = atLeast(a.m, "eval-when", operands, 1);
   const runs = itemsOf(situations).some(

@@ -1,5 +1,5 @@
-// Nodes run step by step, as generators, for branches that wait side by side. Only what can come to a wait is stepped: the rest runs
-// as the closures it would be anyway, on the same frames.
+// Interprets nodes as generators, for parallel branches. Only nodes that may wait are stepped; all others run as
+// closures on the same frames.
 import { exceed } from "../budgets.ts";
 import type { Box, Fn, Frame, Pending } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -21,7 +21,7 @@ import type { Target, Variable } from "./scope.ts";
 
 export type Stepping = Generator<Pending, Value, void>;
 
-/** Calls a function step by step. `m.mv` is right afterwards. */
+/** Calls a function step by step. Sets `m.mv`. */
 export function* stepCall(m: Machine, fn: Fn, args: Value[]): Stepping {
   let [callee, given] = [fn, args];
   for (;;) {
@@ -67,7 +67,7 @@ function* stepBody(m: Machine, fn: Fn, lambda: Lambda, args: Value[]): Stepping 
   }
 }
 
-/** A local exit on its way: to this target, in this frame. */
+/** A pending local exit to a target in a frame. */
 class LocalExit {
   readonly target: Target;
   readonly frame: Frame;
@@ -133,7 +133,7 @@ class Stepper {
     }
   }
 
-  /** All values: `m.mv` is right afterwards. In tail position it may answer TAIL. */
+  /** Sets `m.mv`. In tail position it may return TAIL. */
   *run(node: Node, f: Frame, tail = false): Stepping {
     const m = this.#m;
     if (!mayWait(node)) return closureOf(this.#emitter, node)(f);
@@ -346,7 +346,7 @@ class Stepper {
   #throwTo(target: Target, f: Frame, value: Value): never {
     const token = readVariable(this.#emitter, target.token as Variable)(f) as Opaque;
     if (!(token.content as Token).active)
-      this.#m.error("CONTROL-ERROR", { TEXT: this.#m.string("the block has been left already") });
+      this.#m.error("CONTROL-ERROR", { TEXT: this.#m.string("the block was already left") });
     throw new Transfer(token, value, this.#m.mv);
   }
 
@@ -358,7 +358,7 @@ class Stepper {
 
 const closures = new WeakMap<Node, Run>();
 
-/** The closure of a node that cannot wait; made once. */
+/** The cached closure of a node that cannot wait. */
 function closureOf(emitter: Emitter, node: Node): Run {
   let run = closures.get(node);
   if (run === undefined) {
@@ -368,7 +368,7 @@ function closureOf(emitter: Emitter, node: Node): Run {
   return run;
 }
 
-/** For natives that call back in their stepping form: the state around a call, as `catching` has it. */
+/** Saves and restores the state around a call, for stepping natives. */
 export function* stepCatching(m: Machine, target: object, body: () => Stepping): Stepping {
   const state = dynamicState(m);
   try {

@@ -1,4 +1,4 @@
-// case and typecase in their three strictnesses.
+// case and typecase with their e- and c- variants.
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -39,7 +39,7 @@ function clausesOf(m: Machine, items: readonly Value[]): Clause[] {
   return items.map((item) =>
     item instanceof Cons
       ? { keys: item.car, body: itemsOf(item.cdr) }
-      : m.programError(`${m.show(item)} is no clause`),
+      : m.programError(`${m.show(item)} is not a clause`),
   );
 }
 
@@ -106,7 +106,7 @@ function wrapped(strictness: Strictness, key: Value, value: Sym, chosen: Templat
   ]);
 }
 
-/** The failure of a correctable case stores the new key and begins again. */
+/** A correctable case stores the new key and starts again. */
 function substituteAgain(chosen: Template, again: Sym): Template {
   if (chosen === againMark) return again;
   return Array.isArray(chosen)
@@ -135,7 +135,7 @@ function failed(
   return ["PROGN", ["SETF", key, ["%WITH-STORE-VALUE", ["LAMBDA", [], signal]]], ["GO", againMark]];
 }
 
-/** Offers STORE-VALUE while `signaller` runs, and answers what was stored. */
+/** Offers STORE-VALUE while `signaller` runs, and returns the stored value. */
 function withStoreValue(m: Machine, signaller: Value): Value {
   return transferOut(m, (leave) =>
     withRestarts(

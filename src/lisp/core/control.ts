@@ -1,4 +1,4 @@
-// Dynamic control: catch and throw, unwind-protect, progv.
+// catch and throw, unwind-protect, progv, funcall, apply and multiple values.
 import { Ended } from "../budgets.ts";
 import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
@@ -61,7 +61,7 @@ function* stepCatch(m: Machine, [tag, body]: Value[]): Stepping {
 function throwTag(m: Machine, tag: Value, values: Value): Value {
   const entry = (m.catchTags as CatchTag[]).findLast((one) => one.tag === tag);
   if (entry === undefined)
-    return m.error("CONTROL-ERROR", { TEXT: m.string(`nothing catches the tag ${m.show(tag)}`) });
+    return m.error("CONTROL-ERROR", { TEXT: m.string(`no catch for the tag ${m.show(tag)}`) });
   const all = itemsOf(values);
   throw new Transfer(entry, all[0] ?? NIL, all.length === 1 ? null : all);
 }
@@ -72,7 +72,7 @@ function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
   try {
     value = m.call0(body);
   } catch (thrown) {
-    // When the grace of a budget is gone there is nothing left to clean up with.
+    // Once the grace of a budget is used up, no cleanup can run.
     if (thrown instanceof Ended) throw thrown;
     restoreState(m, state);
     m.tick(dearSteps);
@@ -85,7 +85,7 @@ function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
   return value;
 }
 
-/** The cleanup is run in one go, also when the branch is given up while it waits. */
+/** Runs the cleanup without stepping, also if the waiting branch is cancelled. */
 function* stepUnwindProtect(m: Machine, [body, cleanup]: Value[]): Stepping {
   const state = dynamicState(m);
   let isOver = false;
@@ -139,8 +139,6 @@ function bindAll(m: Machine, names: Value, values: Value): void {
     value = value instanceof Cons ? value.cdr : NIL;
   }
 }
-
-// funcall, apply and multiple values as functions.
 
 export function defineCalling(): void {
   defineFunction("VALUES", "&rest values", (m: Machine, values: Value[]) => m.values(...values), {

@@ -97,7 +97,7 @@ function define(
   const sym = name as Sym;
   refuseLocked(m, sym, "define");
   const above = itemsOf(supers).map(
-    (one) => findClass(m, one as Sym) ?? m.fail(`there is no condition ${m.show(one)}`),
+    (one) => findClass(m, one as Sym) ?? m.fail(`unknown condition ${m.show(one)}`),
   );
   const cls = new LispClass(
     sym,
@@ -106,7 +106,7 @@ function define(
   );
   const precedence = precedenceOf(cls);
   if (precedence === undefined)
-    return m.fail(`the supertypes of ${m.show(sym)} contradict each other in their order`);
+    return m.fail(`the supertypes of ${m.show(sym)} have an inconsistent order`);
   cls.precedence = precedence;
   setSlots(cls, itemsOf(slots).map(slotOf));
   cls.report = reporter(report);

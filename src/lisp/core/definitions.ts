@@ -1,4 +1,4 @@
-// What gives names their meaning: functions, macros, variables, and the questions about them.
+// Definitions of functions, macros and variables, and queries about them.
 import { compileMacro } from "../compile/compile.ts";
 import { makeCondition } from "../conditions.ts";
 import {
@@ -130,7 +130,7 @@ function defun(m: Machine, name: Value, fn: Value): Value {
   return name;
 }
 
-/** A style warning, as compilers give one: it may be a slip. */
+/** A style warning. */
 function noteRedefinition(m: Machine, name: Sym): void {
   warn(
     m,
@@ -241,7 +241,7 @@ function macroFunction(m: Machine, name: Value, env?: Value): Value {
   );
 }
 
-// The language's variables that belong to no one part of the library. Each session has values of its own.
+// Variables of the language that belong to no part of the library.
 
 const lambdaListKeywords = [
   "&ALLOW-OTHER-KEYS",
@@ -255,7 +255,7 @@ const lambdaListKeywords = [
 ];
 
 export function defineVariables(): void {
-  // What was evaluated and what came of it, the last three times.
+  // The last three forms and their values.
   for (const name of ["*", "**", "***", "+", "++", "+++", "-", "/", "//", "///"])
     defineVariable(name, NIL);
   defineVariable("*PACKAGE*", (m: Machine) => m.packages.get("COMMON-LISP-USER") as Package);

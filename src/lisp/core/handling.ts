@@ -32,7 +32,7 @@ export function defineHandling(): void {
     const clauses = itemsOf(bindings ?? NIL).map((binding) => {
       const [type, fn] = itemsOf(binding);
       return type === undefined || fn === undefined
-        ? m.programError(`${m.show(binding)} is no handler binding`)
+        ? m.programError(`${m.show(binding)} is not a handler binding`)
         : { type, fn };
     });
     return form([
@@ -63,7 +63,7 @@ function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
   const clauses = items.map((item) => {
     const [type, lambdaList, ...body] = itemsOf(item);
     return type === undefined || lambdaList === undefined
-      ? m.programError(`${m.show(item)} is no clause of handler-case`)
+      ? m.programError(`${m.show(item)} is not a clause of handler-case`)
       : { type, lambdaList, body };
   });
   const isNoError = ({ type }: { type: Value }): boolean =>
@@ -123,7 +123,7 @@ function handlerCase(m: Machine, specifiers: Value, functions: Value, body: Fn):
   return handlingCases(m, clausesOf(m, specifiers, functions), () => m.call0(body));
 }
 
-// Handlers around a piece of work. The host's own trouble (its stack, mostly) becomes a condition here, where handlers can see it.
+// Runs work with handlers. Errors of the host, mostly stack overflows, become conditions here.
 
 function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Value): Value {
   const state = dynamicState(m);
@@ -141,7 +141,7 @@ function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Valu
   }
 }
 
-/** The same for a branch that may wait inside. */
+/** The same for a parallel branch. */
 function* stepWithHandlers(
   m: Machine,
   handlers: readonly Handler[],
@@ -168,7 +168,7 @@ export interface Clause {
   readonly run: (condition: Instance) => Value;
 }
 
-/** The first clause that takes a condition runs after everything inside was left. */
+/** The first matching clause runs after the body was left. */
 function handlingCases(m: Machine, clauses: readonly Clause[], body: () => Value): Value {
   const target: Caught = { chosen: null };
   const state = dynamicState(m);
@@ -211,9 +211,9 @@ function leaving(clauses: readonly Clause[], target: Caught): Handler[] {
   }));
 }
 
-// What the host throws, as conditions: its stack may overflow, a text may get too long, and a native may be wrong.
+// Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.
 
-/** Signals the condition for something thrown; what is no error of the host goes on its way. */
+/** Signals the condition for an error of the host; rethrows anything else. */
 export function asCondition(m: Machine, thrown: unknown): never {
   if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
     throw thrown;

@@ -1,4 +1,4 @@
-// Conditionals, loops and other everyday macros, in terms of the special forms.
+// Conditionals, loops and other common macros.
 
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
@@ -40,7 +40,7 @@ const operands = (whole: Cons): Value[] => itemsOf(whole.cdr);
 export const progn = (body: readonly Value[]): Template =>
   body.length === 1 ? (body[0] as Value) : ["PROGN", ...body];
 
-/** A name no program can write. */
+/** A symbol that programs cannot name. */
 export const fresh = (name: string): Sym => new Sym(name, null);
 
 function ifForm(m: Machine, whole: Cons, make: (test: Value, body: Value[]) => Value): Value {
@@ -58,7 +58,8 @@ function expandAnd(whole: Cons): Value {
 
 function expandCond(whole: Cons, _: Opaque, m: Machine): Value {
   const clauses = operands(whole).map((clause) => {
-    if (!(clause instanceof Cons)) return m.programError(`${m.show(clause)} is no clause of cond`);
+    if (!(clause instanceof Cons))
+      return m.programError(`${m.show(clause)} is not a clause of cond`);
     return clause;
   });
   return form(
@@ -71,7 +72,7 @@ function expandCond(whole: Cons, _: Opaque, m: Machine): Value {
   );
 }
 
-/** Evaluates all, answers the value of the one at `index`. */
+/** Evaluates all, returns the value of the one at `index`. */
 function holding(whole: Cons, index: number): Value {
   const items = operands(whole);
   const value = fresh("VALUE");

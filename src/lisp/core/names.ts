@@ -1,4 +1,4 @@
-// What symbols are bound to: values and functions, asked for and set by name.
+// Values and functions of symbols, and trace.
 import { setterName } from "../compile/analyse.ts";
 import { findSpecial } from "../compile/scope.ts";
 import {
@@ -125,8 +125,8 @@ function gensym(m: Machine, prefix?: Value): Value {
   return new Sym(`${prefix ?? "G"}${number}`, null);
 }
 
-// trace and untrace: calls and answers of chosen functions, on the trace output. The global function is wrapped, so calls through
-// its name are seen and calls a compiled function makes to itself as well.
+// trace and untrace. The global function is wrapped, so calls through its name are traced, including recursive
+// calls of a compiled function.
 
 interface Traced {
   readonly original: Fn;

@@ -1,4 +1,4 @@
-// pmap and in-parallel.
+// pmap and in-parallel: branches that wait at the same time.
 import { type Stepping, stepCall } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form, nativeFunction } from "../define.ts";
 import type { Fn, Frame, Pending } from "../function.ts";
@@ -40,12 +40,12 @@ function pmap(m: Machine, designator: Value, first: Value, more: Value[]): Value
   return m.list(runParallel(m, branches));
 }
 
-// Branches that wait side by side: while one waits for a tool, the others go on. There is one thread, so nothing runs at the same
-// time but the waiting; a branch keeps its own dynamic bindings, handlers and restarts.
+// While one branch waits for a tool, the others run. There is one thread, so only the waiting is concurrent; each
+// branch has its own dynamic bindings, handlers and restarts.
 
 const together = 8;
 
-/** The first value of each function, in order. What one branch throws ends the others and goes on to the caller. */
+/** The first value of each function, in order. A throw in one branch ends the others. */
 function runParallel(m: Machine, functions: readonly Fn[]): Value[] {
   const base = baseOf(m);
   const results: Value[] = new Array(functions.length);
@@ -68,11 +68,11 @@ function runParallel(m: Machine, functions: readonly Fn[]): Value[] {
 function waitForOne(m: Machine, active: readonly Branch[]): void {
   if (active.length === 0 || active.some((branch) => branch.isReady)) return;
   m.host.waitAny(active.map((branch) => branch.waitingFor as Pending));
-  // Time passed without steps, so the clock has to be looked at here.
+  // Time passed without steps, so check the clock here.
   m.look();
 }
 
-/** Where every branch begins. */
+/** The dynamic state at the start of every branch. */
 interface Base {
   readonly depth: number;
   readonly handlers: Machine["handlers"];
@@ -97,7 +97,7 @@ class Branch {
   readonly #base: Base;
   readonly #index: number;
   readonly #steps: Stepping;
-  // What the branch had on top of the base when it last stopped.
+  // The branch's state above the base when it last stopped.
   #bindings: { readonly sym: Sym; readonly value: Value | undefined }[] = [];
   #catchTags: unknown[] = [];
   #frames: Frame[] = [];
@@ -119,7 +119,7 @@ class Branch {
     return this.waitingFor === null || this.waitingFor.done;
   }
 
-  /** Goes on until the branch waits or is done. True when done. */
+  /** Runs until the branch waits or is done; true if done. */
   resume(results: Value[]): boolean {
     this.#install();
     try {
@@ -136,7 +136,7 @@ class Branch {
     }
   }
 
-  /** Its cleanup forms run, its call is given up. */
+  /** Runs its cleanup forms and cancels its call. */
   cancel(): void {
     if (this.waitingFor !== null && !this.waitingFor.done) this.waitingFor.cancel();
     this.#install();

@@ -132,7 +132,7 @@ function expandRestartCase(whole: Cons, _: unknown, m: Machine): Value {
   const specs = clauses.map((clause): Template => {
     const [name, lambdaList = NIL, ...rest] = itemsOf(clause);
     if (!(name instanceof Sym))
-      return m.programError(`${m.show(clause)} is no clause of restart-case`);
+      return m.programError(`${m.show(clause)} is not a clause of restart-case`);
     const given = { report: NIL as Value, interactive: NIL as Value, test: NIL as Value };
     while (rest[0] instanceof Sym && options.has(rest[0]) && rest.length > 1) {
       const option = options.get(rest.shift() as Sym) as keyof typeof given;
@@ -150,7 +150,7 @@ function expandRestartCase(whole: Cons, _: unknown, m: Machine): Value {
   return form(["%RESTART-CASE", ["LIST", ...specs], ["LAMBDA", [], expression]]);
 }
 
-/** A string as it is; otherwise something to call. */
+/** A string, or a function. */
 function designator(value: Value): Template {
   return value === NIL || value instanceof Str ? value : ["FUNCTION", value];
 }
@@ -195,7 +195,7 @@ interface Invoked {
   args: Value[];
 }
 
-/** Restarts that leave `target` first and run their function afterwards. */
+/** Restarts that first exit to `target` and then run their function. */
 function leavingRestarts(m: Machine, specs: Value, target: Invoked): RestartSpec[] {
   const leave = (fn: Fn, args: Value[]): never => {
     target.fn = fn;

@@ -1,4 +1,4 @@
-// setf and what is built on places.
+// setf and other macros over places.
 
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
@@ -87,7 +87,7 @@ function pushed(m: Machine, whole: Cons, env: Opaque, adder: string, options: Va
     return m.programError(`${m.show(whole.car)} takes an item and a place`);
   if (place instanceof Sym)
     return modifyForm(m, place, env, (old) => [adder, item, old, ...options]);
-  // The item comes first in the text, so it is evaluated first.
+  // The item is written first, so it is evaluated first.
   const held = fresh("ITEM");
   return form([
     "LET",
@@ -210,7 +210,7 @@ function expandDefsetf(whole: Cons, _: Opaque, m: Machine): Value {
     return form(["%DEFSETF-SHORT", ["QUOTE", name], ["QUOTE", second]]);
   if (stores === undefined)
     return m.programError("defsetf takes a name, a lambda list, store variables and a body");
-  // The expander gets the store variables first, then what stands for the operands.
+  // The expander gets the store variables first, then the operands' variables.
   return form([
     "%DEFSETF-LONG",
     ["QUOTE", name],

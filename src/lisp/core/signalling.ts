@@ -46,7 +46,7 @@ export function defineSignalling(): void {
   defineFunction("BREAK", "&optional format-control &rest arguments", (m: Machine) =>
     m.unavailable(
       named("BREAK"),
-      "break is not available: nobody is there to look; signal an error instead",
+      "break is not available: there is no debugger; signal an error instead",
     ),
   );
   defineFunction("INVOKE-DEBUGGER", "condition", (m: Machine, condition: Value) =>
@@ -92,7 +92,7 @@ function readSlot(m: Machine, condition: Value, slot: string): Value {
   );
 }
 
-/** A condition, the name of its class with initargs, or a format control with arguments. */
+/** A condition designator: a condition, a class name with initargs, or a format control with arguments. */
 function designated(m: Machine, datum: Value, args: readonly Value[], simple: string): Instance {
   if (isCondition(datum)) return datum;
   if (datum instanceof Str || datum instanceof Fn)
@@ -159,7 +159,7 @@ export function warn(m: Machine, condition: Instance): Value {
   );
 }
 
-/** Warnings are told apart from output; only a program that took the error output over finds them there. */
+/** Warnings are recorded separately, unless the program has redirected the error output. */
 function writeWarning(m: Machine, condition: Instance): void {
   const stream = named("*ERROR-OUTPUT*").value;
   if (!(stream instanceof Stream) || stream === m.errorStream) return;
@@ -167,7 +167,7 @@ function writeWarning(m: Machine, condition: Instance): void {
   write(m, stream, `${stream.column > 0 ? "\n" : ""}${kind}: ${reportOf(m, condition)}\n`);
 }
 
-/** `(assert test (place…) datum argument…)`: after a correction the test is tried again. */
+/** `(assert test (place…) datum argument…)`: a correction repeats the test. */
 function expandAssert(whole: Cons): Value {
   const [test = NIL, places = NIL, datum, ...args] = itemsOf(whole.cdr);
   const [again, done] = [fresh("AGAIN"), fresh("DONE")];
@@ -208,7 +208,7 @@ function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value
   );
 }
 
-/** `(check-type place type text)`: STORE-VALUE sets the place, and the check is made again. */
+/** `(check-type place type text)`: STORE-VALUE sets the place and repeats the check. */
 function expandCheckType(whole: Cons, _: Opaque, m: Machine): Value {
   const [place, type, text] = itemsOf(whole.cdr);
   if (place === undefined || type === undefined)

@@ -1,4 +1,4 @@
-/** Directives with something inside: case `~(~)`, choice `~[~]`, iteration `~{~}`, justification `~<~>`; and `~^`, which leaves them. */
+/** Block directives: case `~(~)`, choice `~[~]`, iteration `~{~}`, justification `~<~>`, and `~^`. */
 
 import { printText } from "../printer.ts";
 import { lowerCode, upperCode } from "../string.ts";
@@ -20,7 +20,7 @@ export const blockDirectives: readonly (readonly [string, Action])[] = [
         : justify(run, directive, format),
   ],
   ["^", leave],
-  [";", (run) => run.fail("~; stands outside ~[ and ~<")],
+  [";", (run) => run.fail("~; outside ~[ and ~<")],
 ];
 
 function changeCase(run: Run, directive: Directive, format: Formatting): Ending | undefined {
@@ -90,7 +90,7 @@ function iterate(run: Run, directive: Directive, format: Formatting): undefined 
   }
 }
 
-/** One turn of `~:{`: the arguments are the elements of the next argument. */
+/** One iteration of `~:{`: the next argument is the list of arguments. */
 function sublist(inner: Run, once: (run: Run) => Ending): Ending {
   const list = inner.next();
   if (!(list instanceof Cons) && list !== NIL) return inner.m.typeError(list, "LIST");
@@ -100,7 +100,7 @@ function sublist(inner: Run, once: (run: Run) => Ending): Ending {
 function leave(run: Run, directive: Directive): Ending | undefined {
   const parameters = run.parameters(directive);
   const [first, second, third] = [parameters.any(), parameters.any(), parameters.any()];
-  if (directive.colon && run.isLastSublist === undefined) run.fail("~:^ stands outside ~:{");
+  if (directive.colon && run.isLastSublist === undefined) run.fail("~:^ outside ~:{");
   const isOver = directive.colon ? run.isLastSublist === true : run.left === 0;
   return isLeaving(isOver, first, second, third) ? (directive.colon ? "up-up" : "up") : undefined;
 }
@@ -114,7 +114,7 @@ function isLeaving(isOver: boolean, first: Compared, second: Compared, third: Co
   return first <= second && second <= third;
 }
 
-// `~<…~>` spreads its segments over a field; `~<…~:>` is a logical block, printed here on one line.
+// `~<…~>` justifies its segments in a field; `~<…~:>` is a logical block, printed on one line.
 
 function justify(run: Run, directive: Directive, format: Formatting): Ending | undefined {
   const parameters = run.parameters(directive);
@@ -138,13 +138,13 @@ function justify(run: Run, directive: Directive, format: Formatting): Ending | u
 }
 
 interface Overflow {
-  /** Written before everything when the field does not fit on the line. */
+  /** Written first if the field does not fit on the line. */
   readonly text: string;
   readonly extra: number;
   readonly lineLength: number;
 }
 
-/** The text of each segment; a `~^` drops the segment it stands in and those after it. */
+/** The text of each segment; `~^` drops its segment and those after it. */
 function segments(
   run: Run,
   { clauses }: Directive,
@@ -224,7 +224,7 @@ export const layoutDirectives: readonly (readonly [string, Action])[] = [
   ["T", tabulate],
   ["*", goTo],
   ["?", recurse],
-  // Places where the pretty printer may break a line; there is none here.
+  // Conditional newlines have no effect.
   ["_", () => undefined],
   ["I", () => undefined],
 ];
@@ -268,7 +268,7 @@ function goTo(run: Run, directive: Directive): undefined {
   }
   const at = directive.at ? count : run.at - count;
   if (at < 0 || at > run.args.length)
-    run.fail(`there is no argument ${at}; there are ${run.args.length}`);
+    run.fail(`no argument ${at}; the call has ${run.args.length}`);
   run.at = at;
 }
 

@@ -1,4 +1,4 @@
-/** Directives that print one argument as it is: `~a ~s ~w ~c ~/name/`. */
+/** Directives that print one argument: `~a ~s ~w ~c ~/name/`, and those for numbers. */
 import { exceed } from "../budgets.ts";
 import { isInteger, isNumber, toDouble } from "../numbers.ts";
 import { findPackage, findSymbol } from "../packages.ts";
@@ -101,7 +101,7 @@ function symbolNamed(run: Run, text: string): Value {
   const packageName = mark < 0 ? "COMMON-LISP-USER" : name.slice(0, mark);
   const pkg = findPackage(run.m, new Str(packageName));
   const found = pkg && findSymbol(pkg, (mark < 0 ? name : name.slice(mark)).replace(/^::?/, ""));
-  return found?.sym ?? run.fail(`there is no function ${text}`);
+  return found?.sym ?? run.fail(`undefined function ${text}`);
 }
 
 // Directives for numbers: `~d ~b ~o ~x ~r ~f ~e ~g ~$ ~p`.
@@ -252,7 +252,7 @@ function checkRoom(run: Run, ...counts: (number | undefined)[]): void {
     if (count !== undefined && Math.abs(count) > 10_000) exceed(run.m, "OUTPUT");
 }
 
-/** What is no number is shown as `~a` would, in base ten. */
+/** Prints other values like `~a`, in base ten. */
 function writePlain(run: Run, value: Value, width: number | undefined, pad: string): undefined {
   const text =
     value instanceof Float
@@ -263,7 +263,7 @@ function writePlain(run: Run, value: Value, width: number | undefined, pad: stri
 
 function pluralDirective(run: Run, directive: Directive): undefined {
   if (directive.colon) {
-    if (run.at === 0) run.fail("~:p goes back to an argument, and there is none before it");
+    if (run.at === 0) run.fail("~:p has no previous argument");
     run.at -= 1;
   }
   const isOne = run.next() === 1;

@@ -122,7 +122,7 @@ function fixed(value: number, shape: FixedShape): { text: string; overflows: boo
   return { text: fill(shape.pad, field.left ?? 0) + sign + field.text, overflows: false };
 }
 
-/** The optional zeros before and after the point, as far as there is room; `left` is the room that remains. */
+/** The optional zeros before and after the point, as far as they fit; `left` is the remaining width. */
 function placeZeros(
   body: string,
   space: number | undefined,
@@ -178,7 +178,7 @@ function chooseDigits(value: number, { space, digits, scale, atLeast }: PointSha
   return byWidth.digits.length >= byPlace.digits.length ? byWidth : byPlace;
 }
 
-/** A fraction in [0.1, 1] and the power of ten it was divided by; in floating point, so the last digit may differ from the exact one. */
+/** A fraction in [0.1, 1] and a power of ten; computed in floating point, so the last digit may be inexact. */
 function scaleExponent(value: number): { fraction: number; exponent: number } {
   if (value === 0) return { fraction: 0, exponent: 1 };
   const { mantissa, exponent: binary } = decodeDouble(value);
@@ -202,7 +202,7 @@ function scaleExponent(value: number): { fraction: number; exponent: number } {
   return { fraction: up, exponent };
 }
 
-/** Exact to the last bit, which `10 ** n` is not. */
+/** Correctly rounded, unlike `10 ** n`. */
 function powerOfTen(power: number): number {
   return Number(`1e${power}`);
 }

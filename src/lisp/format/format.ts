@@ -1,4 +1,4 @@
-/** `format`: control strings are parsed once and kept, then run piece by piece against the table of directives. */
+/** `format`: control strings are parsed once, cached, and run with the table of directives. */
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
@@ -8,14 +8,14 @@ import { numberDirectives, valueDirectives } from "./directives.ts";
 import { ControlFault, type Directive, type Piece, parseControl } from "./parse.ts";
 import { Buffer, type Ending, Run, type Target } from "./run.ts";
 
-/** Does its work; answers how its list of pieces ends, if it ends there. */
+/** Runs a directive; returns how its list of directives ends, if it ends there. */
 export type Action = (run: Run, directive: Directive, format: Formatting) => Ending | undefined;
 
-/** What blocks and `~?` need to go deeper. */
+/** Callbacks for blocks and `~?`. */
 export interface Formatting {
-  /** Runs until the pieces end or a `~^` ends them. */
+  /** Runs until the end or a `~^`. */
   readonly pieces: (run: Run, pieces: readonly Piece[]) => Ending;
-  /** Runs another control, a string or a function, with the arguments of `run`. */
+  /** Runs another control (a string or a function) with the arguments of `run`. */
   readonly control: (run: Run, control: Value) => Ending;
 }
 
@@ -33,7 +33,7 @@ export function formatText(m: Machine, control: Value, args: Value): string {
   return buffer.text;
 }
 
-/** Answers the arguments that were not used. */
+/** Returns the unused arguments. */
 export function formatTo(
   m: Machine,
   target: Target,
@@ -62,7 +62,7 @@ function runPieces(run: Run, pieces: readonly Piece[]): Ending {
       continue;
     }
     const action = actions.get(piece.character);
-    if (action === undefined) return run.fail(`there is no directive ~${piece.character}`);
+    if (action === undefined) return run.fail(`unknown directive ~${piece.character}`);
     const ending = action(run, piece, formatting);
     if (ending !== undefined) return ending;
   }
@@ -71,7 +71,7 @@ function runPieces(run: Run, pieces: readonly Piece[]): Ending {
 
 const formatting: Formatting = { pieces: runPieces, control: runControl };
 
-// What a control string parses to depends on its text alone, so all sessions may share it.
+// The parse depends only on the text, so all sessions can share it.
 const parsed = new Map<string, readonly Piece[]>();
 const parsedMax = 500;
 

@@ -1,4 +1,4 @@
-/** Integers in English words: `~r` and `~:r`. Both answer undefined past the vigintillions. */
+/** Integers in English words (`~r` and `~:r`) and Roman numerals. Undefined above vigintillions. */
 
 const ones = [
   "",
@@ -107,7 +107,7 @@ function belowHundred(value: number): string {
   return unit === 0 ? ten : `${ten}-${ones[unit]}`;
 }
 
-/** Roman numerals: `~@r` (IV) and `~:@r` (IIII). The caller keeps the value in 1…3999, or 1…4999 for the old way. */
+/** Roman numerals: `~@r` (IV) for 1…3999, `~:@r` (IIII) for 1…4999. */
 
 const numerals: readonly (readonly [number, string])[] = [
   [1000, "M"],

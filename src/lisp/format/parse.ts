@@ -1,16 +1,16 @@
-/** A control string as text and directives, brackets already matched. */
+/** Parses a control string into text and directives with matched brackets. */
 export type Piece = string | Directive;
 
-/** A number, a character, `V` (the next argument), `#` (how many are left), or left out. */
+/** A number, a character, `V` (the next argument), `#` (the number of remaining ones), or absent. */
 export type Parameter = number | { readonly character: string } | "v" | "#" | undefined;
 
 export interface Directive {
-  /** In upper case; a newline stands for itself. */
+  /** In upper case, or a newline. */
   readonly character: string;
   readonly parameters: readonly Parameter[];
   readonly colon: boolean;
   readonly at: boolean;
-  /** Of `~( ~[ ~{ ~<`: what stands between the separators, and how it was closed. */
+  /** Of `~( ~[ ~{ ~<`: the contents between the separators. */
   readonly clauses: readonly Clause[];
   readonly closing: { readonly colon: boolean; readonly at: boolean } | undefined;
   /** Of `~/name/`. */
@@ -19,11 +19,11 @@ export interface Directive {
 
 export interface Clause {
   readonly pieces: readonly Piece[];
-  /** The `~;` that ends it, if one does. */
+  /** The `~;` that ends it, if any. */
   readonly separator: Directive | undefined;
 }
 
-/** What is wrong with a control string, and where. */
+/** An error in a control string with its position. */
 export class ControlFault {
   readonly text: string;
   readonly position: number;
@@ -59,7 +59,7 @@ class Parser {
     return pieces;
   }
 
-  /** Reads up to the directive that closes, or to a separator inside a block. */
+  /** Reads up to the closing directive, or to a separator inside a block. */
   #until(closer: string): { pieces: Piece[]; end: Directive | undefined } {
     const pieces: Piece[] = [];
     for (;;) {
@@ -86,7 +86,7 @@ class Parser {
     }
   }
 
-  /** `~newline` swallows the indentation of the next line; `@` keeps the newline, `:` the indentation. */
+  /** `~newline` skips the indentation of the next line; `@` keeps the newline, `:` the indentation. */
   #newline({ colon, at }: Directive): string[] {
     if (!colon) while (/[^\S\n]/.test(this.#control.charAt(this.#at))) this.#at += 1;
     return at ? ["\n"] : [];

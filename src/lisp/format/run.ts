@@ -1,4 +1,4 @@
-/** One control string at work: its arguments, and where its text goes. */
+/** The state of one `format` call: its arguments and its output. */
 
 import { exceed } from "../budgets.ts";
 import type { Machine } from "../machine.ts";
@@ -8,7 +8,7 @@ import { NIL } from "../symbol.ts";
 import { Cons, Stream, type Value } from "../values.ts";
 import type { Directive } from "./parse.ts";
 
-/** Where text goes. `column` is where the next character would stand. */
+/** An output target. `column` is that of the next character. */
 export interface Target {
   readonly stream: Stream;
   write(text: string): void;
@@ -18,7 +18,7 @@ export function streamTarget(m: Machine, stream: Stream): Target {
   return { stream, write: (text) => write(m, stream, text) };
 }
 
-/** Text that is kept, for a string or to be worked on; counted as memory, not as output. */
+/** Collects text; counted as memory, not as output. */
 export class Buffer implements Target {
   readonly stream = new Stream();
   readonly #m: Machine;
@@ -44,7 +44,7 @@ export class Buffer implements Target {
   }
 }
 
-/** How a list of pieces ended: at its end, by `~^`, or by `~:^`. */
+/** How a list of directives ended: at its end, by `~^`, or by `~:^`. */
 export type Ending = "end" | "up" | "up-up";
 
 export class Run {
@@ -53,7 +53,7 @@ export class Run {
   /** All arguments; `at` is the next one. */
   readonly args: readonly Value[];
   at: number;
-  /** Inside `~:{`: whether this sublist is the last. */
+  /** Inside `~:{`: whether it is the last sublist. */
   readonly isLastSublist: boolean | undefined;
 
   constructor(m: Machine, target: Target, args: readonly Value[], at = 0, isLastSublist?: boolean) {
@@ -75,7 +75,7 @@ export class Run {
 
   next(): Value {
     const value = this.args[this.at];
-    if (value === undefined) return this.fail("there are no more arguments");
+    if (value === undefined) return this.fail("too few arguments");
     this.at += 1;
     return value;
   }
@@ -95,14 +95,14 @@ export class Run {
     this.m.error("GUILDHALL:FORMAT-ERROR", { TEXT: new Str(`error in format: ${text}`) });
   }
 
-  /** `count` times a character, refused before it is made when nothing could hold it. */
+  /** Repeats a character; refuses a count that exceeds the budget before allocating. */
   repeat(character: string, count: number): string {
     if (count <= 0) return "";
     if (count > this.m.budgets.output) exceed(this.m, "OUTPUT");
     return character.repeat(count);
   }
 
-  /** The parameters of a directive, in order; each asks for the next. */
+  /** The parameters of a directive; each method reads the next. */
   parameters(directive: Directive): Parameters {
     return new Parameters(this, directive);
   }
@@ -132,7 +132,7 @@ class Parameters {
     return this.#run.fail(`a parameter of ~${this.#directive.character} is not a character`);
   }
 
-  /** What `~^` compares. */
+  /** The parameters of `~^`. */
   any(): number | bigint | string | undefined {
     return this.#value();
   }

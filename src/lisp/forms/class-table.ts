@@ -1,5 +1,5 @@
-// The classes a session defines. Defining one again makes a new version: the old one points to its successor, and its objects
-// move over when they are next looked into.
+// Classes of a session. A redefinition makes a new version; the old one points to it, and objects are updated
+// on their next access.
 import { classNamed, findClass, plainSlot, sharedClass } from "../classes.ts";
 import { conditionSlot, slotName } from "../conditions.ts";
 import { noteDefinition } from "../global.ts";
@@ -9,7 +9,7 @@ import { keyword, type Sym } from "../symbol.ts";
 import { type Instance, LispClass, type Slot, type Value } from "../values.ts";
 import { forgetDispatch } from "./generics.ts";
 
-/** What a `defclass` says. */
+/** The contents of a `defclass` form. */
 export interface ClassDefinition {
   readonly name: Sym;
   readonly supers: readonly Sym[];
@@ -43,7 +43,7 @@ function replace(m: Machine, old: LispClass | undefined, made: LispClass): void 
   if (old !== undefined) {
     old.notes.set("successor", made);
     old.slotIndex.clear();
-    // Objects that have not moved yet are still of their class.
+    // Objects that are not updated yet are still instances.
     old.precedence = [old, ...made.precedence];
   }
   for (const below of [...m.classes.values()]) {
@@ -55,7 +55,7 @@ function replace(m: Machine, old: LispClass | undefined, made: LispClass): void 
 const definitionOf = (cls: LispClass): ClassDefinition | undefined =>
   cls.notes.get("definition") as ClassDefinition | undefined;
 
-/** Superclasses may be defined later; until then the class has no objects. */
+/** Superclasses may be defined later; until then the class cannot be instantiated. */
 function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void {
   const found = definition.supers.map((name) => findClass(m, name));
   const missing = definition.supers.filter((_, index) => found[index] === undefined);
@@ -69,7 +69,7 @@ function finalise(m: Machine, cls: LispClass, definition: ClassDefinition): void
     m.fail(`${m.show(cls.name)} cannot be a superclass of itself`);
   const precedence = precedenceOf(cls);
   if (precedence === undefined)
-    m.fail(`the superclasses of ${m.show(cls.name)} contradict each other in their order`);
+    m.fail(`the superclasses of ${m.show(cls.name)} have an inconsistent order`);
   cls.precedence = precedence;
   inheritSlots(cls);
   cls.defaultInitargs = inheritInitargs(cls);
@@ -103,11 +103,11 @@ function inheritInitargs(cls: LispClass): LispClass["defaultInitargs"] {
   return all.filter(({ key }, index) => all.findIndex((other) => other.key === key) === index);
 }
 
-/** Names of superclasses nobody has defined yet. */
+/** Names of undefined superclasses. */
 export const missingSupers = (cls: LispClass): readonly Sym[] =>
   (cls.notes.get("missing") as Sym[] | undefined) ?? [];
 
-/** Moves an object to the newest version of its class. False when it is there already. */
+/** Updates an object to the newest version of its class. False if it is current. */
 export function bringUpToDate(object: Instance): boolean {
   const successor = object.cls.notes.get("successor") as LispClass | undefined;
   if (successor === undefined) return false;
@@ -128,10 +128,10 @@ export function moveTo(object: Instance, cls: LispClass): void {
   object.cls = cls;
 }
 
-// The class precedence list of CLOS: subclasses before superclasses, superclasses in the order each class names them, and where
-// that leaves a choice, the class whose direct subclass comes latest.
+// The class precedence list of CLOS: subclasses before superclasses, superclasses in the order of each
+// definition, and in case of a choice the class whose direct subclass comes latest.
 
-/** Undefined where the orders contradict each other. */
+/** Undefined if the orders are inconsistent. */
 export function precedenceOf(cls: LispClass): LispClass[] | undefined {
   const left = reachable(cls);
   const before = new Map<LispClass, Set<LispClass>>([...left].map((one) => [one, new Set()]));
@@ -173,7 +173,7 @@ function latestSubclassed(
   return free[0];
 }
 
-// Conditions of objects and generic functions that the standard has no name for.
+// Conditions of CLOS without a name in the standard.
 
 const failures: readonly [name: string, above: string][] = [
   ["%NO-METHOD", "ERROR"],
@@ -191,6 +191,6 @@ export function defineFailures(): void {
 export function missingClass(m: Machine, name: Value): never {
   return m.error("%MISSING-CLASS", {
     NAME: name,
-    TEXT: new Str(`there is no class named ${m.show(name)}`),
+    TEXT: new Str(`unknown class ${m.show(name)}`),
   });
 }

@@ -1,4 +1,4 @@
-// `defclass`, and asking for classes.
+// `defclass` and queries about classes.
 import { classOf, findClass } from "../classes.ts";
 import {
   defineFunction,
@@ -37,14 +37,14 @@ export function defineClassForms(): void {
   );
 }
 
-// ---- expansion: everything quoted but the initforms, which become functions
+// ---- expansion: everything is quoted except initforms, which become functions
 
 function expandClass(
   m: Machine,
   [name = NIL, supers = NIL, slots = NIL, ...options]: readonly Value[],
 ): Value {
   if (!(name instanceof Sym) || name === NIL)
-    return m.programError(`DEFCLASS wants a name, not ${m.show(name)}`);
+    return m.programError(`DEFCLASS requires a name, not ${m.show(name)}`);
   let [defaults, documentation]: [Template[], Value] = [[], NIL];
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
@@ -56,7 +56,7 @@ function expandClass(
       ]);
     else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
     else if (!isKeyword(key, "METACLASS"))
-      m.programError(`DEFCLASS knows no option ${m.show(option)}`);
+      m.programError(`DEFCLASS does not support the option ${m.show(option)}`);
   }
   const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
   return form([
@@ -75,7 +75,7 @@ function pairs(items: readonly Value[]): [Value, Value][] {
   );
 }
 
-/** `(value)` for a constant, else the function that makes the value. */
+/** `(value)` for a constant, else a function. */
 function initFunction(initform: Value): Template {
   if (initform instanceof Cons && initform.car === named("QUOTE")) return ["LIST", initform];
   const isConstant =
@@ -96,11 +96,12 @@ const slotOptions = new Set([
 
 function expandSlot(m: Machine, slot: Value): Template {
   const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
-  if (!(name instanceof Sym)) return m.programError(`DEFCLASS wants a slot, not ${m.show(slot)}`);
+  if (!(name instanceof Sym))
+    return m.programError(`DEFCLASS requires a slot, not ${m.show(slot)}`);
   const given = pairs(options);
   for (const [key] of given)
     if (!(key instanceof Sym) || !slotOptions.has(key.name))
-      m.programError(`a slot of DEFCLASS knows no option ${m.show(key)}`);
+      m.programError(`a DEFCLASS slot does not support the option ${m.show(key)}`);
   const all = (key: string): Value[] =>
     given.flatMap(([option, value]) => (isKeyword(option, key) ? [value] : []));
   const quoted = (value: Value | undefined): Template => ["QUOTE", value ?? NIL];

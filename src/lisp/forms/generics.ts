@@ -1,5 +1,5 @@
-// Generic functions: their methods, and which of them a call runs. What a call of given classes runs is worked out once and kept
-// until a method or a class changes.
+// Generic functions and dispatch. The effective method for given classes is cached until a method or a class
+// changes.
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
 import { Code, Fn } from "../function.ts";
@@ -19,7 +19,7 @@ export type Specializer =
   | { readonly kind: "class"; readonly name: Sym }
   | { readonly kind: "eql"; readonly value: Value };
 
-/** What of a lambda list must agree between methods. `keys` is null without `&key`. */
+/** The part of a lambda list that must agree between methods. `keys` is null without `&key`. */
 export interface Shape {
   readonly required: number;
   readonly optional: number;
@@ -33,10 +33,10 @@ export interface Method {
   /** One for each required parameter. */
   readonly specializers: readonly Specializer[];
   readonly shape: Shape;
-  /** With `usesNext` it gets the next method before its arguments. */
+  /** With `usesNext` it gets the next method as its first argument. */
   readonly fn: Fn;
   readonly usesNext: boolean;
-  /** What a program sees. */
+  /** The object for programs. */
   readonly handle: Opaque;
 }
 
@@ -46,12 +46,12 @@ export class Generic {
   shape: Shape;
   combination: Combination = standardCombination;
   methods: Method[] = [];
-  /** How many leading arguments decide; and the values that `eql` methods want at each place. */
+  /** The number of leading arguments used for dispatch, and the values of `eql` specializers. */
   #width = 0;
   #wanted: (Set<unknown> | null)[] = [];
   #only: Effective | null = null;
   #kept = new Map<unknown, Effective | Map<unknown, unknown>>();
-  // The last answer for one deciding argument: most calls are like the one before.
+  // An inline cache: most calls have the same class as the last one.
   #lastKey: unknown = null;
   #last: Effective | null = null;
 
@@ -90,7 +90,7 @@ export class Generic {
     this.#last = null;
   }
 
-  /** What a call with this first argument runs; `args` gives the others when they decide too. */
+  /** The effective method for this first argument; `args` supplies the others if needed. */
   find(m: Machine, first: Value, args: () => Value[]): Effective {
     if (this.#width === 0) {
       this.#only ??= this.#compute(m, args());
@@ -138,7 +138,7 @@ export class Generic {
   }
 }
 
-/** The methods a call runs, the most specific first. */
+/** The applicable methods, most specific first. */
 export function applicableMethods(generic: Generic, args: readonly Value[]): Method[] {
   const orders = args.slice(0, generic.shape.required).map((arg) => classOf(arg).precedence);
   const ranked = generic.methods.flatMap((method) => {
@@ -156,7 +156,7 @@ export function applicableMethods(generic: Generic, args: readonly Value[]): Met
   return ranked.map(({ method }) => method);
 }
 
-/** 0 for the very value, then by the distance of the class; -1 where it does not apply. */
+/** 0 for `eql`, then the distance of the class; -1 if not applicable. */
 function rankOf(specializer: Specializer, arg: Value, order: readonly LispClass[]): number {
   if (specializer.kind === "eql") return eqlKey(specializer.value) === eqlKey(arg) ? 0 : -1;
   const at = order.findIndex(({ name }) => name === specializer.name);
@@ -170,7 +170,7 @@ const isAny = (specializer: Specializer | undefined): boolean =>
 const eqlKeys = (specializer: Specializer | undefined): unknown[] =>
   specializer?.kind === "eql" ? [eqlKey(specializer.value)] : [];
 
-/** The same for values that are `eql`. */
+/** The same key for `eql` values. */
 function eqlKey(value: Value): unknown {
   if (value instanceof Float) return `float ${Object.is(value.value, -0) ? "-0" : value.value}`;
   return value instanceof Char ? `char ${value.code}` : value;
@@ -190,7 +190,7 @@ export function isSame(a: Specializer, b: Specializer | undefined): boolean {
   return b?.kind === "eql" && eqlKey(a.value) === eqlKey(b.value);
 }
 
-/** The entry points of a generic function. They answer like the method they run, so a method's tail call stays one. */
+/** The entry points of a generic function. They return the method's result as it is, so tail calls are preserved. */
 function codeFor(generic: Generic, name: Value): Code {
   const code = new Code(name, false, false);
   code.generic = generic;
@@ -220,13 +220,13 @@ function codeFor(generic: Generic, name: Value): Code {
   return code;
 }
 
-/** Natives of one value may leave others behind. */
+/** Natives with one value may leave `mv` stale. */
 function settle(m: Machine, method: Fn, answer: Value): Value {
   if (method.code.single) m.mv = null;
   return answer;
 }
 
-/** Every generic function of the session; those of the language have no place of their own in it. */
+/** The session's generic functions, including its versions of standard ones. */
 interface Registry {
   readonly all: Set<Generic>;
   readonly standard: Map<Sym, Generic>;
@@ -245,7 +245,7 @@ export function forgetDispatch(m: Machine): void {
   for (const generic of registryOf(m).all) generic.forget();
 }
 
-/** The generic function of a name, or undefined: also one of the language that this session has added methods to. */
+/** The generic function of a name, also a standard one to which this session has added methods. */
 export function findGeneric(m: Machine, name: Value): Generic | undefined {
   if (name instanceof Sym)
     return (
@@ -260,7 +260,7 @@ export function findGeneric(m: Machine, name: Value): Generic | undefined {
   return (setter?.code.generic as Generic | null | undefined) ?? undefined;
 }
 
-/** Makes a generic function known by its name; one of the language stays what it is for every other session. */
+/** Installs a generic function; a standard one is unchanged in other sessions. */
 export function registerGeneric(m: Machine, generic: Generic, isStandard = false): void {
   const registry = registryOf(m);
   registry.all.add(generic);

@@ -1,4 +1,4 @@
-// Making objects: initargs, initforms, and the generic functions programs hook into.
+// Creation and initialisation of objects, and access to slots.
 import { findClass } from "../classes.ts";
 import {
   defineFunction,
@@ -60,7 +60,7 @@ function instantiable(m: Machine, designator: Value): LispClass {
   const [missing] = missingSupers(cls);
   if (missing !== undefined)
     m.fail(
-      `${m.show(cls.name)} has no objects yet: its superclass ${m.show(missing)} is not defined`,
+      `${m.show(cls.name)} cannot be instantiated: its superclass ${m.show(missing)} is not defined`,
     );
   if (cls.kind !== "standard" || cls.precedence[0] !== cls)
     return m.fail(
@@ -95,7 +95,7 @@ function hasKey(initargs: readonly Value[], key: Value): boolean {
   return false;
 }
 
-/** A keyword is fine when it fills a slot or when a method that will run takes it. */
+/** A keyword is valid if it fills a slot or an applicable method accepts it. */
 function refuseUnknown(
   m: Machine,
   object: Instance,
@@ -144,7 +144,7 @@ function share(m: Machine, object: Value, names: Value, initargs: Value[]): Valu
   return object;
 }
 
-/** `names` are the slots whose initforms are used: T for all, or a list. */
+/** `names` are the slots to fill from initforms: T for all, or a list. */
 function fillSlots(m: Machine, object: Value, names: Value, initargs: Value[]): Value {
   if (!(object instanceof Instance)) return m.typeError(object, "STANDARD-OBJECT");
   const { slots } = object.cls;
@@ -293,11 +293,11 @@ function noSuchSlot(
 ): Value {
   return m.error("%MISSING-SLOT", {
     NAME: name,
-    TEXT: new Str(`there is no slot ${m.show(name)} in ${m.show(object)}`),
+    TEXT: new Str(`no slot ${m.show(name)} in ${m.show(object)}`),
   });
 }
 
-/** `(with-… (variable | (variable name) …) object body)`: each variable stands for a place of the object. */
+/** `(with-… (variable | (variable name) …) object body)`: each variable is a place of the object. */
 function withPlaces(m: Machine, whole: Cons, place: (object: Sym, name: Value) => Template): Value {
   const [entries = NIL, object = NIL, ...body] = itemsOf(whole.cdr);
   const holder = new Sym("OBJECT", null);

@@ -1,4 +1,4 @@
-// The grammar of extended `loop`, clause by clause.
+// The grammar of extended `loop`.
 import { form, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym, T } from "../symbol.ts";
@@ -56,7 +56,7 @@ function readWith(clauses: Clauses, plan: LoopPlan): void {
   for (const { target, holder } of targets) bindParts(target, holder, plan);
 }
 
-/** Binds every variable of a tree to its part of what `whole` holds. */
+/** Destructures `whole` into the variables of a tree. */
 function bindParts(target: Value, whole: Template, plan: LoopPlan): void {
   if (!(target instanceof Cons)) return;
   for (const [part, access] of [
@@ -81,7 +81,7 @@ function readRepeat(clauses: Clauses, plan: LoopPlan): void {
   plan.iterations.push([{ first: step, rest: step }]);
 }
 
-/** A clause of the loop's body. `it` is what a surrounding condition found, once something asks for it. */
+/** A clause of the body. `it` is the variable for the value of the surrounding condition, made on demand. */
 function readAction(
   clauses: Clauses,
   plan: LoopPlan,
@@ -164,7 +164,7 @@ function readJoined(
   return forms;
 }
 
-/** What a variable of this type holds before it is given anything. */
+/** The initial value of a variable of this type. */
 function numberOf(type: Value): Template {
   const name =
     type instanceof Sym
@@ -176,15 +176,15 @@ function numberOf(type: Value): Template {
   return ["FIXNUM", "INTEGER", "NUMBER", "REAL", "RATIONAL"].includes(name) ? 0 : form("NIL");
 }
 
-// `collect`, `sum`, `maximize` and their like: where each gathers, and what the loop answers in the end.
+// Accumulation clauses: `collect`, `sum`, `maximize` and others.
 
 type Kind = "list" | "number" | "extreme";
 
 interface Accumulator {
   readonly kind: Kind;
-  /** What the loop answers, or the variable of `into`. */
+  /** The loop's result, or the variable of `into`. */
   readonly variable: Sym;
-  /** Of a list: the cell before its first, and its last. Of an extreme: whether there was one yet (`last`). */
+  /** For lists: the cell before the first, and the last. For extremes: whether there was one yet (`last`). */
   readonly head: Sym;
   readonly last: Sym;
   readonly isNamed: boolean;
@@ -192,7 +192,7 @@ interface Accumulator {
 
 interface Accumulation {
   readonly kind: Kind;
-  /** The forms that take `value` in. */
+  /** The forms that accumulate `value`. */
   readonly take: (to: Accumulator, value: Template) => Template[];
 }
 
@@ -249,7 +249,7 @@ const accumulations: ReadonlyMap<string, Accumulation> = new Map([
 ]);
 
 class Accumulators {
-  /** True once `always` or `never` decides: a loop that runs to its end then answers T. */
+  /** Whether there is an `always` or `never` clause, so that a complete loop returns T. */
   decides = false;
   readonly #plan: LoopPlan;
   readonly #named = new Map<Sym, Accumulator>();
@@ -259,7 +259,7 @@ class Accumulators {
     this.#plan = plan;
   }
 
-  /** The forms that take a value in; several clauses may share a place if they gather the same kind of thing. */
+  /** The forms that accumulate a value; clauses of the same kind may share a variable. */
   add(
     word: string,
     value: Value,

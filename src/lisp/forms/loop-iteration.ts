@@ -1,4 +1,4 @@
-// `for` and `as`: what each kind binds, and how it steps.
+// The iteration clauses `for` and `as`.
 import type { Template } from "../define.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
@@ -13,7 +13,7 @@ import {
 } from "./loop-plan.ts";
 
 interface Read {
-  /** Variables no form of the program can see; each may use those before it. */
+  /** Hidden variables; each may use those before it. */
   readonly hidden: Binding[];
   readonly bindings: Binding[];
   readonly iteration: Iteration;
@@ -27,7 +27,7 @@ export function readIteration(clauses: Clauses, plan: LoopPlan): void {
   } while (clauses.accept("AND"));
   plan.iterations.push(group.map(({ iteration }) => iteration));
   plan.bindings.push(...group.flatMap((one) => one.hidden.map((binding) => [binding])));
-  // Clauses joined by `and` must not see each other's variables while they are bound.
+  // Clauses joined by `and` must not see each other's variables in their initial forms.
   plan.bindings.push(
     ...(group.length > 1
       ? [group.flatMap(({ bindings }) => bindings)]
@@ -166,7 +166,7 @@ function usingVariable(clauses: Clauses): Value {
     !["HASH-KEY", "HASH-VALUE"].includes(word.name) ||
     variable === undefined
   )
-    return clauses.refuse("LOOP wants USING (HASH-KEY variable) or (HASH-VALUE variable)");
+    return clauses.refuse("LOOP expects USING (HASH-KEY variable) or (HASH-VALUE variable)");
   return variable;
 }
 
@@ -186,7 +186,7 @@ function symbols(target: Value, what: string, pkg: Value | null): Read {
   };
 }
 
-/** From, limit and step in the order they are written, which is the order they are evaluated in. */
+/** From, limit and step in the order of the text, which is the order of evaluation. */
 function numeric(target: Value, clauses: Clauses): Read {
   if (!(target instanceof Sym)) return clauses.refuse("LOOP counts with one variable only");
   const variable = target === NIL ? hidden("COUNT") : target;

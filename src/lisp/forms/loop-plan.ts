@@ -1,4 +1,4 @@
-// What the clauses of a loop add up to, before it becomes a form.
+// The plan of a loop, built from its clauses before it becomes a form.
 import type { Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym, T } from "../symbol.ts";
@@ -9,14 +9,14 @@ export interface Binding {
   readonly value: Template;
 }
 
-/** How one iteration clause gets its variables ready for a turn. */
+/** How an iteration clause steps its variables. */
 export interface Step {
-  /** The loop ends when one of these is true; asked before the variables are set. */
+  /** End tests before the variables are set. */
   readonly endWhenBefore: readonly Template[];
   readonly sets: readonly { readonly target: Value; readonly value: Template }[];
-  /** Hidden variables moved on after that. */
+  /** Hidden variables, stepped after that. */
   readonly advance: readonly Template[];
-  /** Asked after the variables are set. */
+  /** End tests after the variables are set. */
   readonly endWhenAfter: readonly Template[];
 }
 
@@ -29,7 +29,7 @@ export interface Iteration {
 
 export interface LoopPlan {
   name: Value;
-  /** Groups in the order of binding; the members of a group are bound at once. */
+  /** Groups in the order of binding; the members of a group are bound in parallel. */
   readonly bindings: Binding[][];
   /** Groups of clauses joined by `and`. */
   readonly iterations: Iteration[][];
@@ -39,12 +39,12 @@ export interface LoopPlan {
   result: Template;
 }
 
-/** A variable no program can name. */
+/** A variable that programs cannot name. */
 export const hidden = (name: string): Sym => new Sym(name, null);
 
-// The forms of a `loop` as its grammar reads them. Words are known by their names, whatever package they are in.
+// Reads the forms of a `loop`. Loop keywords are compared by name, regardless of their package.
 
-/** The clauses not read yet, and what went wrong where. */
+/** The remaining clauses. */
 export class Clauses {
   readonly #forms: readonly Value[];
   readonly #m: Machine;
@@ -63,7 +63,7 @@ export class Clauses {
     return this.#forms[this.#at];
   }
 
-  /** The next form; `what` names it should it be missing. */
+  /** The next form; `what` is for the error message. */
   take(what: string): Value {
     const found = this.#forms[this.#at];
     if (found === undefined) return this.refuse(`LOOP ends where ${what} should be`);
@@ -71,13 +71,13 @@ export class Clauses {
     return found;
   }
 
-  /** The name of the next form when it is a symbol. */
+  /** The name of the next form if it is a symbol. */
   word(): string | undefined {
     const next = this.peek();
     return next instanceof Sym && next !== NIL ? next.name : undefined;
   }
 
-  /** Takes the next word if it is one of these. */
+  /** Consumes the next word if it is one of these. */
   accept(...words: readonly string[]): string | undefined {
     const word = this.word();
     if (word === undefined || !words.includes(word)) return undefined;
@@ -89,7 +89,7 @@ export class Clauses {
   compound(after: string): Value[] {
     const forms: Value[] = [];
     while (this.peek() instanceof Cons) forms.push(this.take(after));
-    if (forms.length === 0) this.refuse(`LOOP wants a form after ${after}`);
+    if (forms.length === 0) this.refuse(`LOOP expects a form after ${after}`);
     return forms;
   }
 
@@ -111,7 +111,7 @@ export class Clauses {
     return this.refuse(
       next === undefined
         ? `LOOP ends where ${wanted} should be`
-        : `LOOP wants ${wanted}, not ${this.#m.show(next)}`,
+        : `LOOP expects ${wanted}, not ${this.#m.show(next)}`,
     );
   }
 }

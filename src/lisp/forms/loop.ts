@@ -1,8 +1,8 @@
-// `loop`. The extended form is read clause by clause (loop-clauses.ts) into a plan, and the plan becomes one block:
+// `loop`. The extended form is parsed clause by clause (loop-clauses.ts) into a plan, which becomes one block:
 //
 //   (block name (let* (bindings) prologue (tagbody first-steps next body next-steps (go next) %loop-end) epilogue result))
 //
-// The tag of the end has one name for all loops, so `loop-finish` is an ordinary macro and finds the innermost one.
+// All loops use the same end tag, so `loop-finish` is an ordinary macro that finds the innermost one.
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
@@ -77,8 +77,9 @@ const straight = ({ iterations }: LoopPlan): Turns => ({
 });
 
 /**
- * Where a turn can begin with the tests, it should: that is the shape of loop which compiles best. Clauses whose first step is like the others can stand
- * at the head; one that only counts must come first of all, because it moves on at the end of a turn, before the others are asked whether there is another.
+ * Starts an iteration with the tests if possible, because that shape compiles best. Clauses whose first step
+ * is like the others can be at the head; a counter must come first, because it steps at the end of an
+ * iteration, before the tests of the others.
  */
 function isRotated({ iterations }: LoopPlan): boolean {
   return (
@@ -109,7 +110,7 @@ const testsOf = (step: Step): Step | null =>
     ? step
     : null;
 
-/** Steps joined by `and` test first, then take their values at once; a single one does both in turn. */
+/** Steps joined by `and` test first and then assign in parallel. */
 function stepForms(group: readonly Step[]): Template[] {
   const before = group.flatMap(({ endWhenBefore }) => endWhenBefore.map(endWhen));
   const after = group.flatMap(({ advance }) => advance);
@@ -189,7 +190,7 @@ function lastOf(cell: Cons): Cons {
   return last;
 }
 
-/** Keys and values in turn, as they are when the loop begins: the body may change the table. */
+/** A snapshot of keys and values, because the body may change the table. */
 function entriesOf(m: Machine, table: Value): Value {
   if (!(table instanceof Table)) return m.typeError(table, "HASH-TABLE");
   const items: Value[] = [];

@@ -1,5 +1,5 @@
-// From the methods that apply to what a call does: the standard combination with its qualifiers and next methods, and the short
-// ones, which join what all methods answer by an operator.
+// Method combination: the standard one with qualifiers and next methods, and the short forms, which combine
+// the results of all methods with an operator.
 import { named } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -8,7 +8,7 @@ import { Opaque, type Value } from "../values.ts";
 import type { Generic, Method } from "./generics.ts";
 
 export interface Combination {
-  /** Null for the standard one. */
+  /** Null for the standard combination. */
   readonly operator: Sym | null;
   readonly isReversed: boolean;
 }
@@ -29,16 +29,16 @@ export const shortCombinations: ReadonlySet<string> = new Set([
 
 type Run = (m: Machine, args: Value[]) => Value;
 
-/** What a call does. Where that is just one function, `fn` is it. */
+/** The effective method. `fn` is set if it is just one function. */
 export interface Effective {
   readonly fn: Fn | null;
   readonly run: Run;
-  /** False where the answer may differ next time. */
+  /** False if the result must not be cached. */
   readonly isKept: boolean;
 }
 
 export interface NextMethod {
-  /** Null where there is none. */
+  /** Null if there is none. */
   readonly run: Run | null;
   readonly args: Value[];
   readonly generic: Generic;
@@ -151,7 +151,7 @@ const noMethod =
       ...args,
     ]);
 
-// ---- keyword arguments: a call may give what any of the applicable methods takes
+// ---- keyword arguments: a call may use those of all applicable methods
 
 const checksKeys = (generic: Generic, applicable: readonly Method[]): boolean =>
   applicable.some(({ shape }) => shape.keys !== null) &&

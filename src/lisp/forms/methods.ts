@@ -1,4 +1,4 @@
-// `defgeneric` and `defmethod`. A method is a lambda; one that may ask for the next method gets it as a hidden first argument.
+// `defgeneric` and `defmethod`. A method that may call the next one gets it as a hidden first argument.
 import { findClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
@@ -99,7 +99,7 @@ function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Valu
   ]);
 }
 
-/** Specialised parameters become plain ones; the specializers come out as forms. */
+/** Splits specialised parameters into plain ones and forms for the specializers. */
 function splitLambdaList(
   m: Machine,
   lambdaList: Value,
@@ -112,7 +112,7 @@ function splitLambdaList(
     const specializer = item.cdr instanceof Cons ? item.cdr.car : NIL;
     if (!(specializer instanceof Cons)) return ["QUOTE", specializer];
     if (specializer.car !== named("EQL") || !(specializer.cdr instanceof Cons))
-      return m.programError(`${m.show(specializer)} is no class and no (EQL form)`);
+      return m.programError(`${m.show(specializer)} is neither a class nor (EQL form)`);
     return ["LIST", ["QUOTE", named("EQL")], specializer.cdr.car];
   });
   return {
@@ -124,7 +124,7 @@ function splitLambdaList(
   };
 }
 
-/** A method takes what its siblings take: the generic function is the one to refuse keywords. */
+/** Methods accept all keywords; the generic function checks them. */
 function withOpenKeys(lambdaList: Value): Value {
   const items = itemsOf(lambdaList);
   const keysAt = items.indexOf(named("&KEY"));
@@ -152,7 +152,7 @@ function withNextMethod(next: Sym, forms: Template[]): Template {
   return ["FLET", [callNext, ["NEXT-METHOD-P", [], ["%NEXT-METHOD-P", next]]], ...forms];
 }
 
-/** Also true where a macro of the program could write it. */
+/** Also true if a macro of the program could expand to it. */
 function mentionsNext(body: readonly Value[]): boolean {
   return body.some((item) => {
     for (let at: Value = item; ; at = at.cdr) {
@@ -181,7 +181,7 @@ function expandGeneric(
       !isKeyword(key, "GENERIC-FUNCTION-CLASS") &&
       !isKeyword(key, "METHOD-CLASS")
     )
-      m.programError(`DEFGENERIC knows no option ${m.show(option)}`);
+      m.programError(`DEFGENERIC does not support the option ${m.show(option)}`);
   }
   const quoted = [
     name,
@@ -217,11 +217,11 @@ function defineGeneric(
 function combinationOf(m: Machine, name: Value, order: Value): Generic["combination"] {
   if (name === NIL || name === named("STANDARD")) return standardCombination;
   if (!(name instanceof Sym) || !shortCombinations.has(name.name))
-    return m.fail(`there is no method combination ${m.show(name)}`);
+    return m.fail(`unknown method combination ${m.show(name)}`);
   return { operator: name, isReversed: isKeyword(order, "MOST-SPECIFIC-LAST") };
 }
 
-/** The generic function of that name, made where there is none; an ordinary function is not replaced. */
+/** Finds or makes the generic function; does not replace an ordinary function. */
 export function openGeneric(
   m: Machine,
   name: Value,
@@ -349,7 +349,7 @@ function defineMissing(): void {
   );
 }
 
-// ---- looking at methods
+// ---- introspection
 
 function genericOf(m: Machine, value: Value): Generic {
   const found = value instanceof Fn ? (value.code.generic as Generic | null) : null;

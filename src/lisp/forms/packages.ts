@@ -94,7 +94,7 @@ function defineChanges(): void {
 const listed = (value: Value): Value[] =>
   value instanceof Cons || value === NIL ? itemsOf(value) : [value];
 
-/** Defining a package again adds to it; what it had stays. */
+/** Redefining a package only adds to it. */
 function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): Value {
   const given = options.map((option): [Sym, Value[]] => [
     (option as Cons).car as Sym,
@@ -135,19 +135,19 @@ function overSymbols(
   return form(["DOLIST", [variable, symbols(pkg), result], ...body]);
 }
 
-// What can be done to packages. A name must not come to mean two symbols in one package, unless it is shadowed there.
+// Operations on packages. Two symbols of the same name conflict in a package, unless one is shadowing.
 
-/** Refuses what names no package. */
+/** Signals an error for an unknown package. */
 function getPackage(m: Machine, designator: Value): Package {
   const found = findPackage(m, designator);
   if (found !== undefined) return found;
   return m.error("PACKAGE-ERROR", {
     PACKAGE: designator,
-    TEXT: new Str(`there is no package ${m.show(designator)}`),
+    TEXT: new Str(`unknown package ${m.show(designator)}`),
   });
 }
 
-/** A package a program may change. */
+/** A package that programs may change. */
 function ownPackage(m: Machine, designator: Value): Package {
   const found = getPackage(m, designator);
   if (found.locked)
@@ -166,7 +166,7 @@ function createPackage(
 ): Package {
   const taken = [name, ...nicknames].find((one) => m.packages.has(one));
   if (taken !== undefined)
-    return fault(m, m.packages.get(taken) as Package, `there is a package ${taken} already`);
+    return fault(m, m.packages.get(taken) as Package, `the package ${taken} already exists`);
   m.alloc(100);
   const made = new Package(name);
   made.nicknames = [...nicknames];
@@ -210,7 +210,7 @@ function importSymbol(m: Machine, pkg: Package, sym: Sym): void {
     fault(
       m,
       pkg,
-      `${pkg.name} has another symbol ${sym.name} already; use SHADOWING-IMPORT to replace it`,
+      `${pkg.name} already has another symbol ${sym.name}; use SHADOWING-IMPORT to replace it`,
     );
   pkg.symbols.set(sym.name, sym);
   sym.pkg ??= pkg;
@@ -229,12 +229,12 @@ function shadowName(m: Machine, pkg: Package, name: string): void {
   pkg.shadowing.add(name);
 }
 
-/** The symbol a name means in a package it is imported from. */
+/** The symbol of a name in a package to import from. */
 function symbolIn(m: Machine, pkg: Package, name: string): Sym {
   return findSymbol(pkg, name)?.sym ?? intern(m, pkg, name);
 }
 
-/** `accessible`, `present` or `external` symbols. */
+/** Accessible, present or external symbols. */
 function symbolsOf(pkg: Package, kind: string): Sym[] {
   const present = [...pkg.symbols.values(), ...(pkg.shared?.symbols.values() ?? [])];
   if (kind === "EXTERNAL")

@@ -1,5 +1,5 @@
-// The generic functions of the language that programs add methods to. Without methods of the session they are plain natives; the
-// first `defmethod` makes a generic function for that session, with the native as its most general method.
+// The standard generic functions. They are plain natives until a session defines a method; then it gets its own
+// generic function, with the native as the least specific method.
 import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
@@ -37,7 +37,7 @@ const shape = (required: number, more: Partial<Shape> = {}): Shape => ({
   ...more,
 });
 
-/** Of fixed arguments, or of initargs after them (`takesKeys`), which every method reads in its own way. */
+/** With fixed arguments, and with `takesKeys` also initargs. */
 export function defineStandardGeneric(
   name: string,
   required: number,
@@ -66,7 +66,7 @@ function callStandard(m: Machine, sym: Sym, args: Value[]): Value {
   return native(m, ...args);
 }
 
-/** The session's generic function of that name, or undefined where the language has no such one. */
+/** The session's generic function for a standard one, or undefined. */
 export function openStandard(m: Machine, name: Value): Generic | undefined {
   const standard = standards.get(name as Sym);
   if (standard === undefined) return undefined;
@@ -101,11 +101,11 @@ function defaultMethod(name: Value, { shape: taken, native }: Standard): Method 
   return made;
 }
 
-/** Whether the session has methods of its own on one of these. */
+/** Whether the session has methods on one of these. */
 export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean =>
   names.some((name) => findGeneric(m, name) !== undefined);
 
-// How objects print themselves. The printer asks this only in sessions that have methods for `print-object`.
+// `print-object`. The printer uses it only in sessions with methods on it.
 
 export function definePrintObject(): void {
   defineStandardGeneric(
@@ -138,7 +138,7 @@ const printByMethod: ObjectPrinter = (m, object, stream) => {
   return true;
 };
 
-/** The way the object prints without methods; what it holds may still have its own. */
+/** The default printing; the object's parts may still have methods. */
 function printPlainly(m: Machine, object: Value, stream: Stream): Value {
   const outside = m.kept.get(objectPrinter) as ObjectPrinter | undefined;
   const others: ObjectPrinter = (mm, other, to) =>
@@ -153,7 +153,7 @@ function printPlainly(m: Machine, object: Value, stream: Stream): Value {
   return object;
 }
 
-/** Identity is left out: the same program prints the same text each time. */
+/** Without the identity, so that output is repeatable. */
 function printUnreadable(
   m: Machine,
   object: Value,

@@ -1,4 +1,4 @@
-// What a `defstruct` says, read into a plan.
+// Parses a `defstruct` form.
 import type { Machine } from "../machine.ts";
 import { currentPackage, intern } from "../packages.ts";
 import { Str } from "../string.ts";
@@ -15,24 +15,24 @@ export interface StructureSlot {
 export interface StructurePlan {
   readonly name: Sym;
   readonly concName: string;
-  /** Each with its lambda list, or null for one of keywords. */
+  /** Each with its lambda list, or null for a keyword constructor. */
   constructors: { readonly name: Sym; readonly lambdaList: Value | null }[];
   copier: Sym | null;
   predicate: Sym | null;
   included: StructurePlan | null;
   /** Inherited ones first. */
   slots: StructureSlot[];
-  /** Null for a structure of its own class. */
+  /** Null for a structure with its own class. */
   representation: "list" | "vector" | null;
-  /** Whether a list or vector begins with the structure's name. */
+  /** Whether a list or vector starts with the structure's name. */
   isNamed: boolean;
   offset: number;
-  /** A function and what it is called with after the structure and the stream. */
+  /** A function and its arguments after the structure and the stream. */
   printer: { readonly fn: Value; readonly more: readonly Value[] } | null;
   documentation: Value;
 }
 
-/** The structures a session has defined, by name: later ones include them while they are still being compiled. */
+/** The session's structures by name; later ones may include them before they are evaluated. */
 export function structurePlans(m: Machine): Map<Sym, StructurePlan> {
   let plans = m.kept.get("structures") as Map<Sym, StructurePlan> | undefined;
   if (plans === undefined) {
@@ -49,7 +49,7 @@ export function planStructure(
 ): StructurePlan {
   const [name, ...options] = definition instanceof Cons ? itemsOf(definition) : [definition];
   if (!(name instanceof Sym) || name === NIL)
-    return m.programError(`DEFSTRUCT wants a name, not ${m.show(definition)}`);
+    return m.programError(`DEFSTRUCT requires a name, not ${m.show(definition)}`);
   const given = options.map((option): [string, Value[]] =>
     option instanceof Cons ? [nameOf(m, option.car), itemsOf(option.cdr)] : [nameOf(m, option), []],
   );
@@ -132,7 +132,7 @@ function applyOption(m: Machine, plan: StructurePlan, option: string, args: Valu
     case "NAMED":
       return;
     default:
-      m.programError(`DEFSTRUCT knows no option :${option}`);
+      m.programError(`DEFSTRUCT does not support the option :${option}`);
   }
 }
 
@@ -155,7 +155,8 @@ function include(m: Machine, plan: StructurePlan, [name, ...overrides]: Value[])
 
 function readSlot(m: Machine, slot: Value): StructureSlot {
   const [name, initform = NIL, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
-  if (!(name instanceof Sym)) return m.programError(`DEFSTRUCT wants a slot, not ${m.show(slot)}`);
+  if (!(name instanceof Sym))
+    return m.programError(`DEFSTRUCT requires a slot, not ${m.show(slot)}`);
   return {
     name,
     initform,
@@ -164,11 +165,11 @@ function readSlot(m: Machine, slot: Value): StructureSlot {
   };
 }
 
-/** A symbol of the package the definition stands in. */
+/** A symbol of the current package. */
 export const internHere = (m: Machine, name: string): Sym => intern(m, currentPackage(m), name);
 
 function nameOf(m: Machine, option: Value): string {
   return option instanceof Sym
     ? option.name
-    : m.programError(`DEFSTRUCT knows no option ${m.show(option)}`);
+    : m.programError(`DEFSTRUCT does not support the option ${m.show(option)}`);
 }

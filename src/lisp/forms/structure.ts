@@ -1,5 +1,5 @@
-// `defstruct`. Its class, accessors, predicate and copier are natives; constructors are ordinary functions, so that initforms see
-// what is around the definition. Structures that are lists or vectors get ordinary functions throughout.
+// `defstruct`. Class, accessors, predicate and copier are natives; constructors are ordinary functions, so that
+// initforms see the lexical environment. Structures that are lists or vectors use ordinary functions only.
 import { findClass, plainSlot, setSlots } from "../classes.ts";
 import { defineFunction, defineMacro, form, nativeFunction, type Template } from "../define.ts";
 import { setFunction } from "../global.ts";
@@ -40,7 +40,7 @@ export function defineStructures(): void {
   );
 }
 
-// ---- structures of a class of their own
+// ---- structures with their own class
 
 function ofItsOwn(m: Machine, plan: StructurePlan): Template[] {
   const printing: Template[] = plan.printer === null ? [] : [printMethod(plan.name, plan.printer)];
@@ -63,7 +63,7 @@ function printMethod(name: Sym, { fn, more }: NonNullable<StructurePlan["printer
 
 function defineStructure(m: Machine, name: Sym): Value {
   const plan = structurePlans(m).get(name);
-  if (plan === undefined) return m.fail(`there is no structure ${m.show(name)}`);
+  if (plan === undefined) return m.fail(`unknown structure ${m.show(name)}`);
   const above = findClass(m, plan.included?.name ?? (form("STRUCTURE-OBJECT") as Sym));
   const cls = new LispClass(name, "structure", above === undefined ? [] : [above]);
   cls.precedence = [cls, ...(above?.precedence ?? [])];
@@ -101,7 +101,7 @@ function defineAccessor(
   index: number,
 ): void {
   const name = accessorName(m, plan, slot);
-  // Of an included structure with the same prefix there is one already, which does as well.
+  // An included structure with the same prefix has already defined it.
   setFunction(
     m,
     name,
@@ -136,7 +136,7 @@ function copyStructure(m: Machine, structure: Value): Value {
 }
 
 function structureClass(m: Machine, name: Sym): LispClass {
-  return findClass(m, name) ?? m.fail(`there is no structure ${m.show(name)}`);
+  return findClass(m, name) ?? m.fail(`unknown structure ${m.show(name)}`);
 }
 
 // ---- constructors
@@ -151,7 +151,7 @@ function constructors(
   );
 }
 
-/** The variables are hidden: an initform does not see the slots before it. */
+/** Uses hidden variables, because an initform must not see earlier slots. */
 function byKeywords(
   m: Machine,
   plan: StructurePlan,
@@ -194,13 +194,13 @@ function byOrder(
   return ["DEFUN", name, parameters, make(values)];
 }
 
-/** The variable of a parameter, which may be `(variable default)` or `((:key variable) default)`. */
+/** The variable of a parameter `(variable default)` or `((:key variable) default)`. */
 function variableOf(parameter: Value): Sym {
   const inner = parameter instanceof Cons ? parameter.car : parameter;
   return (inner instanceof Cons && inner.cdr instanceof Cons ? inner.cdr.car : inner) as Sym;
 }
 
-/** A slot and the parameter of its name may be different symbols, when the structure includes one of another package. */
+/** By name, because an included structure may be from another package. */
 const slotVariable = (lambdaList: Value, slot: StructureSlot): Template =>
   itemsOf(lambdaList)
     .map(variableOf)
@@ -265,7 +265,7 @@ function sequenceCopier(plan: StructurePlan, structure: Sym): Template[] {
   return plan.copier === null ? [] : [["DEFUN", plan.copier, [structure], ["COPY-SEQ", structure]]];
 }
 
-/** What stands at each index: nothing, the structure's name, or a slot. */
+/** The layout: nothing, the structure's name, or a slot at each index. */
 function layoutOf(plan: StructurePlan): (null | Sym | { slot: number })[] {
   const inherited = plan.included === null ? [] : layoutOf(plan.included);
   const own = plan.slots.map((_, slot) => ({ slot })).slice(plan.included?.slots.length ?? 0);

@@ -1,4 +1,4 @@
-/** Lists searched: members, association lists, property lists. */
+/** member, association lists and property lists. */
 import { defineFunction, defineSetter } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
@@ -149,7 +149,7 @@ function definePropertyLists(): void {
     m.plists.set(name as Sym, value);
     return value;
   });
-  // What `remf` and `(setf getf)` expand into: the place gets the first value.
+  // The expansions of `remf` and `(setf getf)`; the place gets the first value.
   defineFunction(
     "%PUTF",
     "plist indicator value",

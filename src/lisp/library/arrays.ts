@@ -83,14 +83,14 @@ function makeArray(
   return made;
 }
 
-/** What an array begins with when nothing is said. */
+/** The default initial element. */
 function blank(m: Machine, kind: string, elementType: Value): Value {
   if (kind === "CHARACTER") return char(0);
   const type = expandType(m, elementType);
   return type instanceof Sym && type.name.endsWith("-FLOAT") ? new Float(0) : 0;
 }
 
-/** Shares the items of another array, from its first one on: another shape for the same data. */
+/** A displaced array: another shape for the items of another array. */
 function displaced(
   m: Machine,
   dims: readonly number[],
@@ -101,7 +101,7 @@ function displaced(
   if (!(target instanceof Vec))
     return m.unavailable(
       cl("MAKE-ARRAY"),
-      "only arrays that are no strings can be shared with :displaced-to; copy the string with subseq",
+      "strings cannot be shared with :displaced-to; copy the string with subseq",
     );
   if (offset !== undefined && offset !== 0)
     return m.unavailable(
@@ -134,7 +134,7 @@ function fillOf(m: Machine, fill: Value, size: number): number {
     : m.typeError(fill, `(INTEGER 0 ${size})`);
 }
 
-/** What an array asked to hold a type really holds: characters, bits or anything. */
+/** The upgraded element type: characters, bits or T. */
 function upgraded(m: Machine, type: Value): "CHARACTER" | "BIT" | "T" {
   const expanded = expandType(m, type);
   const name = expanded instanceof Sym ? expanded.name : "";

@@ -161,7 +161,7 @@ function defineBoole(): void {
   });
 }
 
-// Integers as endless rows of bits in two's complement. Numbers below 2^31 stay numbers; the rest goes through bigint.
+// Integers as infinite two's complement. Values below 2^31 use numbers, others bigints.
 
 export type BitOperation = "and" | "or" | "xor";
 
@@ -189,7 +189,7 @@ function shiftBits(m: Machine, value: Value, count: Value): Int {
   return integer(BigInt(x) << BigInt(by));
 }
 
-/** Bits needed without the sign: `integer-length`. */
+/** `integer-length`: bits without the sign. */
 function lengthInBits(m: Machine, value: Value): number {
   const x = toInteger(m, value);
   if (typeof x === "number" && isSmall(x)) return 32 - Math.clz32(x < 0 ? ~x : x);
@@ -197,7 +197,7 @@ function lengthInBits(m: Machine, value: Value): number {
   return bitLength(big < 0n ? -big - 1n : big);
 }
 
-/** Ones of a number that is not negative, zeros of a negative one. */
+/** Counts ones of a non-negative number, zeros of a negative one. */
 function countBits(m: Machine, value: Value): number {
   const x = BigInt(toInteger(m, value));
   const bits = (x < 0n ? -x - 1n : x).toString(2);
@@ -214,7 +214,7 @@ function bitAt(m: Machine, index: Value, value: Value): boolean {
   return (BigInt(x) >> BigInt(at)) % 2n !== 0n;
 }
 
-/** Bits `position` … `position + size - 1`, moved down to bit 0. */
+/** Bits `position` … `position + size - 1`, shifted to bit 0. */
 function loadField(m: Machine, size: number, position: number, value: Value): Int {
   const x = toInteger(m, value);
   if (typeof x === "number" && x >= 0 && position + size <= 31 && isSmall(x))
@@ -223,7 +223,7 @@ function loadField(m: Machine, size: number, position: number, value: Value): In
   return integer(BigInt.asUintN(size, BigInt(x) >> BigInt(position)));
 }
 
-/** `value` with that field replaced by the lowest bits of `field`. */
+/** `value` with the field replaced by the lowest bits of `field`. */
 function storeField(m: Machine, field: Value, size: number, position: number, value: Value): Int {
   m.checkBits(size + position);
   const x = BigInt(toInteger(m, value));

@@ -1,4 +1,4 @@
-/** Characters: kinds, case, codes, names, and comparison in both manners. */
+/** Characters: kinds, case, codes, names and comparison. */
 
 import { defineConstant, defineFunction } from "../define.ts";
 import type { Machine } from "../machine.ts";
@@ -98,7 +98,7 @@ export function codeOf(m: Machine, value: Value): number {
   return value instanceof Char ? value.code : m.typeError(value, "CHARACTER");
 }
 
-/** The character a designator stands for: itself, or the one character of a string or symbol. */
+/** A character designator: a character, or a string or symbol of one character. */
 function character(m: Machine, value: Value): Char {
   if (value instanceof Char) return value;
   const text =

@@ -1,4 +1,4 @@
-/** What may stand for something else: a symbol for a string, a name for a function, keywords for how elements are compared. */
+/** Designators of strings and functions, and the keywords for comparing elements. */
 import { eql, equal } from "../equality.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -33,8 +33,7 @@ export function keyOf(m: Machine, key: Value | undefined): Key {
 /** `:test` and `:test-not`; `eql` when neither is given. */
 export function testOf(m: Machine, test: Value | undefined, testNot: Value | undefined): Test {
   if (testNot !== undefined && testNot !== NIL) {
-    if (test !== undefined && test !== NIL)
-      m.fail("both :TEST and :TEST-NOT are given; give one of them");
+    if (test !== undefined && test !== NIL) m.fail("both :TEST and :TEST-NOT are given");
     const holds = testFunction(m, m.fn(testNot));
     return (a, b) => !holds(a, b);
   }
@@ -52,7 +51,7 @@ function testFunction(m: Machine, fn: Fn): Test {
   };
 }
 
-/** Whether an element goes with `item`: `(test item (key element))`. */
+/** Matches `item`: `(test item (key element))`. */
 export function matchItem(
   m: Machine,
   item: Value,
@@ -66,7 +65,7 @@ export function matchItem(
   return (element) => holds(item, part(element));
 }
 
-/** Whether a predicate holds of an element: the functions that end in -IF, or with `wanted` false in -IF-NOT. */
+/** Matches a predicate, for functions that end in -IF, or (`wanted` false) in -IF-NOT. */
 export function matchPredicate(
   m: Machine,
   predicate: Value,

@@ -1,11 +1,11 @@
-/** Time, through the clock the host hands in. */
+/** Time and random numbers, from the clock and seed of the host. */
 import { defineConstant, defineFunction, defineVariable } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble, wordsOf } from "../numbers.ts";
 import { bool, cl, NIL, T } from "../symbol.ts";
 import { Float, integer, Opaque, type Value } from "../values.ts";
 
-/** Seconds from 1900, where universal time begins, to 1970. */
+/** Seconds from 1900, the origin of universal time, to 1970. */
 const epoch = 2_208_988_800;
 const unitsPerSecond = 1_000_000;
 
@@ -55,14 +55,14 @@ export function defineTime(): void {
   defineFunction("SLEEP", "seconds", (m, time: Value) => {
     const wanted = isNumber(time) ? toDouble(m, time) : m.typeError(time, "(REAL 0)");
     if (wanted < 0) return m.typeError(time, "(REAL 0)");
-    // Never longer than the evaluation may last; the budget then ends it.
+    // Bounded by the time budget, which then ends the evaluation.
     m.host.sleep(Math.min(wanted * 1000, Math.max(0, m.deadline - m.host.now()) + 1));
     m.refuel();
     return NIL;
   });
   defineFunction("LISP-IMPLEMENTATION-TYPE", "", (m) => m.string("Guildhall Lisp"));
   defineFunction("LISP-IMPLEMENTATION-VERSION", "", (m) => m.string("1"));
-  // Nothing about the machine a session runs on is told.
+  // Programs learn nothing about the machine.
   for (const name of [
     "MACHINE-TYPE",
     "MACHINE-VERSION",
@@ -79,7 +79,7 @@ function seconds(m: Machine, value: Value): number {
   return typeof value === "number" && value >= 0 ? value : m.typeError(value, "UNSIGNED-BYTE");
 }
 
-/** Hours west of Greenwich; without one, Greenwich: where a session runs is nobody's business. */
+/** Hours west of Greenwich. Default 0, because programs must not learn where they run. */
 function zoneSeconds(m: Machine, zone: Value | undefined): number {
   if (zone === undefined || zone === NIL) return 0;
   return isNumber(zone) ? Math.round(toDouble(m, zone) * 3600) : m.typeError(zone, "RATIONAL");
@@ -100,7 +100,7 @@ function decode(m: Machine, time: number, zone: Value | undefined): Value {
   );
 }
 
-// `random` over states that can be seeded and copied: the same seed gives the same numbers.
+// `random` over states that can be seeded and copied; the same seed gives the same numbers.
 
 export function defineChance(): void {
   defineVariable("*RANDOM-STATE*", (m) => makeState(m.host.seed()));
@@ -114,13 +114,13 @@ export function defineChance(): void {
   defineFunction("RANDOM-STATE-P", "object", (_, object: Value) =>
     bool(object instanceof Opaque && object.content instanceof Generator),
   );
-  // The standard has no seeds; a program that wants the same numbers each time asks for them here.
+  // The standard has no seeds; this extension makes random numbers repeatable.
   defineFunction("GUILDHALL:SEED-RANDOM-STATE", "seed", (m, seed: Value) =>
     makeState(typeof seed === "number" ? seed : m.typeError(seed, "INTEGER")),
   );
 }
 
-/** xoshiro128**: small, fast, and good enough for everything but secrets. */
+/** xoshiro128**: small and fast; not for secrets. */
 class Generator {
   readonly words: Uint32Array;
   constructor(words: Uint32Array) {
@@ -182,7 +182,7 @@ function fraction(generator: Generator): number {
   return ((generator.next() >>> 5) * 67_108_864 + (generator.next() >>> 6)) / 9_007_199_254_740_992;
 }
 
-/** Sixty-four bits more than the limit has, so that the remainder favours nothing anyone could measure. */
+/** Uses 64 bits more than the limit has, so that the bias of the remainder is negligible. */
 function bigRandom(m: Machine, limit: bigint, generator: Generator): bigint {
   const words = wordsOf(limit) * 2 + 2;
   m.tick(words);

@@ -1,4 +1,4 @@
-/** Hash tables. Entries keep the order in which they came. */
+/** Hash tables. Entries keep their insertion order. */
 
 import { exceed } from "../budgets.ts";
 import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
@@ -80,7 +80,7 @@ export function defineHashTables(): void {
   defineIterator();
 }
 
-/** A copy, so that a program may change the table while it goes through it. */
+/** A copy, because the program may change the table during the iteration. */
 function entriesOf(m: Machine, table: Value): TableEntry[] {
   const { entries } = tableOf(m, table);
   m.tick(entries.size);
@@ -93,7 +93,7 @@ function tableOf(m: Machine, value: Value): Table {
 
 const keyPartsMax = 1_000_000;
 
-/** A structured key is read as a whole each time: that is counted first, and a ring ends here. */
+/** Counts the steps of hashing a structured key; a circular key ends here. */
 function weighed(m: Machine, table: Table, key: Value): Table {
   if (typeof key !== "object" || table.test === "EQ" || table.test === "EQL") return table;
   if (key instanceof Str) m.tick(key.length >> 4);
@@ -120,10 +120,10 @@ function testNamed(m: Machine, test: Value): TableTest {
   const name = test instanceof Fn ? test.code.name : test;
   const text = name instanceof Sym ? name.name : "";
   if (text === "EQ" || text === "EQL" || text === "EQUAL" || text === "EQUALP") return text;
-  return m.fail(`${m.show(test)} is no test of hash tables; use EQ, EQL, EQUAL or EQUALP`);
+  return m.fail(`${m.show(test)} is not a hash table test; use EQ, EQL, EQUAL or EQUALP`);
 }
 
-/** `(with-hash-table-iterator (next table) …)`: `(next)` answers T, key and value until it answers NIL. */
+/** `(with-hash-table-iterator (next table) …)`: `(next)` returns T, key and value, at the end NIL. */
 function defineIterator(): void {
   defineMacro("WITH-HASH-TABLE-ITERATOR", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
@@ -146,7 +146,7 @@ function defineIterator(): void {
   });
 }
 
-/** Equal objects have equal texts, whatever a program has made of the print variables; the depth of a ring does not matter. */
+/** Equal objects print as equal texts, whatever the print variables are; circles are cut. */
 function hashText(m: Machine, object: Value): string {
   if (object instanceof Instance) return object.cls.name.name;
   return styledText(m, object, {

@@ -1,4 +1,4 @@
-/** What a session can tell about itself: documentation, describe, apropos. */
+/** Introspection: documentation, describe, apropos. */
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineSetter } from "../define.ts";
 import { Fn } from "../function.ts";
@@ -96,7 +96,7 @@ function symbolsLike(m: Machine, text: Value, pkg: Value | undefined): Sym[] {
   return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** The library mentions names that mean nothing by themselves. */
+/** Leaves out names that are only mentioned by the library. */
 function isInUse(sym: Sym): boolean {
   return (
     !sym.pkg?.locked ||

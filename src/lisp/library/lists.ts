@@ -15,7 +15,7 @@ export function defineLists(): void {
 
 function defineParts(): void {
   for (const path of partPaths()) {
-    // "ADD" names CADDR's way: the last letter is followed first.
+    // "ADD" is the path of CADDR; the last letter is applied first.
     const isFirst = path.startsWith("A");
     const way = [...path.slice(1)].reverse().map((letter) => letter === "A");
     const reach = (m: Machine, value: Value): Value =>
@@ -101,7 +101,7 @@ function cellOf(m: Machine, value: Value): Cons {
   return value instanceof Cons ? value : m.typeError(value, "CONS");
 }
 
-/** A count that lists can be walked by; bigger than any list is as good as the biggest. */
+/** A count for walking lists; a bignum is as good as the largest number. */
 function count(m: Machine, value: Value): number {
   if (typeof value === "number" && value >= 0) return value;
   return typeof value === "bigint" && value >= 0n
@@ -163,7 +163,7 @@ function copyTree(m: Machine, tree: Value): Value {
   );
 }
 
-/** The elements of a list that may be dotted, and what it ends in. */
+/** The elements of a possibly dotted list, and its tail. */
 function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
   const items: Value[] = [];
   let at = list;

@@ -133,7 +133,7 @@ function chain(name: string, holds: (order: number) => boolean): void {
     let previous: Value = real(m, first);
     let isTrue = true;
     for (const next of more) {
-      // The rest is compared as well: a wrong type further on is an error, not a reason to stop early.
+      // No early exit: a wrong type further on must still signal an error.
       if (!holds(compare(m, previous, next))) isTrue = false;
       previous = next;
     }
@@ -253,7 +253,7 @@ function defineRationals(): void {
 }
 
 function defineFloats(): void {
-  // A fixnum is as wide as in SBCL; what is one makes no difference here.
+  // The bounds of SBCL; fixnums have no meaning here.
   defineConstant("MOST-POSITIVE-FIXNUM", 2n ** 62n - 1n);
   defineConstant("MOST-NEGATIVE-FIXNUM", -(2n ** 62n));
   for (const kind of ["SHORT", "SINGLE", "DOUBLE", "LONG"]) {
@@ -337,7 +337,7 @@ function float(m: Machine, value: Value): number {
   return value instanceof Float ? value.value : m.typeError(value, "FLOAT");
 }
 
-/** Real numbers are complex numbers too; nothing else is, here. */
+/** Only real numbers exist here, and they are complex numbers, too. */
 function defineComplexRefusals(): void {
   defineFunction(
     "COMPLEX",

@@ -1,4 +1,4 @@
-/** The printer and `format` as functions, the variables that steer them, and reading from text. */
+/** The functions of the printer, `format` and the reader, and their variables. */
 
 import {
   defineFunction,
@@ -47,7 +47,7 @@ const variables: readonly [string, Value][] = [
   ["*PRINT-PPRINT-DISPATCH*", NIL],
 ];
 
-/** Keywords of `write` and the variables they bind for its time. */
+/** Keywords of `write` and the variables they bind. */
 const writeKeys = [
   "escape",
   "readably",
@@ -143,7 +143,7 @@ function bound<Result>(
   }
 }
 
-/** Programs that steer the pretty printer run; their text comes out on one line, but for the breaks they insist on. */
+/** Pretty printer operations are accepted but print on one line, except for mandatory newlines. */
 function definePrettyCalls(): void {
   for (const name of ["PPRINT-FILL", "PPRINT-LINEAR", "PPRINT-TABULAR"]) {
     defineFunction(
@@ -244,7 +244,7 @@ function defineReading(): void {
   }
 }
 
-/** One blank after a form belongs to it. */
+/** Consumes one blank after a form. */
 function afterBlank(reader: Reader): number {
   return /\s/.test(reader.text.charAt(reader.at)) ? reader.at + 1 : reader.at;
 }

@@ -1,4 +1,4 @@
-/** Sequences made of others: parts, copies, concatenation, mapping. */
+/** Sequences made from others: subsequences, copies, concatenation, mapping. */
 import { defineFunction, defineSetter, nativeFunction } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -137,7 +137,7 @@ export function defineSequenceBuilding(): void {
   );
 }
 
-/** Strings are joined as text: most concatenations are these. */
+/** The fast path for strings, the most common case. */
 function joined(m: Machine, strings: readonly Str[]): Str {
   m.alloc(strings.reduce((sum, string) => sum + string.length, 8) >> 3);
   return new Str(strings.map(String).join(""));
@@ -185,7 +185,7 @@ function replace(
   } else for (const [at, item] of items.entries()) setElementAt(m, target, span.start + at, item);
 }
 
-/** Calls with the elements at 0, 1, 2 … of all sequences until the shortest ends, or `limit` calls. */
+/** Calls with the elements at 0, 1, 2 … until the shortest sequence ends, at most `limit` times. */
 function callAcross(
   m: Machine,
   designator: Value,
@@ -221,7 +221,7 @@ export function callAt(
   );
 }
 
-// The map family, and functions that make functions.
+// mapcar and its variants, and functions that make functions.
 
 export function defineMapping(): void {
   defineFunction("MAPCAR", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
@@ -259,7 +259,7 @@ export function defineMapping(): void {
   });
 }
 
-/** Calls with the elements (or with the tails) until the shortest list ends. */
+/** Calls with the elements (or the tails) until the shortest list ends. */
 function collect(m: Machine, fn: Fn, lists: Value[], byElement: boolean): Value[] {
   const results: Value[] = [];
   if (lists.length === 1) {

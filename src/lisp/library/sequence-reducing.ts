@@ -229,7 +229,7 @@ function numberOrder(predicate: Fn): ((a: number, b: number) => number) | undefi
   return predicate === cl(">").fn || predicate === cl(">=").fn ? (a, b) => b - a : undefined;
 }
 
-/** Stable, and content with a predicate that contradicts itself. */
+/** Stable; terminates even with an inconsistent predicate. */
 function mergeSort<Item>(items: readonly Item[], before: (a: Item, b: Item) => boolean): Item[] {
   let runs = items.slice();
   for (let width = 1; width < runs.length; width *= 2) {

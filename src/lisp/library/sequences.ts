@@ -1,4 +1,4 @@
-/** Sequences searched, counted and changed: find, position, count, remove, substitute and their -IF forms, with all keywords. */
+/** find, position, count, remove, substitute and their -IF forms, with all keywords. */
 import { defineFunction, type Native } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
@@ -69,7 +69,7 @@ export function defineSequences(): void {
 
 type Work = (m: Machine, matches: Match, sequence: Value, ...rest: (Value | undefined)[]) => Value;
 
-/** NAME, NAME-IF and NAME-IF-NOT over one piece of work; `before` is a parameter in front, handed over last. */
+/** Defines NAME, NAME-IF and NAME-IF-NOT; `before` is a leading parameter, passed last. */
 function defineMatching(name: string, before: string, keys: string, work: Work): void {
   const extra = before === "" ? 0 : 1;
   const keyCount = keys.split(" ").length;
@@ -80,7 +80,7 @@ function defineMatching(name: string, before: string, keys: string, work: Work):
   ): Value => {
     const sequence = args[1 + extra] as Value;
     if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
-    // A call without keywords hands over fewer arguments; each option keeps its place all the same.
+    // A call without keywords passes fewer arguments; each option keeps its position.
     const options = Array.from({ length: keyCount }, (_, at) => args[2 + extra + at]);
     return work(m, matches(args[2 + extra + keyCount]), sequence, ...options, args[0]);
   };
@@ -138,7 +138,7 @@ interface Marking {
   readonly count: Value | undefined;
 }
 
-/** The places, in the whole sequence, of what is to go: at most `count`, from the end when asked. */
+/** The indexes to remove, at most `count`, from the end if `fromEnd`. */
 function marked(
   m: Machine,
   matches: Match,
@@ -218,7 +218,7 @@ function defineDuplicates(): void {
   }
 }
 
-/** The later of two equal elements stays, unless `fromEnd`. */
+/** Keeps the later of two equal elements, or with `fromEnd` the earlier. */
 function repeated(
   m: Machine,
   keys: readonly Value[],
@@ -250,7 +250,7 @@ function repeatedEql(keys: readonly Value[], fromEnd: boolean): Set<number> {
   return dropped;
 }
 
-/** Equal exactly when `eql` holds. */
+/** A JS value that is equal exactly if `eql` holds. */
 function identityOf(key: Value): unknown {
   if (key instanceof Ratio) return `r${key.numerator}/${key.denominator}`;
   if (key instanceof Char) return `c${key.code}`;

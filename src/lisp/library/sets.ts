@@ -1,4 +1,4 @@
-/** Lists as sets, and trees: union and its kin, subst, sublis, tree-equal. */
+/** Lists as sets and as trees: union, subst, sublis, tree-equal and others. */
 import { defineFunction } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
@@ -22,7 +22,7 @@ export function defineSets(): void {
         : m.cons(item, list);
     },
   );
-  // Results come in the order in which SBCL gives them: new elements are pushed in front.
+  // The same order of results as SBCL: new elements are pushed in front.
   for (const prefix of ["", "N"]) {
     defineSetFunction(`${prefix}UNION`, (a, b, has) =>
       a.length < b.length ? addMissing(b, a, has) : addMissing(a, b, has),
@@ -73,7 +73,7 @@ function addMissing(long: readonly Value[], short: readonly Value[], has: Has): 
   return [...long.filter((item) => !has(item, short)).reverse(), ...short];
 }
 
-/** The test gets the element of the first list first; `isBack` says that the item comes from the second. */
+/** The test gets the element of the first list first; `isBack`: the item is from the second list. */
 function membership(
   m: Machine,
   key: Value | undefined,
@@ -93,7 +93,7 @@ function membership(
   };
 }
 
-/** With `eql` a long list becomes a JS set, but for the few values that identity does not cover. */
+/** With `eql`, a long list becomes a JS set, except for values that identity does not cover. */
 function plainMembership(m: Machine): Has {
   let known: { items: readonly Value[]; set: Set<Value> } | undefined;
   return (item, items) => {

@@ -28,7 +28,7 @@ export function defineStreams(): void {
   defineJoinedStreams();
 }
 
-/** Where output goes until an evaluation says where. */
+/** The output stream before an evaluation sets one. */
 function silentStream(): Stream {
   const made = new Stream();
   made.sink = () => {};
@@ -49,7 +49,7 @@ function outputStringStream(): Stream {
   return made;
 }
 
-/** NIL means standard output, T the terminal, which is the same here. */
+/** NIL means standard output, T the terminal; both are the same here. */
 export function outputOf(m: Machine, designator: Value | undefined): Stream {
   const value =
     designator === undefined || designator === NIL || designator === T
@@ -246,7 +246,7 @@ function defineReading(): void {
     (m, character: Value, stream?: Value) => {
       const input = inputOf(m, stream);
       if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
-      if (input.at === 0) return m.fail("nothing was read yet that could be put back");
+      if (input.at === 0) return m.fail("no character to unread: nothing was read yet");
       input.at -= 1;
       return NIL;
     },
@@ -348,7 +348,7 @@ function defineBlocks(): void {
   );
 }
 
-/** Streams made of others. What has been read from a part is not read again from the whole. */
+/** Streams made of others; they share the parts' positions. */
 function defineJoinedStreams(): void {
   defineFunction("MAKE-CONCATENATED-STREAM", "&rest streams", (m, streams: Value[]) => {
     const parts = streams.map((stream) => inputOf(m, stream));

@@ -49,7 +49,7 @@ function indexIn(m: Machine, string: Value, index: Value): number {
   return index < capacity ? index : indexBeyond(m, string, index, capacity);
 }
 
-/** A string to work on: a string itself, or the characters of a symbol or character. */
+/** A string designator as a string. */
 function designated(m: Machine, value: Value): Str {
   return value instanceof Str ? value : new Str(textOf(m, value));
 }
@@ -129,7 +129,7 @@ function defineTrimming(): void {
   }
 }
 
-/** Which orders count: equal, less, greater; the answer is the place of the first difference, or T and NIL for equality. */
+/** The accepted orders (equal, less, greater). Returns the index of the first difference; T or NIL for equality. */
 const comparisons: readonly [string, string, (order: number) => boolean][] = [
   ["=", "EQUAL", (order) => order === 0],
   ["/=", "NOT-EQUAL", (order) => order !== 0],
@@ -227,7 +227,7 @@ function defineParsing(): void {
   );
 }
 
-/** Halves, so that long numbers do not cost a multiplication per digit. */
+/** Divides and conquers, so that long numbers do not take quadratic time. */
 function integerOf(digits: readonly number[], base: number): bigint {
   if (digits.length > 8) {
     const half = digits.length >> 1;

@@ -1,4 +1,4 @@
-/** `subtypep`: decided for classes, ranges and the usual combinations; otherwise "unknown", which is an answer the standard allows. */
+/** `subtypep`: decided for classes, ranges and common combinations; otherwise "unknown", as the standard permits. */
 import { findClass } from "../classes.ts";
 import { equal } from "../equality.ts";
 import type { Machine } from "../machine.ts";
@@ -49,7 +49,7 @@ function argsOf(type: Value): Value[] {
   return type instanceof Cons ? itemsOf(type.cdr) : [];
 }
 
-/** Derived types as what they stand for, classes as their names. */
+/** Expands derived types, and replaces classes by their names. */
 function simplify(m: Machine, type: Value): Value {
   const expanded = expandType(m, type);
   if (expanded instanceof LispClass) return expanded.name;
@@ -90,7 +90,7 @@ function simplify(m: Machine, type: Value): Value {
   }
 }
 
-/** Which classes are above a name that has no class of its own. */
+/** The superclasses of type names without a class. */
 const above = new Map<string, readonly string[]>([
   ["BIGNUM", ["INTEGER"]],
   ["STANDARD-CHAR", ["BASE-CHAR", "CHARACTER"]],

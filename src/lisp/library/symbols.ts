@@ -1,4 +1,4 @@
-/** Symbols and packages as a program asks about them; what changes packages is in `forms/packages.ts`. */
+/** Queries about symbols and packages; `forms/packages.ts` changes packages. */
 import { defineFunction } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
 import { refuseLocked } from "../global.ts";
@@ -38,7 +38,7 @@ function symbolOf(m: Machine, value: Value): Sym {
   return value instanceof Sym ? value : m.typeError(value, "SYMBOL");
 }
 
-/** Keywords of all sessions share one home; a session sees its own KEYWORD. */
+/** Keywords share one home package; a session sees its own KEYWORD. */
 function homeOf(m: Machine, sym: Sym): Value {
   return sym.pkg === null ? NIL : (m.packages.get(sym.pkg.name) ?? sym.pkg);
 }
@@ -61,7 +61,7 @@ export function packageOf(m: Machine, designator: Value | undefined): Package {
     found ??
     m.error("PACKAGE-ERROR", {
       PACKAGE: designator,
-      TEXT: new Str(`there is no package ${m.show(designator)}`),
+      TEXT: new Str(`unknown package ${m.show(designator)}`),
     })
   );
 }
@@ -138,7 +138,7 @@ function definePackageQuestions(): void {
   defineFunction("SYMBOLP", "object", (_, object: Value) => bool(object instanceof Sym));
 }
 
-// The four equalities as functions, and `not`.
+// The equality functions, and `not`.
 
 export function defineEquality(): void {
   defineFunction("EQ", "x y", (_, x: Value, y: Value) => bool(x === y));

@@ -1,4 +1,4 @@
-/** Types as a program asks for them: typep, subtypep, type-of, coerce, and the predicates. */
+/** typep, subtypep, type-of, coerce, deftype and the predicates. */
 import { classOf } from "../classes.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
@@ -93,7 +93,7 @@ function typeOf(m: Machine, value: Value): Value {
   return value instanceof Instance ? value.cls.name : classOf(value).name;
 }
 
-/** Bounds as SBCL has them: a fixnum there is 62 bits wide. */
+/** The bounds of SBCL, whose fixnums have 62 bits. */
 function integerType(m: Machine, value: number | bigint): Value {
   const most = 2n ** 62n - 1n;
   if (value === 0 || value === 1) return cl("BIT");
@@ -163,7 +163,7 @@ function cannot(m: Machine, value: Value, type: Value): never {
   });
 }
 
-// Sequence types as results: what `concatenate`, `map`, `coerce`, `make-sequence` and `merge` are asked to make.
+// The result types of `concatenate`, `map`, `coerce`, `make-sequence` and `merge`.
 
 type Wanted =
   | { readonly kind: "list" }
@@ -175,7 +175,7 @@ const vectors = new Set(["VECTOR", "SIMPLE-VECTOR", "ARRAY", "SIMPLE-ARRAY"]);
 const bits = new Set(["BIT-VECTOR", "SIMPLE-BIT-VECTOR"]);
 const characters = new Set(["CHARACTER", "BASE-CHAR", "STANDARD-CHAR"]);
 
-/** A sequence of that type; `isBlank` fills it with what such a sequence begins with. */
+/** A sequence of the type; `isBlank` fills it with the default element. */
 export function sequenceOfType(
   m: Machine,
   type: Value,
@@ -220,7 +220,7 @@ function wantedOf(m: Machine, type: Value): Wanted {
   return { kind: "vector", elementType: element.name === "BIT" ? element : T };
 }
 
-/** `(vector t 3)`, `(string 3)` and NULL say how long the result must be. */
+/** The required length, given by `(vector t 3)`, `(string 3)` and NULL. */
 function checkLength(m: Machine, type: Value, length: number): void {
   const expanded = expandType(m, type);
   const [head, first, second] = expanded instanceof Cons ? itemsOf(expanded) : [expanded];
@@ -243,7 +243,7 @@ function checkLength(m: Machine, type: Value, length: number): void {
 }
 
 function badSequenceType(m: Machine, type: Value): never {
-  const control = new Str("~s is no type of sequences; LIST, VECTOR and STRING are");
+  const control = new Str("~s is not a sequence type; use LIST, VECTOR or STRING");
   m.error("SIMPLE-TYPE-ERROR", {
     DATUM: type,
     "EXPECTED-TYPE": cl("SEQUENCE"),
@@ -252,7 +252,7 @@ function badSequenceType(m: Machine, type: Value): never {
   });
 }
 
-// `deftype`: a name for a type, perhaps with arguments.
+// `deftype`.
 
 export function defineDeftype(): void {
   defineMacro("DEFTYPE", (whole) => {
@@ -276,7 +276,7 @@ export function defineDeftype(): void {
   });
 }
 
-/** An argument that is left out means `*`, not NIL. */
+/** The default of an optional argument is `*`, not NIL. */
 function withStars(lambdaList: Value): Value {
   let isOptional = false;
   return listOf(

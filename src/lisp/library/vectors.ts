@@ -1,4 +1,4 @@
-/** Vectors that know how much of them is in use. */
+/** Vectors with fill pointers, and bit arrays. */
 import { defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
@@ -34,7 +34,7 @@ export function defineFillPointers(): void {
   );
   defineFunction("VECTOR-POP", "vector", (m, vector: Value) => {
     const array = filled(m, vector);
-    if (array.fill === 0) return m.fail("there is nothing left to pop: the fill pointer is 0");
+    if (array.fill === 0) return m.fail("cannot pop: the fill pointer is 0");
     array.fill -= 1;
     return getAt(m, array, array.fill);
   });
@@ -53,7 +53,7 @@ function grow(m: Machine, array: LispArray, by: number): void {
   for (let at = 0; at < by; at += 1) items.push(0);
 }
 
-// Arrays of bits combined bit by bit.
+// Bitwise operations on bit arrays.
 
 const operations: readonly [string, (a: number, b: number) => number][] = [
   ["AND", (a, b) => a & b],
@@ -105,7 +105,7 @@ function bitArray(m: Machine, value: Value): Vec {
     : m.typeError(value, "(ARRAY BIT)");
 }
 
-/** T puts the result into the first array, an array into that one. */
+/** T stores the result in the first array, an array in that one. */
 function into(m: Machine, first: Vec, items: number[], result: Value): Vec {
   m.alloc(items.length + 1);
   if (result !== NIL) {

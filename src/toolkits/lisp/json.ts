@@ -1,5 +1,5 @@
-// JSON and Lisp: an object is a hash table with string keys in their order, an array a vector, true and false are T and NIL so that
-// `if` works, null is :NULL. Back again NIL is ambiguous, and the schema decides: an array is empty, a boolean false.
+// JSON and Lisp: an object is a hash table with string keys in order, an array a vector, true and false are T and NIL so
+// that `if` works, null is :NULL. In the other direction NIL is ambiguous, so the schema decides.
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { tableSet } from "../../lisp/equality.ts";
 import type { Machine } from "../../lisp/machine.ts";
@@ -28,14 +28,15 @@ export function toLisp(m: Machine, json: unknown): Value {
 
 const depthMax = 100;
 
-/** `schema` is what the value is for, where that is known. */
+/** `schema` is that of the value, if known. */
 export function toJson(m: Machine, value: Value, schema?: unknown, depth = 0): unknown {
-  if (depth > depthMax) m.fail(`what is to become JSON is nested more than ${depthMax} deep`);
+  if (depth > depthMax)
+    m.fail(`the value is nested more than ${depthMax} levels deep, which JSON does not allow`);
   m.tick(1);
   if (value instanceof Str) return value.toString();
   if (typeof value === "number") return value;
   if (value instanceof Float)
-    return Number.isFinite(value.value) ? value.value : m.fail("JSON has no infinity");
+    return Number.isFinite(value.value) ? value.value : m.fail("JSON does not support infinity");
   if (value instanceof Ratio) return Number(value.numerator) / Number(value.denominator);
   if (value instanceof Char) return String.fromCodePoint(value.code);
   if (value instanceof Sym) return symbolToJson(value, schema);
@@ -43,7 +44,7 @@ export function toJson(m: Machine, value: Value, schema?: unknown, depth = 0): u
   if (value instanceof Table) return tableToJson(m, value, schema, depth);
   if (value instanceof Cons) return listToJson(m, value, schema, depth);
   if (typeof value === "bigint")
-    return m.fail(`${value} is too large a number for JSON; send it as a string`);
+    return m.fail(`${value} is too large for a JSON number; send it as a string`);
   return m.typeError(value, "(OR STRING NUMBER SYMBOL LIST VECTOR HASH-TABLE)");
 }
 
@@ -54,7 +55,7 @@ function symbolToJson(symbol: Sym, schema: unknown): unknown {
   return choiceFor(symbol.name, schema) ?? symbol.name.toLowerCase();
 }
 
-/** What NIL stands for. */
+/** The meaning of NIL. */
 function emptyOf(schema: unknown): unknown {
   const types = typesOf(schema);
   if (types.includes("boolean") || types.length === 0) return false;
@@ -63,7 +64,7 @@ function emptyOf(schema: unknown): unknown {
   return null;
 }
 
-/** `:newest-first` for the choice "newest_first". */
+/** Matches `:newest-first` with the enum value "newest_first". */
 function choiceFor(name: string, schema: unknown): string | undefined {
   const choices =
     isObject(schema) && Array.isArray(schema.enum)
@@ -79,7 +80,7 @@ function vectorToJson(
   depth: number,
 ): unknown {
   if (dims !== null)
-    m.fail("an array of several dimensions has no form in JSON; make it a vector of vectors");
+    m.fail("JSON does not support arrays of several dimensions; use a vector of vectors");
   return items.slice(0, length).map((item) => toJson(m, item, schema, depth + 1));
 }
 
@@ -97,13 +98,13 @@ function tableToJson(m: Machine, table: Table, schema: unknown, depth: number): 
 type Pair = readonly [name: string, value: Value];
 
 function objectOf(pairs: readonly Pair[], m: Machine, schema: unknown, depth: number): JsonObject {
-  // Object.fromEntries makes own properties of every name, `__proto__` too.
+  // Object.fromEntries makes own properties, also for `__proto__`.
   return Object.fromEntries(
     pairs.map(([name, value]) => [name, toJson(m, value, propertySchema(schema, name), depth + 1)]),
   );
 }
 
-/** An alist or a plist is an object where one is wanted, or where its keys can hardly mean anything else; any other list is an array. */
+/** An alist or plist becomes an object unless the schema expects an array; other lists become arrays. */
 function listToJson(m: Machine, list: Cons, schema: unknown, depth: number): unknown {
   const items = properItems(m, list);
   const wantsArray = typesOf(schema).includes("array");
@@ -121,7 +122,7 @@ function listToJson(m: Machine, list: Cons, schema: unknown, depth: number): unk
 
 function properItems(m: Machine, list: Cons): Value[] {
   let last: Value = list;
-  // A circle costs steps until they are used up.
+  // A circular list ends with the step budget.
   for (; last instanceof Cons; last = last.cdr) m.tick(1);
   return last === NIL ? itemsOf(list) : m.typeError(list, "list");
 }
@@ -138,7 +139,7 @@ function isAlist(items: readonly Value[]): boolean {
     item instanceof Cons &&
     (item.car instanceof Str || isKeyword(item.car)) &&
     !(item.cdr instanceof Cons);
-  // `(("a") ("b"))` is more likely a list of lists than two false properties.
+  // `(("a") ("b"))` is more likely a list of lists than an object with two false properties.
   return items.every(isPair) && items.some((item) => (item as Cons).cdr !== NIL);
 }
 
@@ -152,13 +153,13 @@ export function pairsOf(m: Machine, items: readonly Value[], schema: unknown): P
   for (let at = 0; at < items.length; at += 2) {
     const key = items[at] as Value;
     if (!isKeyword(key) && !(key instanceof Str))
-      m.programError(`${m.show(key)} is not a keyword: arguments are :name value`);
+      m.programError(`${m.show(key)} is not a keyword; arguments must be :name value pairs`);
     pairs.push([propertyName(m, key, schema), items[at + 1] ?? NIL]);
   }
   return pairs;
 }
 
-/** The property a key means: a string as it is; a symbol as the schema writes it, or in lower case with underscores. */
+/** A string as it is; a symbol as the schema spells it, or in lower case with underscores. */
 function propertyName(m: Machine, key: Value, schema: unknown): string {
   if (key instanceof Str) return key.toString();
   if (!(key instanceof Sym)) return m.typeError(key, "(OR STRING SYMBOL)");

@@ -1,5 +1,5 @@
-// Programs name what they pass on: `:token "…"`, `(setf (gethash "password" h) "…")`, `"Bearer …"`. What is kept of an evaluation
-// must not hold such a value, in its text or anywhere it came to: in an answer, a printed value, an error.
+// Finds secrets in programs: `:token "…"`, `(setf (gethash "password" h) "…")`, `"Bearer …"`. A saved evaluation must not
+// contain such a value, neither in the code nor in answers, values or errors.
 import { isObject } from "../../base/json.ts";
 import { Secrets } from "../../base/log.ts";
 import { isSecretName, secretShapes } from "../../base/secret-signs.ts";
@@ -7,7 +7,7 @@ import type { EvaluationRun, RecordedAnswer } from "./recording.ts";
 
 const hidden = "***";
 
-/** The run without the secrets that its program's text or its calls' arguments name as such. */
+/** Removes secrets named in the code or in arguments of calls. */
 export function hideSecrets(
   run: EvaluationRun,
   code: string,
@@ -20,7 +20,7 @@ export function hideSecrets(
   return hide ? { ...(hide(run) as EvaluationRun), isScrubbed: true } : run;
 }
 
-/** Takes what a program's text names as a secret, and what else is known to be one, out of whatever came of it. Undefined where there is none. */
+/** A function that removes the secrets of a program, and the known ones, from a value. Undefined if there are none. */
 export function createSecretFilter(
   code: string,
   known: readonly string[] = [],
@@ -35,11 +35,11 @@ export function createSecretFilter(
   return (value) => mapTexts(value, (part) => secrets.scrub(part === code ? text.code : part));
 }
 
-/** What every name of a secret has in it: most texts have none of it, and need not be taken apart. */
+/** A quick test: most texts contain no name of a secret and need not be parsed. */
 const mayName =
   /authorization|cookie|passw|passphrase|\bpin\b|secret|token|credential|(api|access|signing|encryption|private)[-_]?key/i;
 
-/** Every value under a name that says what it is. */
+/** All values under names of secrets. */
 function secretsIn(value: unknown, name = ""): string[] {
   if (Array.isArray(value)) return value.flatMap((item) => secretsIn(item, name));
   if (isObject(value))
@@ -59,21 +59,21 @@ function mapTexts(value: unknown, change: (text: string) => string): unknown {
     : value;
 }
 
-/** A character, a string, a parenthesis, a mark between a name and its value, or any other word. */
+/** A character, a string, a parenthesis, a quote mark, or any other word. */
 const words = /#\\(?:[A-Za-z][\w-]*|[\s\S])|"(?:[^"\\]|\\[\s\S])*"?|[()]|['`,]|[^\s()"'`,]+/g;
-/** A comment first: one that is never closed reaches to the end. */
+/** Comments first; an unclosed one extends to the end. */
 const tokens = new RegExp(
   `;[^\\n]*|#\\|(?:[\\s\\S]*?\\|#|[\\s\\S]*)|${words.source.replace("[^\\s()", "[^\\s;()")}`,
   "g",
 );
 
-/** The text with its secrets hidden, and what they were. It need not be a program that can be read. */
+/** Hides the secrets of a program and returns them. The code need not be valid. */
 function hideInProgram(
   code: string,
   parts: RegExp,
 ): { readonly code: string; readonly values: readonly string[] } {
   const values: string[] = [];
-  /** For each list that is open: whether it is a place to be set, and whether a secret's name stands in it. */
+  /** For each open list: whether it is a setf place, and whether it contains the name of a secret. */
   const lists: { readonly isPlace: boolean; isSecret: boolean }[] = [];
   let before = "";
   let isNext = false;
@@ -84,7 +84,7 @@ function hideInProgram(
     return hidden;
   };
 
-  /** What was commented out is a program, too. */
+  /** Comments may contain code. */
   const hideInComment = (comment: string): string => {
     const inner = hideInProgram(comment, words);
     values.push(...inner.values);
@@ -100,7 +100,7 @@ function hideInProgram(
       before = token;
       return token;
     }
-    // What stands between a name and its value.
+    // Quote marks and dots between a name and its value.
     if (/^(['`,]|\.$)/.test(token)) return token;
     before = token;
     const isText = token.startsWith('"');
@@ -119,15 +119,15 @@ function hideInProgram(
   return { code: clean, values };
 }
 
-/** Of what has a shape of its own, also where it is no string. */
+/** Shorter tokens that are not strings cannot have the shape of a secret. */
 const shortestToken = 12;
 
-/** `:api-key`, `*api-key*`, `app::api-key` and `"api-key"` are all called that. */
+/** The bare name of `:api-key`, `*api-key*`, `app::api-key` and `"api-key"`. */
 function nameOf(token: string): string {
   return token.replace(/^.*:/, "").replace(/^["*+]+|["*+]+$/g, "");
 }
 
-/** Headers, addresses and JSON inside a string. What has a directive of `format` in it is no secret yet. */
+/** Secrets in headers, URLs and JSON inside a string, except values with `format` directives. */
 function hideInText(text: string, hide: (value: string) => string): string {
   const named = text.replace(
     /(?<![\w-])([\w-]{1,60})(\\?["']?\s{0,4}[:=]\s{0,4}\\?["']?)([^\s"'\\&,;{}~]{6,})(?!~)/g,
