@@ -20,8 +20,8 @@ export interface ConsentOptions {
 }
 
 /**
- * A cloned project brings no trust: what its config wants the terminal client to start or to reach is shown first. A yes is kept in the ledger,
- * for exactly that; what the user's own config says is the user's word. Throws DENIED.
+ * Asks before the terminal client starts or contacts a server that only the project's config names.
+ * The answer is kept in the ledger for exactly that server. Throws DENIED.
  */
 export async function requireConsent(
   config: ClientConfig,
@@ -32,11 +32,10 @@ export async function requireConsent(
   if (own.mcp && serverHash(own.mcp) === wanted) return;
   const ledger = openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
   if ((await ledger.read()).client === wanted) return;
-  if (
-    !(await askYes(`${visible(file)} wants to ${visible(describe(config))}. Do you trust it?`, ask))
-  )
-    throw new HallError("DENIED", "not started", {
-      hint: "Name your own server with --command or --endpoint, or remove [mcp] from the project's config.",
+  const question = `${visible(file)} wants to ${visible(describe(config))}. Do you trust it?`;
+  if (!(await askYes(question, ask)))
+    throw new HallError("DENIED", "not started: the server is not trusted", {
+      hint: "Use --command or --endpoint, or remove [mcp] from the project's config.",
     });
   await ledger.change((entries) => ({ ...entries, client: wanted }));
 }
@@ -44,13 +43,11 @@ export async function requireConsent(
 function describe({ transport, command, args, endpoint, headers = {} }: ClientConfig): string {
   if (transport === "stdio") return `start ${[command ?? "", ...args].map(quoteWord).join(" ")}`;
   const names = Object.keys(headers).sort();
-  return `speak to ${endpoint}${names.length > 0 ? ` and send it ${names.join(", ")}, which may hold your secrets` : ""}`;
+  if (names.length === 0) return `connect to ${endpoint}`;
+  return `connect to ${endpoint} and send ${names.join(", ")}, which may contain your secrets`;
 }
 
-/**
- * How the server is reached; how long one waits for it is no matter of trust. The values of headers are: another one may be another
- * secret of the user's.
- */
+/** Covers header values, since a changed one may be another secret, but not the timeout. */
 function serverHash({ transport, command, args, endpoint, headers }: ClientConfig): string {
   return hashOf({ transport, command, args, endpoint, ...(headers ? { headers } : {}) });
 }

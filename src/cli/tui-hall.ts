@@ -3,14 +3,14 @@ import { connectAdmin } from "../hall/admin-client.ts";
 import { attach } from "../hall/attach.ts";
 import { type Project, type ProjectOptions, reachHall } from "../hall/project.ts";
 import { socketPath } from "../hall/socket.ts";
-import { createHallTarget, type Target } from "../tui/target.ts";
+import { type ClientTarget, createHallTarget } from "../tui/target.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { drainMs } from "./process.ts";
 
-/** The project's hall for the terminal client: the running one, and when that ends the next, or this process. */
-export function openHallTarget(options: ProjectOptions): Target {
+/** The project's hall: the running one, its successor when that ends, or one in this process. */
+export function openHallTarget(options: ProjectOptions): ClientTarget {
   const { folder, settings } = options;
   let project: Project | undefined;
 
@@ -25,7 +25,7 @@ export function openHallTarget(options: ProjectOptions): Target {
     folder,
     log: settings.log,
     async reach() {
-      // Where the first fails, the person is told why; where a later one does, the line ends and is opened again.
+      // A failure of the first attempt is reported; after a later one the client reconnects.
       let first: Channel | undefined = await dial();
       const [near, far] = createMemoryPair();
       const connect = async (): Promise<Channel> => {

@@ -6,7 +6,7 @@ import { HallError } from "../base/errors.ts";
 import type { LogSink } from "../base/log.ts";
 import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
 import { loadSettings, type Settings } from "../hall/settings.ts";
-import type { ClientConfig, Target } from "../tui/target.ts";
+import type { ClientConfig, ClientTarget } from "../tui/target.ts";
 
 export interface TuiOptions {
   /** A file with `[mcp]`, read instead of the project's. */
@@ -17,18 +17,18 @@ export interface TuiOptions {
   readonly logLevel?: string;
 }
 
-/** The terminal client: of the project's hall, or of the server that flags or config name. */
+/** The terminal client for the project's hall, or for the server in the flags or the config. */
 export async function runTui(args: readonly string[], options: TuiOptions): Promise<void> {
   const { stdin, stdout } = process;
   if (!stdin.isTTY || !stdout.isTTY)
     throw new HallError("INVALID_PARAMS", "guildhall tui needs a terminal", {
-      hint: "`guildhall spec`, `guildhall call` and `guildhall ask` do without.",
+      hint: "Without a terminal, use `guildhall spec`, `guildhall call` or `guildhall ask`.",
     });
-  // Most of the start is theirs: they load while the config is read.
+  // The largest modules load while the config is read.
   const loading = Promise.all([import("../tui/session.ts"), import("../tui/show.ts")]);
   const folder = process.cwd();
   const sink = openLogFile(folder);
-  // The screen is ours, whatever a library prints.
+  // Output of libraries must not reach the screen.
   globalThis.console = new Console(
     new Writable({
       write: (text: Buffer, _encoding, done) => done(void sink.write(text.toString())),
@@ -54,7 +54,7 @@ export async function runTui(args: readonly string[], options: TuiOptions): Prom
   }
 }
 
-/** The log has a file: stderr is the same screen. Made with the first line. */
+/** Logs to a file, since stderr is the screen. It is created with the first line. */
 function openLogFile(folder: string): LogSink {
   return {
     write(text) {
@@ -63,7 +63,7 @@ function openLogFile(folder: string): LogSink {
         writeSync(file, text);
         closeSync(file);
       } catch {
-        // A log that cannot be written stops nobody.
+        // The client works without a log.
       }
     },
   };
@@ -73,7 +73,7 @@ function findConfigFile(given: string | undefined): string | undefined {
   if (given === undefined) return undefined;
   const file = resolve(given);
   if (!existsSync(file))
-    throw new HallError("INVALID_PARAMS", `${given} is not there`, {
+    throw new HallError("INVALID_PARAMS", `config file not found: "${given}"`, {
       hint: "Give the path of a config file with an [mcp] section.",
     });
   return file;
@@ -83,10 +83,13 @@ function secondsOf(given: string | undefined, { config }: Settings): number {
   if (given === undefined) return config.mcp?.timeout ?? 60;
   const seconds = Number(given);
   if (Number.isInteger(seconds) && seconds >= 1 && seconds <= 600) return seconds;
-  throw new HallError("INVALID_PARAMS", `--timeout ${given}: expected whole seconds from 1 to 600`);
+  throw new HallError(
+    "INVALID_PARAMS",
+    `invalid --timeout "${given}" (expected: whole seconds from 1 to 600)`,
+  );
 }
 
-interface Place {
+interface TuiProject {
   readonly folder: string;
   readonly settings: Settings;
 }
@@ -94,8 +97,8 @@ interface Place {
 async function openTarget(
   args: readonly string[],
   options: TuiOptions,
-  place: Place,
-): Promise<Target> {
+  place: TuiProject,
+): Promise<ClientTarget> {
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;
   if (!config || (config.command === undefined && config.endpoint === undefined))
@@ -111,17 +114,17 @@ async function openTarget(
   });
 }
 
-/** Undefined when the command line names no server. Throws INVALID_PARAMS. */
+/** The server named by the flags, if any. Throws INVALID_PARAMS. */
 export function readFlags(
   args: readonly string[],
   { command, endpoint }: Pick<TuiOptions, "command" | "endpoint">,
 ): ClientConfig | undefined {
   if (command !== undefined && endpoint !== undefined)
-    throw new HallError("INVALID_PARAMS", "--command and --endpoint name two servers; give one");
+    throw new HallError("INVALID_PARAMS", "--command and --endpoint cannot be combined");
   if (command !== undefined) return { transport: "stdio", command, args, timeout: 60 };
   if (args.length > 0)
-    throw new HallError("INVALID_PARAMS", `"${args[0]}" belongs to no command`, {
-      hint: "Write: guildhall tui --command PROGRAM -- its arguments",
+    throw new HallError("INVALID_PARAMS", `unexpected argument "${args[0]}"`, {
+      hint: "Usage: guildhall tui --command PROGRAM -- ARGUMENTS",
     });
   if (endpoint === undefined) return undefined;
   const protocol = URL.canParse(endpoint) ? new URL(endpoint).protocol : "";
@@ -133,8 +136,8 @@ export function readFlags(
   };
   const transport = transports[protocol];
   if (!transport)
-    throw new HallError("INVALID_PARAMS", `--endpoint ${endpoint} is no address`, {
-      hint: "Such as http://127.0.0.1:8080/mcp, or ws://… for a WebSocket.",
+    throw new HallError("INVALID_PARAMS", `invalid --endpoint "${endpoint}"`, {
+      hint: "Example: http://127.0.0.1:8080/mcp, or ws://… for a WebSocket.",
     });
   return { transport, endpoint, args: [], timeout: 60 };
 }

@@ -16,7 +16,7 @@ import { type ScreenName, stepNames, type ToolView, type TuiState } from "./stat
 import { listBranches, listWorktrees } from "./worktrees.ts";
 
 /** Loads what the screens show: files, the server's tools, git. Failures go into the state. */
-export interface Reader {
+export interface StateLoader {
   /** Loads what the screen shows; a manual reload (`isAgain`) also replaces loaded tools. */
   screen(screen: ScreenName, isAgain: boolean): Promise<void>;
   features(): Promise<void>;
@@ -26,7 +26,7 @@ export interface Reader {
   document(): Promise<void>;
 }
 
-export interface ReaderOptions {
+export interface LoaderOptions {
   /** The project's own folder. */
   readonly project: string;
   readonly connection: TargetConnection;
@@ -35,13 +35,13 @@ export interface ReaderOptions {
   readonly dispatch: Dispatch;
 }
 
-export function createReader({
+export function createLoader({
   project,
   connection,
   adminPoller,
   state,
   dispatch,
-}: ReaderOptions): Reader {
+}: LoaderOptions): StateLoader {
   async function load(part: LoadedPart, read: () => Promise<TuiEvent>): Promise<void> {
     if (state()[part].load.kind === "idle") dispatch({ kind: "loading", part });
     try {
