@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { modern } from "../servers/client.ts";
@@ -62,6 +63,13 @@ function createDesk(
         annotations: { readOnlyHint: true },
         inputSchema: object({}, []),
         run: () => ({ content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] }),
+      },
+      check_lift: {
+        description: "Check the lift of the building",
+        inputSchema: object({}, []),
+        run: () => {
+          throw new HallError("UNAVAILABLE", "the lift is out of order");
+        },
       },
       check_alarm: {
         description: "Check the alarm of the building",
@@ -236,9 +244,10 @@ test("a task that fits no tool does not run", async () => {
   expect(desk.calls).toEqual([]);
 });
 
-test("two clear steps both run, and nothing is reported as unavailable", async () => {
+test("a tool that turns out to be unavailable is named and not offered again", async () => {
   await using desk = await openDesk();
-  const { told } = await desk.ask("Get the weather of Riga, then read the file /etc/hosts");
-  expect(told.unavailable).toBeUndefined();
-  expect(told.steps.map(({ tool }) => tool)).toEqual(["desk.get_weather", "desk.read_file"]);
+  const { told } = await desk.ask("Check the lift of the building");
+  expect(told.steps).toMatchObject([{ tool: "desk.check_lift", outcome: "unavailable" }]);
+  expect(told.unavailable).toEqual([{ name: "desk.check_lift", why: "the lift is out of order" }]);
+  expect(told.next?.map(({ tool }) => tool)).not.toContain("desk.check_lift");
 });

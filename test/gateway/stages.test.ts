@@ -257,7 +257,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health).toEqual({ state: "unavailable", reason: "crashed" });
   });
 
-  test("whoever is refused hears what of the same category could serve instead", async () => {
+  test("a refused call names tools of the same category that work", async () => {
     const down = kit("down", "registered", { category: "SEARCH" });
     const others = [
       createToolkit("up", { find: { run: () => ok } }, { category: "SEARCH" }),
@@ -268,7 +268,7 @@ describe("breaker", () => {
       await expect(async () => stage(createCall(down), contextIn())).rejects.toMatchObject({
         code: "UNAVAILABLE",
         details: { limited: "down.run", alternatives: ["up.find"] },
-        hint: expect.stringContaining("up.find"),
+        message: expect.stringContaining("available instead: up.find"),
       });
     }
   });
@@ -371,7 +371,7 @@ describe("retries", () => {
   };
   const never = (): number => 0;
 
-  test("an idempotent call that could not be delivered is tried twice more", async () => {
+  test("an idempotent call that could not be delivered is retried, three times at most", async () => {
     const twice = failing(2);
     expect(
       await run(
@@ -387,7 +387,14 @@ describe("retries", () => {
         createCall(kit("a", "upstream"), {}, { readOnlyHint: true }),
       ),
     ).toBe("UNAVAILABLE");
-    expect(often.tries()).toBe(3);
+    expect(often.tries()).toBe(4);
+  });
+
+  test("all layers of a call share one retry budget", async () => {
+    const scope = new Scope();
+    const inner = new Scope(scope);
+    expect([inner.takeRetry(), scope.takeRetry(), inner.takeRetry()]).toEqual([true, true, true]);
+    expect([inner.takeRetry(), scope.takeRetry()]).toEqual([false, false]);
   });
 
   test.each([

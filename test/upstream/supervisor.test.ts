@@ -3,8 +3,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import {
-  createSupervisor,
-  type Supervisor,
+  Supervisor,
   type SupervisorOptions,
   type SupervisorState,
 } from "../../src/upstream/supervisor.ts";
@@ -30,7 +29,7 @@ function createBench(options: Partial<SupervisorOptions> & { readonly opens?: Op
     closed: 0,
     states: [],
     lose: (reason) => lost(reason),
-    supervisor: createSupervisor({
+    supervisor: new Supervisor({
       name: "box",
       startMs: 20_000,
       idleMs: 0,
@@ -119,15 +118,18 @@ describe("a start", () => {
     expect(bench.states).toEqual(["starting", "ready"]);
   });
 
-  test("that fails is told to all who wait, with the reason, the last words and when it is tried again", async () => {
+  test("that fails is reported to all waiting calls, with the reason, the last output and the next try", async () => {
     const bench = createBench({ opens: broken });
     const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(use(bench))));
     expect(bench.opened).toBe(1);
-    for (const { code, message, hint, details } of failures) {
-      expect({ code, message, hint, details }).toEqual({
+    for (const { code, message, next, details } of failures) {
+      expect({ code, message, next, details }).toEqual({
         code: "UNAVAILABLE",
         message: "box is down: no licence",
-        hint: "It is tried again in 0.3 s; see `guildhall logs box`.",
+        next: [
+          { do: "retry-after", seconds: 0.3 },
+          { do: "run-command", command: "logs box" },
+        ],
         details: {
           upstream: "box",
           reason: "no licence",
@@ -308,7 +310,7 @@ describe("a line that goes away", () => {
   test("is opened anew at the next use, and the old one's end does not touch the new one", async () => {
     const ends: ((reason: string) => void)[] = [];
     const bench = createBench();
-    const supervisor = createSupervisor({
+    const supervisor = new Supervisor({
       name: "box",
       startMs: 1_000,
       idleMs: 0,
