@@ -59,7 +59,7 @@ describe("rates", () => {
   const open = (limits: RateLimits, clock: Clock): Next =>
     limitRates(limits, clock.now)(async () => ok);
 
-  test("a client from the network has its burst, then its rate, and is told when to come again", async () => {
+  test("a network client has its burst, then its rate, and is told when to retry", async () => {
     const clock = new Clock();
     const stage = open({ client }, clock);
     const call = (): Call => createCall(kit("a", "upstream"), { quota: "one" });
@@ -124,7 +124,7 @@ describe("rates", () => {
     expect(await countOk(stage, () => createCall(single), 30)).toBe(1);
   });
 
-  test("however many clients come, what is kept of them is bounded", async () => {
+  test("the memory for clients is bounded, however many there are", async () => {
     const stage = open({ client: { perSecond: 1, burst: 1 } }, new Clock());
     for (let i = 0; i < 10_001; i++)
       await stage(createCall(kit("a", "built-in"), { quota: `client ${i}` }), contextIn());
@@ -203,7 +203,7 @@ describe("breaker", () => {
     expect(await trying).toBe("ok");
   });
 
-  test("an answer that says no is an answer, and starts the count anew", async () => {
+  test("an error answer counts as an answer, and resets the count", async () => {
     const codes: ErrorCode[] = [
       "TIMEOUT",
       "TIMEOUT",
@@ -226,7 +226,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health.state).toBe("available");
   });
 
-  test("what the caller withdrew or gave too little time says nothing about the toolkit", async () => {
+  test("cancelled calls and short deadlines do not count against the toolkit", async () => {
     const { stage, health } = await open(fail("TIMEOUT"));
     const toolkit = kit("a", "registered");
     const gone = new Scope();
@@ -236,7 +236,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health.state).toBe("available");
   });
 
-  test("a built-in toolkit is never rested: it says itself what it lacks", async () => {
+  test("the circuit of a built-in toolkit never opens", async () => {
     const { stage } = await open(fail("UNAVAILABLE"));
     const toolkit = kit("a", "built-in");
     for (let i = 0; i < 20; i++)
@@ -257,7 +257,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health).toEqual({ state: "unavailable", reason: "crashed" });
   });
 
-  test("whoever is refused hears what of the same category could serve instead", async () => {
+  test("a refusal names alternatives of the same category", async () => {
     const down = kit("down", "registered", { category: "SEARCH" });
     const others = [
       createToolkit("up", { find: { run: () => ok } }, { category: "SEARCH" }),
@@ -273,7 +273,7 @@ describe("breaker", () => {
     }
   });
 
-  test("changes of state are told, each once", async () => {
+  test("each change of state is reported once", async () => {
     const { stage, clock, health } = await open(fail("TIMEOUT"));
     const changes: string[] = [];
     health.onChange(({ toolkit, from, to }) =>

@@ -109,7 +109,7 @@ afterEach(() => {
 });
 
 describe("a start", () => {
-  test("happens at the first use, once for all who wait", async () => {
+  test("happens at the first use, once for all callers", async () => {
     const bench = createBench();
     expect(bench.supervisor.state()).toEqual({ kind: "stopped" });
     expect(await Promise.all(Array.from({ length: 10 }, () => use(bench)))).toEqual(
@@ -119,7 +119,7 @@ describe("a start", () => {
     expect(bench.states).toEqual(["starting", "ready"]);
   });
 
-  test("that fails is told to all who wait, with the reason, the last words and when it is tried again", async () => {
+  test("that fails rejects all callers with the reason, the last stderr lines and the time of the next start", async () => {
     const bench = createBench({ opens: broken });
     const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(use(bench))));
     expect(bench.opened).toBe(1);
@@ -153,7 +153,7 @@ describe("a start", () => {
     expect(calledOff).toBeInstanceOf(HallError);
   });
 
-  test("goes on when one of those who wait has left", async () => {
+  test("continues when one of the callers has left", async () => {
     let finish = (): void => {};
     const bench = createBench({
       opens: () =>
@@ -290,7 +290,7 @@ describe("after a failure", () => {
 });
 
 describe("a line that goes away", () => {
-  test("under a call is explained with its reason, whichever is heard of first", async () => {
+  test("during a call is explained with its reason, whichever event is first", async () => {
     for (const order of ["reason first", "line first"]) {
       const bench = createBench();
       const failure = failureOf(
