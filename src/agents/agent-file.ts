@@ -3,26 +3,25 @@ import { type FrontMatter, parseFrontMatter, writeText } from "./front-matter.ts
 import { type PlannerChoice, plannerChoices } from "./planner.ts";
 
 /**
- * A group of tools that can be asked, as the Markdown file its owner edits: front matter says who it is and what it has,
- * the body is what it goes by.
+ * An agent as the Markdown file that people edit: name, description and tools in the front matter, instructions in the body.
  */
 export interface AgentFile {
   /** Ends in `_agent`. */
   readonly name: string;
   readonly description: string;
-  /** Full names; `server.*` stands for all tools of one. */
+  /** Full names; `server.*` means all tools of a server. */
   readonly tools: readonly string[];
   readonly limits?: AgentLimits;
-  /** Who plans for it, and with which model, where it is not to be as the config says. */
+  /** Planner and model, if different from the config. */
   readonly planner?: PlannerChoice;
   readonly model?: string;
   readonly instructions: string;
 }
 
-/** What one run may use; what is not said is as usual. */
+/** Limits of one run; the others have defaults. */
 export interface AgentLimits {
   readonly turns?: number;
-  /** Calls of tools. */
+  /** Tool calls. */
   readonly steps?: number;
   readonly tokens?: number;
   readonly bytes?: number;
@@ -35,7 +34,7 @@ const knownFields = ["name", "description", "tools", "limits", "planner", "model
 
 export interface ParsedAgentFile extends AgentFile {
   readonly matter: FrontMatter;
-  /** Fields nobody reads. */
+  /** Unknown fields. */
   readonly unknown: readonly string[];
 }
 
@@ -51,10 +50,7 @@ export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
   };
   const description = read("description")?.trim();
   if (!description)
-    throw new HallError(
-      "INVALID_PARAMS",
-      "there is no description: a model chooses the agent by it",
-    );
+    throw new HallError("INVALID_PARAMS", "missing description: models choose agents by it");
   return {
     name: agentName(read("name") ?? stem),
     description,
@@ -74,7 +70,7 @@ function readTools(field: Field | undefined): readonly string[] {
   if (field === undefined)
     throw new HallError(
       "INVALID_PARAMS",
-      "there are no tools: name them under `tools:`, one a line, each with `- ` before it",
+      "missing tools: list them under `tools:`, one `- name` per line",
     );
   const { value, line } = field;
   const names = typeof value === "string" ? value.split(",") : value;
@@ -89,7 +85,7 @@ function readLimits(field: Field | undefined): { limits?: AgentLimits } {
   if (typeof value === "string" || Array.isArray(value))
     throw new HallError(
       "INVALID_PARAMS",
-      `line ${line}: limits must have ${limitNames.join(", ")} below it`,
+      `line ${line}: limits must be a map (keys: ${limitNames.join(", ")})`,
     );
   const limits = value as Readonly<Record<string, string>>;
   const isName = (key: string): boolean => limitNames.some((name) => name === key);
@@ -97,7 +93,7 @@ function readLimits(field: Field | undefined): { limits?: AgentLimits } {
     if (!isName(key))
       throw new HallError(
         "INVALID_PARAMS",
-        `line ${line}: there is no limit "${key}"; there are ${limitNames.join(", ")}`,
+        `line ${line}: unknown limit "${key}" (expected: ${limitNames.join(", ")})`,
       );
     if (!/^[1-9]\d{0,8}$/.test(limit))
       throw new HallError(
@@ -116,7 +112,7 @@ function readPlanner(text: string | undefined, line = 0): { planner?: PlannerCho
   if (planner) return { planner };
   throw new HallError(
     "INVALID_PARAMS",
-    `line ${line}: there is no planner "${text.slice(0, 50)}"; there are ${plannerChoices.join(", ")}`,
+    `line ${line}: unknown planner "${text.slice(0, 50)}" (expected: ${plannerChoices.join(", ")})`,
   );
 }
 
@@ -124,7 +120,7 @@ function readModel(text: string | undefined): { model?: string } {
   return text === undefined || text.trim() === "" ? {} : { model: text.trim() };
 }
 
-/** `Web research` and `web-research` are `web_research_agent`. Throws INVALID_PARAMS for what has no letters. */
+/** `Web research` and `web-research` become `web_research_agent`. Throws INVALID_PARAMS without a letter. */
 export function agentName(text: string): string {
   const words = text
     .toLowerCase()
@@ -135,17 +131,17 @@ export function agentName(text: string): string {
   if (words === "")
     throw new HallError(
       "INVALID_PARAMS",
-      `"${text.slice(0, 50)}" cannot be the name of an agent: it needs a letter from a to z`,
+      `invalid agent name "${text.slice(0, 50)}": it must contain a letter from a to z`,
     );
   return `${words}_agent`;
 }
 
-/** The file an agent is in unless somebody renamed it. */
+/** The default file name of an agent. */
 export function fileNameOf(name: string): string {
   return `${name.replace(/_agent$/, "").replaceAll("_", "-")}.md`;
 }
 
-/** The file as `build` writes it: the same agent is the same bytes. */
+/** The file as `build` writes it. Deterministic. */
 export function writeAgentFile({
   name,
   description,

@@ -4,14 +4,14 @@ import { messageOf } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import { type ParsedAgentFile, parseAgentFile } from "./agent-file.ts";
 
-/** What a project's `.guildhall` says about agents. A file that cannot be used is left out and named; the others count. */
+/** The agents in a project's `.guildhall`. Invalid files are skipped and reported. */
 export interface AgentFolder {
   readonly agents: readonly FoldedAgent[];
-  /** `.guildhall/instructions.md`: what clients are told. */
+  /** `.guildhall/instructions.md`: instructions for clients. */
   readonly guide: string | undefined;
-  /** One message for each file that cannot be used, and for what was ignored. */
+  /** One message per invalid file and ignored field. */
   readonly problems: readonly string[];
-  /** Files that cannot be used, by name. */
+  /** Names of invalid files. */
   readonly broken: ReadonlySet<string>;
 }
 
@@ -40,7 +40,9 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
   const broken = new Set<string>();
   const agents: FoldedAgent[] = [];
   if (names.length > filesMax)
-    problems.push(`.guildhall/agents has ${names.length} files; the first ${filesMax} are used`);
+    problems.push(
+      `.guildhall/agents has ${names.length} files; only the first ${filesMax} are used`,
+    );
   const texts = await Promise.all(
     names.slice(0, filesMax).map((name) => readIfThere(join(agentsPath(folder), name))),
   );
@@ -50,14 +52,13 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
     try {
       const agent = parseAgentFile(text, fileName.replace(/\.md$/, ""));
       const twin = agents.find((other) => other.agent.name === agent.name);
-      if (twin)
-        throw new Error(`${twin.fileName} is ${agent.name} too; give one of them another name`);
+      if (twin) throw new Error(`${twin.fileName} has the same name, ${agent.name}`);
       for (const key of agent.unknown)
-        problems.push(`.guildhall/agents/${fileName}: "${key}" means nothing here${suggest(key)}`);
+        problems.push(`.guildhall/agents/${fileName}: unknown field "${key}"${suggest(key)}`);
       agents.push({ fileName, text, agent });
     } catch (error) {
       broken.add(fileName);
-      problems.push(`.guildhall/agents/${fileName} is left out: ${messageOf(error)}`);
+      problems.push(`.guildhall/agents/${fileName} is skipped: ${messageOf(error)}`);
     }
   }
   return { agents, guide, problems, broken };

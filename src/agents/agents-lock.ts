@@ -5,8 +5,8 @@ import { isObject } from "../base/json.ts";
 import type { AgentFile } from "./agent-file.ts";
 
 /**
- * `.guildhall/agents.lock.json`: what `build` proposed the last time. What a file has that this has not was written by a person,
- * and stays. It is committed beside the files, so that a build on another machine knows the same.
+ * `.guildhall/agents.lock.json`: the last proposal of `build`. Differences in the files were written by a person and are kept.
+ * Committed with the files, so that builds on other machines agree.
  */
 export interface AgentsLock {
   readonly lockVersion: 1;
@@ -16,7 +16,7 @@ export interface AgentsLock {
 }
 
 export interface LockedAgent extends AgentFile {
-  /** What a person has decided about it at some time: it stays even when all others are grouped anew. */
+  /** Fields a person has edited at any time; `--regroup` keeps them. */
   readonly edited?: readonly ("name" | "tools")[];
 }
 
@@ -26,7 +26,7 @@ function agentsLockPath(folder: string): string {
   return join(folder, ".guildhall", "agents.lock.json");
 }
 
-/** Empty where there is none. An unreadable one is reported: then all that is in the files counts as written by a person. */
+/** Empty if there is none. With an unreadable lock every file counts as written by hand. */
 export async function readAgentsLock(
   folder: string,
   warn: (message: string) => void,
@@ -41,12 +41,12 @@ export async function readAgentsLock(
     )
       return value as unknown as AgentsLock;
     warn(
-      ".guildhall/agents.lock.json is not one of this version: every agent is taken as written by hand",
+      ".guildhall/agents.lock.json has an unknown format: treating every agent as written by hand",
     );
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
       warn(
-        `.guildhall/agents.lock.json cannot be used (${messageOf(error)}): every agent is taken as written by hand`,
+        `.guildhall/agents.lock.json is unreadable (${messageOf(error)}): treating every agent as written by hand`,
       );
   }
   return emptyAgentsLock;
@@ -67,7 +67,7 @@ export function writeAgentsLock(folder: string, lock: AgentsLock): Promise<void>
   return replaceFile(agentsLockPath(folder), `${JSON.stringify(lock, null, 2)}\n`);
 }
 
-/** In one step: a reader sees the old file or the new one. */
+/** Atomic: a reader sees the old file or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true });
   const draft = `${path}.${process.pid}.new`;

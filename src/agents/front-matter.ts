@@ -1,13 +1,13 @@
 import { HallError } from "../base/errors.ts";
 
 /**
- * The part of YAML that people write on top of Markdown: `key: text`, lists, one level of keys below a key, folded text. Read
- * here, because agents are listed before anything heavy is loaded, and because an edit must leave the other lines as they are.
+ * The YAML subset of front matter: `key: text`, lists, one level of nested keys, folded text. Parsed by hand because agents are
+ * listed before a YAML library is loaded, and because edits must not touch other lines.
  */
 export interface FrontMatter {
   readonly fields: ReadonlyMap<string, Field>;
   readonly body: string;
-  /** The lines of the file, and where the body begins among them. */
+  /** All lines of the file; the body begins at `bodyLine`. */
   readonly lines: readonly string[];
   readonly bodyLine: number;
 }
@@ -16,7 +16,7 @@ export interface Field {
   readonly value: string | readonly string[] | Readonly<Record<string, string>>;
   /** Counted from 1. */
   readonly line: number;
-  /** The first line that is not its own. */
+  /** The line after its last one. */
   readonly end: number;
 }
 
@@ -25,19 +25,16 @@ const charactersMax = 1_048_576;
 /** Throws INVALID_PARAMS with the line. */
 export function parseFrontMatter(text: string): FrontMatter {
   if (text.length > charactersMax)
-    throw new HallError("INVALID_PARAMS", "the file is longer than 1 MiB");
+    throw new HallError("INVALID_PARAMS", "file exceeds the limit of 1 MiB");
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   if (lines[0]?.trim() !== "---")
     throw new HallError(
       "INVALID_PARAMS",
-      "line 1: the file must begin with a line `---`, then its name, description and tools",
+      "line 1: missing front matter (expected a line `---`, then name, description and tools)",
     );
   const close = lines.findIndex((line, at) => at > 0 && line.trim() === "---");
   if (close === -1)
-    throw new HallError(
-      "INVALID_PARAMS",
-      "the front matter has no end: close it with a line `---`",
-    );
+    throw new HallError("INVALID_PARAMS", "the front matter is not closed by a line `---`");
   const fields = new Map<string, Field>();
   let at = 1;
   while (at < close) {
@@ -46,7 +43,7 @@ export function parseFrontMatter(text: string): FrontMatter {
       continue;
     }
     const [key, rest] = splitKey(lines[at] ?? "", at);
-    if (fields.has(key)) throw fault(at, `${key} is written twice`);
+    if (fields.has(key)) throw fault(at, `duplicate key "${key}"`);
     let end = at + 1;
     while (end < close && isBelow(lines[end] ?? "")) end++;
     while (end > at + 1 && isEmpty(lines[end - 1])) end--;
@@ -56,7 +53,7 @@ export function parseFrontMatter(text: string): FrontMatter {
   return { fields, body: lines.slice(close + 1).join("\n"), lines, bodyLine: close + 1 };
 }
 
-/** The file with some fields and perhaps its body written anew; every other line stays as it was. */
+/** The file with changed fields and body; every other line is unchanged. */
 export function replaceFields(
   { fields, lines, bodyLine }: FrontMatter,
   changed: Readonly<Record<string, readonly string[]>>,
@@ -76,7 +73,7 @@ export function replaceFields(
   return [...kept, ...(body === undefined ? lines.slice(bodyLine) : ["", body, ""])].join("\n");
 }
 
-/** Text as one line that reads as the same text. */
+/** Text as one line of YAML. */
 export function writeText(text: string): string {
   const line = text.replace(/\s+/g, " ").trim();
   const isPlain =
@@ -89,14 +86,14 @@ function isEmpty(line: string | undefined): boolean {
   return /^\s*(#.*)?$/.test(line ?? "");
 }
 
-/** What belongs to the key above: indented, an item of a list, or nothing at all. */
+/** Whether a line belongs to the key above: indented, a list item, or empty. */
 function isBelow(line: string): boolean {
   return /^(\s|- |-$)/.test(line) || line === "";
 }
 
 function splitKey(line: string, at: number): readonly [key: string, rest: string] {
   const match = /^([A-Za-z][\w-]*):(?:\s+(.*))?$/.exec(line.trimEnd());
-  if (!match) throw fault(at, `"${line.trim().slice(0, 60)}" is not of the form \`key: value\``);
+  if (!match) throw fault(at, `"${line.trim().slice(0, 60)}" is not \`key: value\``);
   return [match[1] ?? "", (match[2] ?? "").trim()];
 }
 
@@ -130,12 +127,11 @@ function readScalar(text: string, at: number): string {
     try {
       return String(JSON.parse(text));
     } catch {
-      throw fault(at, "the text in double quotes does not end as it should");
+      throw fault(at, "unterminated double quotes");
     }
   }
   if (text.startsWith("'")) {
-    if (text.length < 2 || !text.endsWith("'"))
-      throw fault(at, "the text in single quotes does not end as it should");
+    if (text.length < 2 || !text.endsWith("'")) throw fault(at, "unterminated single quotes");
     return text.slice(1, -1).replaceAll("''", "'");
   }
   return text.replace(/\s+#.*$/, "");

@@ -4,13 +4,12 @@ import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
 
-/** The groups of a hall: which tool is behind which agent. Every tool is behind at least one, whatever the files say. */
+/** The groups of a hall. Every tool belongs to at least one agent, whatever the files say. */
 export interface Groups {
-  /** In the order of names; the same array until something changes. */
+  /** Sorted by name; the same array until something changes. */
   all(): readonly Group[];
-  /** What clients are told of them, where somebody wrote it. */
+  /** Instructions for clients, if the project has any. */
   guide(): string | undefined;
-  /** Takes other ones from now on. */
   replace(source: GroupSource): void;
   close(): void;
 }
@@ -20,7 +19,7 @@ export interface Group {
   readonly tools: ReadonlySet<Target>;
 }
 
-/** What a project says about its groups. */
+/** The agent files of a project. */
 export interface GroupSource {
   readonly files: readonly AgentFile[];
   readonly guide?: string | undefined;
@@ -32,7 +31,7 @@ export interface GroupsOptions {
   readonly log: Log;
 }
 
-/** A storm of changes is looked at once. */
+/** Several changes in a row are checked once. */
 const checkMs = 250;
 
 export function createGroups({
@@ -41,31 +40,31 @@ export function createGroups({
   log,
 }: GroupsOptions): Groups {
   let source = initial;
-  let seen: readonly Target[] | undefined;
+  let sortedTools: readonly Target[] | undefined;
   let sorted = nothing;
-  const told = new Set<string>();
+  const logged = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
   function current(): Sorted {
     if (source.files.length === 0) return nothing;
     const tools = registry.tools();
-    if (tools === seen) return sorted;
-    seen = tools;
+    if (tools === sortedTools) return sorted;
+    sortedTools = tools;
     const grouped = tools.filter(({ toolkit }) => !toolkit.besideAgents);
     sorted = sortTools(source.files, grouped);
     return sorted;
   }
 
-  /** Each thing is told once. */
+  /** Logs each warning once. */
   function check(): void {
     const { strays, unknown } = current();
     const messages = [
-      tellStrays(strays),
-      ...(registry.looking() ? [] : tellUnknown(unknown, registry)),
+      describeStrays(strays),
+      ...(registry.looking() ? [] : describeUnknown(unknown, registry)),
     ];
     for (const message of messages) {
-      if (message === undefined || told.has(message)) continue;
-      told.add(message);
+      if (message === undefined || logged.has(message)) continue;
+      logged.add(message);
       log.warn(message);
     }
   }
@@ -78,7 +77,7 @@ export function createGroups({
     }, checkMs).unref();
   }
 
-  const leave = registry.onChange((kind) => {
+  const unsubscribe = registry.onChange((kind) => {
     if (kind === "tools") schedule();
   });
   schedule();
@@ -88,18 +87,18 @@ export function createGroups({
     guide: () => source.guide,
     replace(next) {
       source = next;
-      seen = undefined;
+      sortedTools = undefined;
       schedule();
     },
     close() {
       clearTimeout(timer);
-      leave();
+      unsubscribe();
     },
   };
 }
 
-/** What a service registers comes and goes; what the config brings should be in a file. */
-function tellStrays(strays: readonly Target[]): string | undefined {
+/** Registered services come and go; tools of configured servers should be in a file. */
+function describeStrays(strays: readonly Target[]): string | undefined {
   const names = strays
     .filter(
       ({ toolkit: { source = "built-in" } }) => source === "upstream" || source === "built-in",
@@ -107,10 +106,10 @@ function tellStrays(strays: readonly Target[]): string | undefined {
     .map(({ fullName }) => fullName);
   if (names.length === 0) return undefined;
   const rest = names.length > 5 ? ` and ${names.length - 5} more` : "";
-  return `no group names ${names.slice(0, 5).join(", ")}${rest}; for the time being they are in the nearest one: run \`guildhall build\``;
+  return `no agent file lists ${names.slice(0, 5).join(", ")}${rest}; until \`guildhall build\` they belong to the nearest agent`;
 }
 
-function tellUnknown(
+function describeUnknown(
   unknown: ReadonlyMap<string, readonly string[]>,
   registry: Registry,
 ): string[] {
@@ -120,13 +119,13 @@ function tellUnknown(
       registry.tools().map(({ fullName }) => fullName),
     );
     const rest = names.length > 5 ? ` and ${names.length - 5} more` : "";
-    return `${agent} names ${names.slice(0, 5).join(", ")}${rest}, which no server offers${near === undefined ? "" : `; did you mean ${near}?`}`;
+    return `${agent} lists ${names.slice(0, 5).join(", ")}${rest}, which no server provides${near === undefined ? "" : `; did you mean ${near}?`}`;
   });
 }
 
 interface Sorted {
   readonly groups: readonly Group[];
-  /** Tools that no file names. */
+  /** Tools that no file lists. */
   readonly strays: readonly Target[];
   readonly unknown: ReadonlyMap<string, readonly string[]>;
 }
@@ -157,7 +156,7 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
   return { groups: groups.sort((a, b) => (a.file.name < b.file.name ? -1 : 1)), strays, unknown };
 }
 
-/** Each to the group that has most of its toolkit; those of toolkits nobody has to a group of their own. */
+/** Each goes to the group with most tools of its toolkit; tools of new toolkits form a group of their own. */
 function placeStrays(
   strays: readonly Target[],
   groups: { file: AgentFile; tools: Set<Target> }[],
@@ -165,15 +164,15 @@ function placeStrays(
   const nearest = new Map<Target["toolkit"], Set<Target> | undefined>();
   for (const { toolkit } of strays)
     if (!nearest.has(toolkit)) nearest.set(toolkit, findNearest(toolkit, groups));
-  const homeless = strays.filter((target) => {
+  const remaining = strays.filter((target) => {
     const group = nearest.get(target.toolkit);
     group?.add(target);
     return group === undefined;
   });
-  if (homeless.length === 0) return;
+  if (remaining.length === 0) return;
   const other = groups.find(({ file }) => file.name === otherName);
-  if (other) for (const target of homeless) other.tools.add(target);
-  else groups.push({ file: describeOther(homeless), tools: new Set(homeless) });
+  if (other) for (const target of remaining) other.tools.add(target);
+  else groups.push({ file: describeOther(remaining), tools: new Set(remaining) });
 }
 
 function findNearest(
@@ -199,7 +198,7 @@ function describeOther(targets: readonly Target[]): AgentFile {
       : toolkits.join(", ");
   return {
     name: otherName,
-    description: `Specialized agent for what is new here; has the tools of ${named}.`,
+    description: `Specialized agent for new tools; works with ${named}.`,
     tools: targets.map(({ fullName }) => fullName),
     instructions: "",
   };

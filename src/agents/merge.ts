@@ -9,21 +9,21 @@ import type { AgentFolder, FoldedAgent } from "./agent-folder.ts";
 import type { AgentsLock, LockedAgent } from "./agents-lock.ts";
 import { replaceFields, writeText } from "./front-matter.ts";
 
-/** What a build would do to the files of a project: three versions of each are compared – proposed before, on disk, proposed now. */
+/** The changes of a build to the files of a project, from three versions of each: last proposal, file on disk, new proposal. */
 export interface Plan {
   /** Sorted by file name, `agents/…` and `instructions.md` alike. */
   readonly changes: readonly Change[];
-  /** What will be on disk, by file name. */
+  /** The resulting agents. */
   readonly agents: readonly { readonly fileName: string; readonly agent: AgentFile }[];
   readonly warnings: readonly string[];
   readonly lock: AgentsLock;
 }
 
 export interface Change {
-  /** From `.guildhall` on. */
+  /** Relative to `.guildhall`. */
   readonly path: string;
   readonly before: string | undefined;
-  /** Undefined when the file is taken away. */
+  /** Undefined if the file is deleted. */
   readonly after: string | undefined;
 }
 
@@ -32,7 +32,7 @@ export interface MergeOptions {
   readonly lock: AgentsLock;
   readonly proposed: readonly AgentFile[];
   readonly guide: string;
-  /** Full names of all tools there are. */
+  /** Full names of all tools. */
   readonly known: ReadonlySet<string>;
 }
 
@@ -67,7 +67,7 @@ export function planMerge({ folder, lock, proposed, guide, known }: MergeOptions
     if (last && writeAgentFile(last) === folded.text)
       changes.push({ path: `agents/${folded.fileName}`, before: folded.text, after: undefined });
     else {
-      warnings.push(`${folded.fileName} has no tools any more; it was edited by hand, so it stays`);
+      warnings.push(`${folded.fileName} has no tools left; it was edited by hand and is kept`);
       agents.push({ fileName: folded.fileName, agent: folded.agent });
       if (last) generated[folded.fileName] = last;
     }
@@ -87,7 +87,7 @@ export function planMerge({ folder, lock, proposed, guide, known }: MergeOptions
   };
 }
 
-/** What a person has changed since it was proposed; once said, it holds. */
+/** Fields that a person has edited at any time. */
 function findEdits(
   folded: FoldedAgent | undefined,
   last: LockedAgent | undefined,
@@ -98,7 +98,7 @@ function findEdits(
   return [...edits].sort();
 }
 
-/** A file that cannot be read may be the one this agent was in. */
+/** An unreadable file may belong to this agent. */
 function findFileName(
   name: string,
   {
@@ -119,7 +119,7 @@ function findFileName(
   return free;
 }
 
-/** What a person wrote stays; what we wrote and they left alone is written anew. */
+/** Keeps edits by people and updates the rest. */
 function mergeFile(
   folded: FoldedAgent,
   last: AgentFile | undefined,
@@ -147,7 +147,7 @@ function mergeFile(
   return { text: merged, agent: { ...mine, description, instructions, tools } };
 }
 
-/** Their list in their order, without what we put there and is gone, with what is new behind it. */
+/** The file's list in its order, without generated entries that are gone, followed by new ones. */
 function mergeTools(
   mine: ParsedAgentFile,
   last: AgentFile | undefined,

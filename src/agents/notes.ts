@@ -4,16 +4,16 @@ import { agentName } from "./agent-file.ts";
 import { readIfThere } from "./agent-folder.ts";
 
 /**
- * What the people of a project say about it: in CLAUDE.md and AGENTS.md, and in the config. A line that names a server tells what it is for
- * here; a heading over such lines is a name for their group; a hint `name: server, server.tool` is a group they want.
+ * What a project says about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it,
+ * a heading over such lines can name their group, and a hint `name: server, server.tool` requests a group.
  */
 export interface Notes {
   readonly domain: string | undefined;
-  /** What is said of a toolkit. */
+  /** The lines about a toolkit. */
   about(toolkit: string): string;
-  /** A heading that speaks of most of these toolkits, as a name. */
+  /** A name from a heading over lines about most of these toolkits. */
   nameFor(toolkits: readonly string[]): string | undefined;
-  /** The groups that were asked for: names, and the servers or tools in them as they were written. */
+  /** Requested groups, with servers and tools as written. */
   readonly wanted: readonly { readonly name: string; readonly members: readonly string[] }[];
 }
 
@@ -74,7 +74,7 @@ function readLines(text: string): Line[] {
   });
 }
 
-/** As a word of its own: `time` is not in `sometimes`. */
+/** As a whole word: not `time` in `sometimes`. */
 function mentions(line: string, toolkit: string): boolean {
   const name = toolkit.toLowerCase();
   const text = line.toLowerCase();
@@ -88,7 +88,7 @@ function isWordCharacter(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
 }
 
-/** A heading of one to four words names a group; a sentence does not. */
+/** Only headings of one to four words are names. */
 function nameOfHeading(heading: string): string | undefined {
   const words = heading.split(/\s+/).length;
   return words <= 4 && /[a-z]/i.test(heading) ? agentName(heading) : undefined;
@@ -100,13 +100,13 @@ function parseHint(
   const match = /^\s*([A-Za-z][\w -]{0,49}?)\s*:\s*(\S.*)$/.exec(hint);
   if (!match) return undefined;
   const members = (match[2] ?? "").split(",").map((member) => member.trim());
-  // A sentence with a colon in it is no list of names.
+  // A sentence with a colon is not a list of names.
   return members.every((member) => /^[\w.*-]+$/.test(member))
     ? { name: agentName(match[1] ?? ""), members }
     : undefined;
 }
 
-/** The tools a hint means: a server by its name or prefix, `server.*`, or one tool by its full name. */
+/** The tools of a hint: a server by name or prefix, `server.*`, or a full tool name. */
 export function findMembers(member: string, targets: readonly Target[]): readonly Target[] {
   const name = member.replace(/\.\*$/, "");
   return targets.filter(

@@ -1,6 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { plural } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
 import { type AgentFolder, readAgentFolder } from "./agent-folder.ts";
@@ -17,12 +18,12 @@ import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
 export interface PlanOptions extends NotesOptions {
-  /** The project's. */
+  /** Of the project. */
   readonly folder: string;
   readonly targets: readonly Target[];
-  /** Groups everything anew but what a person put where it is. Default: what is grouped stays where it is. */
+  /** Regroups everything except what people placed. Default: grouped tools keep their groups. */
   readonly regroup?: boolean | undefined;
-  /** Looks at what is proposed and may propose something else. Default: it stands. */
+  /** Changes the proposal, for example with a model. */
   readonly refine?: Refine | undefined;
 }
 
@@ -31,11 +32,11 @@ export type Refine = (proposal: Proposal, facts: RefineFacts) => Promise<Proposa
 export interface RefineFacts {
   readonly targets: readonly Target[];
   readonly notes: Notes;
-  /** Agents whose name and tools are not to change. */
+  /** Agents whose name and tools must not change. */
   readonly fixed: ReadonlySet<string>;
 }
 
-/** What a build would make of the agents' files. Nothing is written. */
+/** Plans the agent files of a build. Writes nothing. */
 export async function planAgents({
   folder,
   targets,
@@ -83,7 +84,7 @@ export async function planAgents({
   };
 }
 
-/** Who keeps their tools. A file that cannot be read keeps those it had when it could; the first build leaves alone what it finds. */
+/** Agents that keep their tools. An unreadable file keeps its last known tools; a first build keeps existing files. */
 function findPrevious(
   { agents, broken }: AgentFolder,
   lock: AgentsLock,
@@ -99,7 +100,7 @@ function findPrevious(
   return { previous: [], chosen: [...chosen, ...unreadable] };
 }
 
-/** Whether a person has said what it is called or what it has. */
+/** Whether a person edited its name or its tools. */
 function isChosen({ name, tools }: AgentFile, last: LockedAgent | undefined): boolean {
   return (
     last === undefined ||
@@ -109,7 +110,7 @@ function isChosen({ name, tools }: AgentFile, last: LockedAgent | undefined): bo
   );
 }
 
-/** What was proposed for each agent, by the name it has now. */
+/** The last proposal for each agent, by its current name. */
 function findProposed({ agents, broken }: AgentFolder, lock: AgentsLock): Map<string, AgentFile> {
   const present = agents.flatMap(({ fileName, agent: { name } }) => {
     const last = lock.agents[fileName];
@@ -125,7 +126,7 @@ function withoutEdits({ edited: _edited, ...agent }: LockedAgent): AgentFile {
   return agent;
 }
 
-/** The promise of a build: whatever can be called is behind some agent. */
+/** After a build every tool must belong to an agent. */
 function checkReach(
   { agents }: Plan,
   targets: readonly Target[],
@@ -139,8 +140,10 @@ function checkReach(
   if (strays.length === 0 || agents.length === 0) return [];
   const names = strays.map(({ fullName }) => fullName).join(", ");
   if (broken.size === 0 || Object.keys(lock.agents).length === 0)
-    throw new HallError("INTERNAL", `no group was found for ${names.slice(0, 500)}`);
-  return [`until ${[...broken].join(", ")} can be read, the nearest agents stand in for its tools`];
+    throw new HallError("INTERNAL", `no group for ${names.slice(0, 500)}`);
+  return [
+    `${[...broken].join(", ")} cannot be read; until then its tools belong to the nearest agents`,
+  ];
 }
 
 function checkTools({ agents }: Plan, targets: readonly Target[]): readonly string[] {
@@ -150,14 +153,14 @@ function checkTools({ agents }: Plan, targets: readonly Target[]): readonly stri
   );
   return [...unknown].map(
     ([name, tools]) =>
-      `${name} names ${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""}, which no server offers`,
+      `${name} lists ${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""}, which no server provides`,
   );
 }
 
 const groupsUsual = { least: 3, most: 10 };
 const toolsUsual = { least: 5, most: 20 };
 
-/** Targets, not rules: fewer tools need fewer groups, and beyond two hundred every agent searches among its own. */
+/** Recommended sizes, not limits: above 200 tools agents search among their own tools. */
 function checkSizes({ agents }: Plan, targets: readonly Target[]): readonly string[] {
   const { groups } = sortTools(
     agents.map(({ agent }) => agent),
@@ -167,35 +170,33 @@ function checkSizes({ agents }: Plan, targets: readonly Target[]): readonly stri
   const isMany = targets.length > groupsUsual.most * toolsUsual.most;
   if (targets.length >= groupsUsual.least * toolsUsual.least && groups.length < groupsUsual.least)
     warnings.push(
-      `${groups.length} groups for ${targets.length} tools; 3 to 10 are best: try --regroup`,
+      `${groups.length} groups for ${targets.length} tools (recommended: 3 to 10); try --regroup`,
     );
   if (groups.length > groupsUsual.most)
-    warnings.push(`${groups.length} groups; 3 to 10 are best: a model has to choose among them`);
+    warnings.push(`${groups.length} groups (recommended: 3 to 10)`);
   for (const { file, tools } of groups) {
     if (tools.size > toolsUsual.most && !isMany)
-      warnings.push(`${file.name} has ${tools.size} tools; 5 to 20 are best`);
+      warnings.push(`${file.name} has ${tools.size} tools (recommended: 5 to 20)`);
     if (tools.size < toolsUsual.least && targets.length >= toolsUsual.least)
-      warnings.push(
-        `${file.name} has ${tools.size} ${tools.size === 1 ? "tool" : "tools"}; 5 to 20 are best`,
-      );
+      warnings.push(`${file.name} has ${plural(tools.size, "tool")} (recommended: 5 to 20)`);
   }
   return warnings;
 }
 
-/** What clients read when they connect. Without counts and names: it changes only when there is something new to say. */
+/** Instructions for clients. Without counts and names, so that they rarely change. */
 function writeGuide(domain: string | undefined): string {
   return [
-    "The tools here stand behind specialist agents.",
-    ...(domain === undefined ? [] : [`This is about ${domain}.`]),
-    "Ask the agent whose description fits, with a `task` in plain words: it does it and says how, or answers with the tools for it and how they are called.",
-    "If none fits, or you know what you want, say it to `find_tools`.",
-    "Run what you found with `call_tool`.",
+    "Specialist agents provide the tools here.",
+    ...(domain === undefined ? [] : [`The project is about ${domain}.`]),
+    "Call the agent whose description fits with a `task` in plain words: it carries the task out and lists its steps, or returns the right tools and how to call them.",
+    "If none fits, or if you know what you need, use `find_tools`.",
+    "Call the tools you found with `call_tool`.",
     "When a call fails, the error says what to do next.",
     "",
   ].join("\n");
 }
 
-/** Writes what the plan says, and what the next plan is compared with. */
+/** Writes the planned files and the lock. */
 export async function applyPlan(folder: string, { changes, lock }: Plan): Promise<void> {
   for (const { path, after } of changes) {
     const file = join(folder, ".guildhall", path);

@@ -7,22 +7,22 @@ import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {
   readonly targets: readonly Target[];
-  /** Agents whose tools stay with them, and that others may join. */
+  /** Agents that keep their tools and can get new ones. */
   readonly previous: readonly AgentFile[];
-  /** Agents that are as a person wants them: nobody joins. */
+  /** Agents that a person composed: no tool is added. */
   readonly chosen: readonly AgentFile[];
-  /** What was proposed the last time, by name: an agent with the same tools keeps its words. */
+  /** The last proposal by name: an agent with the same tools keeps its text. */
   readonly proposed: ReadonlyMap<string, AgentFile>;
   readonly notes: Notes;
 }
 
 export interface Proposal {
   readonly agents: readonly AgentFile[];
-  /** What the notes ask for and nobody offers. */
+  /** Tools in the hints that no server provides. */
   readonly warnings: readonly string[];
 }
 
-/** Groups every tool, and says what each group is for. The same tools, agents and notes give the same proposal. */
+/** Groups every tool and describes the groups. Deterministic for the same tools, agents and notes. */
 export async function proposeAgents({
   targets,
   previous,
@@ -45,7 +45,7 @@ export async function proposeAgents({
       tools: keysOf(tools, targets).filter((key) => !isWanted.has(key)),
     }))
     .filter(({ tools }) => tools.length > 0);
-  // What comes to groups that were made for fewer tools gets groups of its own.
+  // Many new tools get groups of their own.
   const count = Math.max(before.length, chooseCount(targets.length - isWanted.size));
   const grouped = [
     ...groupTools(
@@ -70,17 +70,16 @@ async function readVectors(): Promise<Vectors | undefined> {
   try {
     return loadVectors();
   } catch {
-    // Grouping by words alone is worse, and still grouping.
+    // Grouping by words alone is worse but works.
     return undefined;
   }
 }
 
-/** Groups have names of their own; who can be asked is called agent. */
 function stemOf(name: string): string {
   return name.replace(/_agent$/, "");
 }
 
-/** Full names and `server.*` as what the grouping knows tools by. */
+/** Full names and `server.*` as the keys that grouping uses. */
 function keysOf(names: readonly string[], targets: readonly Target[]): string[] {
   const wanted = new Set(names);
   return targets
@@ -96,7 +95,7 @@ interface Wanted {
   readonly tools: readonly string[];
 }
 
-/** The groups people asked for. A tool is in the first that asks for it; files come before hints, and a hint adds to what its group had. */
+/** The groups people asked for. A tool goes to the first that lists it; files come before hints, and a hint adds to its group. */
 function findWanted(
   notes: Notes,
   targets: readonly Target[],
@@ -113,7 +112,7 @@ function findWanted(
     const found = members.flatMap((member) => {
       const tools = findMembers(member, targets);
       if (tools.length === 0)
-        warnings.push(`hints: ${name} asks for "${member}", which no server offers`);
+        warnings.push(`hints: ${name} lists "${member}", which no server provides`);
       return tools.map(keyOf);
     });
     const had = keysOf(
@@ -163,7 +162,7 @@ function describeToolkits(
 }
 
 interface Naming {
-  /** Names that are not for us to choose. */
+  /** Names that are fixed. */
   readonly old: ReadonlySet<string>;
   readonly notes: Notes;
   readonly byKey: ReadonlyMap<string, Target>;
@@ -206,14 +205,14 @@ function writeAgent(
   const members = keys.flatMap((key) => byKey.get(key) ?? []);
   const tools = members.map(({ fullName }) => fullName).sort();
   const last = proposed.get(name);
-  // What is said of a group depends on all the others; nobody wants to read it again because a stranger joined one of those.
+  // Descriptions depend on the other groups; keep the text so that unrelated changes do not rewrite it.
   if (last && last.tools.join() === tools.join()) return last;
   return { name, description, tools, instructions: writeInstructions(members, notes) };
 }
 
 const searchedAbove = 20;
 
-/** What an agent goes by that nobody has written anything for. */
+/** Default instructions of an agent. */
 export function writeInstructions(members: readonly Target[], { domain }: Notes): string {
   const counts = new Map<string, number>();
   for (const { toolkit } of members) counts.set(toolkit.id, (counts.get(toolkit.id) ?? 0) + 1);
@@ -222,11 +221,11 @@ export function writeInstructions(members: readonly Target[], { domain }: Notes)
     .map(([id, count]) => `${id} (${count})`)
     .join(", ");
   return [
-    `You work with the tools of ${sources}, and with nothing else.`,
+    `You work with the tools of ${sources}.`,
     ...(domain === undefined ? [] : [`The project: ${domain}.`]),
     members.length > searchedAbove
-      ? "There are more tools than can be looked at together: find those that fit the task first, then choose among them."
+      ? "You have many tools: first find those that fit the task, then choose among them."
       : "Choose the tool that does what the task asks; most tasks need one or two.",
-    "Look before you change anything. Take arguments from the task and its data; do not make any up. Say what you did, what you found, and what you could not do.",
+    "Read before you change anything. Take arguments from the task and its data; never invent them. Report what you did, what you found and what you could not do.",
   ].join("\n\n");
 }

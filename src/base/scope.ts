@@ -2,10 +2,10 @@ import { arm, type Deadline, disarm } from "./deadlines.ts";
 import { HallError } from "./errors.ts";
 
 /**
- * Deadline and cancellation of one piece of work. Scopes form a tree: a child never outlives its parent.
- * Two reasons not to pass a bare AbortSignal around: an AbortController costs more than a whole small call,
- * so it is made only when somebody asks for `signal`; and a person who is being asked must not use up the
- * time of the tool, so the clock can be held.
+ * Deadline, cancellation and retry budget of one piece of work. Scopes form a tree: a child never
+ * outlives its parent. Not a bare AbortSignal for two reasons: an AbortController costs more than a
+ * whole small call, so it is created only for `signal`; and the clock can stand still while a person
+ * is being asked.
  */
 export class Scope implements Deadline {
   place: number | undefined;
@@ -15,15 +15,16 @@ export class Scope implements Deadline {
   #reason: HallError | undefined;
   #controller: AbortController | undefined;
   #parent: Scope | undefined;
-  /** Who hears of a cancel. Nearly always two at most: the set is for the third. */
+  /** Cancel listeners. Nearly always two at most; the set is for the third. */
   #first: Listener | undefined;
   #second: Listener | undefined;
   #others: Set<Listener> | undefined;
   #heldAt: number | undefined;
   #holds = 0;
   #isClosed = false;
+  #retriesLeft = retriesMax;
 
-  /** `subject` is named when the time is up. */
+  /** `subject` is named in the timeout error. */
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY, subject?: string) {
     this.#subject = subject;
     const hasDeadline =
@@ -46,12 +47,12 @@ export class Scope implements Deadline {
     return this.#deadlineAt;
   }
 
-  /** Why the work was called off, or undefined while it may go on. */
+  /** Why the work was cancelled, or undefined. */
   get cancelled(): HallError | undefined {
     return this.#reason;
   }
 
-  /** For APIs that want one: fetch, timers, child processes, toolkits. */
+  /** For APIs that need one: fetch, timers, child processes, toolkits. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
@@ -65,7 +66,7 @@ export class Scope implements Deadline {
     return Math.max(0, this.#deadlineAt - (this.#heldAt ?? performance.now()));
   }
 
-  /** Calls back once, at once when already cancelled. Returns the way to leave. */
+  /** Calls back once, immediately if already cancelled. Returns a function that unsubscribes. */
   onCancel(listener: (reason: HallError) => void): () => void {
     if (this.#reason) {
       listener(this.#reason);
@@ -86,12 +87,12 @@ export class Scope implements Deadline {
     this.#second = undefined;
     this.#others = undefined;
     this.#controller?.abort(reason);
-    if (first) tell(first, reason);
-    if (second) tell(second, reason);
-    for (const listener of others ?? []) tell(listener, reason);
+    if (first) notify(first, reason);
+    if (second) notify(second, reason);
+    for (const listener of others ?? []) notify(listener, reason);
   }
 
-  /** Called by the clock when the time is up. */
+  /** Called by the clock at the deadline. */
   expire(): void {
     const subject = this.#subject === undefined ? "" : `${this.#subject}: `;
     this.cancel(
@@ -102,12 +103,20 @@ export class Scope implements Deadline {
     );
   }
 
+  /** True if the work may be retried once more: one budget for all layers, shared with the parent. */
+  takeRetry(): boolean {
+    if (this.#parent) return this.#parent.takeRetry();
+    if (this.#retriesLeft === 0) return false;
+    this.#retriesLeft--;
+    return true;
+  }
+
   /** Settles as the work does, or rejects as soon as the scope is cancelled. */
   race<T>(work: Promise<T>): Promise<T> {
     return this.#watch(work, (reject) => this.#leave(reject));
   }
 
-  /** The same for the work the scope was made for: it closes with it. */
+  /** Like `race`, and closes the scope with the work. */
   finish<T>(work: Promise<T>): Promise<T> {
     return this.#watch(work, () => this.close());
   }
@@ -129,7 +138,7 @@ export class Scope implements Deadline {
     });
   }
 
-  /** Stops the clock while `work` runs: used while a person is being asked. */
+  /** Stops the clock while `work` runs, for example while a person is being asked. */
   async hold<T>(work: () => Promise<T>): Promise<T> {
     this.#holds++;
     this.#heldAt ??= performance.now();
@@ -142,7 +151,7 @@ export class Scope implements Deadline {
     }
   }
 
-  /** Lets go of the clock and of the parent. Idempotent; the scope can no longer be cancelled from above. */
+  /** Releases clock and parent. Idempotent; the parent can no longer cancel it. */
   close(): void {
     this.#isClosed = true;
     if (this.#deadlineAt !== Number.POSITIVE_INFINITY) disarm(this);
@@ -173,9 +182,12 @@ export class Scope implements Deadline {
   }
 }
 
+/** Retries of one piece of work, whichever layer makes them. */
+const retriesMax = 3;
+
 type Listener = Scope | ((reason: HallError) => void);
 
-function tell(listener: Listener, reason: HallError): void {
+function notify(listener: Listener, reason: HallError): void {
   if (listener instanceof Scope) listener.cancel(reason);
   else listener(reason);
 }

@@ -47,12 +47,23 @@ export function envelope(capabilities: JsonObject = clientCapabilities): JsonObj
  * silent server is old or slow to start: it gets both, and its first answer decides.
  */
 export async function shakeHands(peer: Peer, options: HandshakeOptions): Promise<Handshake> {
-  const { scope, knownEra, probeMs = 3_000, capabilities } = options;
-  const probe = new Scope(scope);
+  const probe = new Scope(options.scope);
+  try {
+    return await negotiate(peer, probe, options);
+  } finally {
+    probe.close();
+  }
+}
+
+async function negotiate(
+  peer: Peer,
+  probe: Scope,
+  { scope, knownEra, probeMs = 3_000, capabilities }: HandshakeOptions,
+): Promise<Handshake> {
   const probing = knownEra === "legacy" ? undefined : discover(peer, probe, capabilities);
   // Avoid an unhandled rejection once we stop waiting for the probe.
   probing?.catch(() => {});
-  const early = await Promise.race([probing, sleep(probeMs, silence)]);
+  const early = await Promise.race([probing, sleep(probeMs, silence, { ref: false })]);
   if (early !== undefined && early !== silence) return early;
   const shaking = initialize(peer, scope, capabilities);
   shaking.catch(() => {});

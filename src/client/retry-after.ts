@@ -8,8 +8,6 @@ import type { Scope } from "../base/scope.ts";
  */
 export type RetryAfterGate = <T>(scope: Scope, send: () => Promise<T>) => Promise<T>;
 
-const retriesMax = 3;
-
 export function createRetryAfterGate(): RetryAfterGate {
   let pausedUntil = 0;
 
@@ -28,7 +26,7 @@ export function createRetryAfterGate(): RetryAfterGate {
 
   return async (scope, send) => {
     let reason: HallError | undefined;
-    for (let retries = 0; ; retries++) {
+    for (;;) {
       if (pausedUntil > 0) await pause(scope, reason);
       try {
         return await send();
@@ -37,7 +35,7 @@ export function createRetryAfterGate(): RetryAfterGate {
         if (!(error instanceof HallError) || typeof seconds !== "number") throw error;
         reason = error;
         pausedUntil = Math.max(pausedUntil, performance.now() + seconds * 1000);
-        if (retries === retriesMax) throw error;
+        if (!scope.takeRetry()) throw error;
       }
     }
   };

@@ -11,19 +11,19 @@ export const serverNamePattern = /^[A-Za-z0-9_-]{1,40}$/;
 /** What both kinds of server have beside the map every MCP client uses. */
 const ours = {
   start: field(
-    "When the server is started: at its first call, or with the hall.",
+    "When to start the server: at its first call, or with the hall.",
     z._default(z.enum(["lazy", "eager"]), "lazy"),
   ),
   idleTimeoutSeconds: field(
-    "Seconds without a call after which the server is stopped; 0 for never.",
+    "Seconds without a call before the server is stopped; 0 means never.",
     z._default(whole(0, 86_400), 600),
   ),
   timeoutSeconds: field(
-    "Seconds one call of this server's tools may take. Without it, the hall's timeoutSeconds.",
+    "Time limit of a call to this server in seconds. Default: the hall's timeoutSeconds.",
     z.optional(whole(1, 600)),
   ),
   prefix: field(
-    "What stands before the names of this server's tools. Without it, the server's name; \"\" for nothing.",
+    "The prefix of this server's tool names. Default: the server's name; \"\" means none.",
     z.optional(z.string().check(z.regex(/^[A-Za-z0-9_-]{0,40}$/))),
   ),
   tools: field(
@@ -31,26 +31,29 @@ const ours = {
     section({
       include: field("Globs of the tools that are offered.", z._default(z.array(text(200)), ["*"])),
       exclude: field(
-        "Globs of the tools that are not, even if included.",
+        "Globs of the tools that are not offered, even if included.",
         z._default(z.array(text(200)), []),
       ),
     }),
   ),
-  disabled: field("Keeps the entry without using the server.", z._default(z.boolean(), false)),
-  allowPrivate: field("Lets url point into a private network.", z._default(z.boolean(), false)),
+  disabled: field("Keeps the entry, but does not use the server.", z._default(z.boolean(), false)),
+  allowPrivate: field("Allows a url inside a private network.", z._default(z.boolean(), false)),
 };
 
 const stdioServer = field(
   "A program on this machine.",
   z.strictObject({
     type: field(
-      "How the server is reached: a program here, over its stdin and stdout.",
+      "The transport: a program on this machine, over its stdin and stdout.",
       z._default(z.literal("stdio"), "stdio"),
     ),
-    command: field("The program to start, without arguments; no shell is involved.", text()),
+    command: field("The program to start, without arguments; no shell is used.", text()),
     args: field("Its arguments.", z._default(z.array(z.string()), [])),
-    env: field("Environment variables it gets.", z._default(z.record(text(), z.string()), {})),
-    cwd: field("The folder it starts in. Without it, the hall's.", z.optional(text())),
+    env: field(
+      "Its environment variables, besides a few of the hall's.",
+      z._default(z.record(text(), z.string()), {}),
+    ),
+    cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
     ...ours,
   }),
 );
@@ -61,10 +64,10 @@ const remoteType = z.pipe(
 );
 
 const remoteServer = field(
-  "A server elsewhere.",
+  "A remote server.",
   z.strictObject({
     type: field(
-      'How the server is reached; "streamable-http" is "http", "websocket" is "ws".',
+      'The transport; "streamable-http" means "http", "websocket" means "ws".',
       z.prefault(remoteType, "http"),
     ),
     url: field("Its address: https (wss for ws), or http to this machine.", text()),
@@ -73,7 +76,7 @@ const remoteServer = field(
       z._default(z.record(text(), z.string()), {}),
     ),
     oauth: field(
-      "For servers that want a login, where `guildhall login` needs to be told something.",
+      "For servers that require a login with settings of their own.",
       z.optional(
         z.strictObject({
           grant: field(
@@ -81,24 +84,24 @@ const remoteServer = field(
             z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
           ),
           clientId: field(
-            "The client registered with the issuer by hand. Without it, one is registered at the first login.",
+            "The client that you registered with the issuer. Default: one is registered at the first login.",
             z.optional(text()),
           ),
-          clientSecret: field("Its secret; best a variable.", z.optional(text())),
+          clientSecret: field("Its secret; use a variable.", z.optional(text())),
           clientMetadataUrl: field(
-            "The address of a client metadata document, for issuers that read one instead of registering.",
+            "The address of a client metadata document, for issuers that use one instead of registration.",
             z.optional(text()),
           ),
           issuer: field(
-            "The only issuer these may be shown to. Without it, the one the server names at the first login.",
+            "The only issuer that may see these values. Default: the one that the server names at the first login.",
             z.optional(text()),
           ),
           scope: field(
-            "What to ask for, separated by spaces. Without it, what the server asks for.",
+            "The scopes to request, separated by spaces. Default: those that the server asks for.",
             z.optional(text()),
           ),
           callbackPort: field(
-            "The port of 127.0.0.1 a browser comes back to after a login; 0 for any free one.",
+            "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
             z._default(whole(0, 65_535), 0),
           ),
         }),
@@ -111,51 +114,51 @@ const remoteServer = field(
 const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
 
 export const configSchema = z.strictObject({
-  $schema: field("Where an editor finds the JSON Schema of this file.", z.optional(z.string())),
+  $schema: field("The JSON Schema of this file, for editors.", z.optional(z.string())),
   expose: field(
-    "The faces clients are shown, comma-separated: tools, search, agents, code. Without it, agents once `guildhall build` has made groups; before, tools up to 40 of them, search above.",
+    "What clients see, comma-separated: tools, search, agents, code. Default: agents once `guildhall build` has made groups; before that, tools up to 40 of them, search above.",
     z.optional(text()),
   ),
   names: field(
-    "Between prefix and tool: server.tool, or server__tool for models that refuse dots.",
+    "Separator between prefix and tool: server.tool, or server__tool for models that refuse dots.",
     z._default(z.enum(["dot", "underscore"]), "dot"),
   ),
   timeoutSeconds: field(
-    "Seconds a call may take when its tool does not say otherwise.",
+    "Time limit of a call in seconds, unless its tool declares another.",
     z._default(whole(1, 600), 30),
   ),
   listen: field(
-    "Where `guildhall serve` listens.",
+    "The listener of `guildhall serve`.",
     section({
       host: field(
-        "The address to listen on; any but loopback needs tokenFile, and the user's own file or --host.",
+        "The address to listen on. Anything but loopback needs tokenFile, and must come from the user's own file or --host.",
         z._default(text(255), "127.0.0.1"),
       ),
-      port: field("The port to listen on; 0 for any free one.", z._default(whole(0, 65_535), 8080)),
+      port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
       tokenFile: field(
-        "A file with the token every caller must send; a project's file names none in the project.",
+        "A file with the token that every caller must send. A project's file cannot name one inside the project.",
         z.optional(text()),
       ),
     }),
   ),
   toolkits: field(
-    "Modules that export toolkits, as globs from this file's folder on, such as ./tools/*.js.",
+    "Globs of modules that export toolkits, relative to this file's folder, such as ./tools/*.js.",
     z._default(z.array(text(500)), []),
   ),
   limits: field(
-    "Who may call how often. 0 a second is no limit.",
+    "Rate limits. 0 per second means no limit.",
     section({
-      client: field("Each client that comes over HTTP or WebSocket.", allowance(2_000, 4_000)),
+      client: field("For each client over HTTP or WebSocket.", allowance(2_000, 4_000)),
       registered: field(
-        "Each toolkit that a service registered.",
+        "For each registered toolkit.",
         capacity({ perSecond: 50, burst: 100, concurrent: 16, queue: 100 }),
       ),
       clients: field(
-        "Other limits for clients, by the name they give themselves.",
+        "Other limits for single clients, by the name they send.",
         z._default(z.record(text(200), allowance()), {}),
       ),
       toolkits: field(
-        "Other limits for toolkits, by name.",
+        "Other limits for single toolkits, by name.",
         z._default(z.record(text(100), capacity()), {}),
       ),
       tools: field(
@@ -165,10 +168,10 @@ export const configSchema = z.strictObject({
     }),
   ),
   trust: field(
-    "What needs a person's yes. A project's file can only ask for more; the user's own can also ask for less.",
+    "Which calls need approval. A project's file can only ask for more; the user's own file can also ask for less.",
     section({
       policy: field(
-        "destructive: tools that may destroy or send, and everything of a server nobody has reviewed; all: every tool.",
+        "destructive: tools that may destroy or send, and all tools of servers that were not reviewed; all: every tool.",
         policy(),
       ),
       servers: field(
@@ -176,20 +179,20 @@ export const configSchema = z.strictObject({
         z._default(z.record(text(100), z.enum(["destructive", "all"])), {}),
       ),
       tools: field(
-        "What single tools are taken for, by server and tool such as github.create_issue, or server.* for all of one.",
+        "Marks of single tools, by server and tool such as github.create_issue, or server.* for all tools of a server.",
         z._default(z.record(text(200), z.enum(["safe", "destructive"])), {}),
       ),
       unguarded: field(
-        "Tools the flow guard leaves alone, by server and tool, or server.* for all of one.",
+        "Tools that the flow guard ignores, by server and tool, or server.* for all tools of a server.",
         z._default(z.array(text(200)), []),
       ),
     }),
   ),
   health: field(
-    "How toolkits are watched.",
+    "Health checks of toolkits.",
     section({
       intervalSeconds: field(
-        "Seconds between two looks at each toolkit that runs or is registered.",
+        "Seconds between two checks of each toolkit that runs or is registered.",
         z._default(whole(1, 86_400), 60),
       ),
     }),
@@ -198,42 +201,42 @@ export const configSchema = z.strictObject({
     "Toolkits that services register.",
     section({
       allowPrivate: field(
-        "Lets their endpoints be inside a private network.",
+        "Allows endpoints inside a private network.",
         z._default(z.boolean(), false),
       ),
     }),
   ),
   store: field(
-    "What is kept of calls and decisions, in .guildhall/state.db or in a database.",
+    "Records of calls and decisions, in .guildhall/state.db or in a database.",
     section({
       url: field(
-        "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall; sslmode and schema are read, and the password is best a variable. Only the user's own file or GUILDHALL__STORE__URL can name one.",
+        "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall, with optional sslmode and schema. Use a variable for the password. Only the user's own file or GUILDHALL__STORE__URL can set it.",
         z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
       ),
       record: field(
-        "What is kept of a call's arguments and result: their digest, or everything but secrets.",
+        "How arguments and results of calls are recorded: as a hash, or in full without secrets.",
         z._default(z.enum(["digest", "full"]), "digest"),
       ),
       runs: field(
-        "What is kept of an agent's run: everything but secrets, to be shown and replayed for a week, or only an outline without texts.",
+        "How runs of agents are recorded: in full without secrets, to be shown and replayed for a week, or as an outline without texts.",
         z._default(z.enum(["full", "outline"]), "full"),
       ),
-      keepDays: field("Days calls are kept.", z._default(whole(1, 3_650), 30)),
+      keepDays: field("Days that calls are kept.", z._default(whole(1, 3_650), 30)),
       auditKeepDays: field(
-        "Days the audit and the statistics are kept.",
+        "Days that the audit and the statistics are kept.",
         z._default(whole(1, 36_500), 365),
       ),
       sizeMbMax: field(
-        "Megabytes the file, or all rows in the database, may have; past it the oldest calls go first.",
+        "Size limit of the file, or of all rows in the database, in megabytes. Beyond it the oldest calls are removed.",
         z._default(whole(16, 1_000_000), 512),
       ),
     }),
   ),
   telemetry: field(
-    "Where traces of calls are sent. An address elsewhere only the user's own file can name.",
+    "Traces of calls. Only the user's own file can set a remote address.",
     section({
       otlpUrl: field(
-        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Without it, nothing is sent.",
+        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Default: nothing is sent.",
         z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
       ),
     }),
@@ -242,25 +245,25 @@ export const configSchema = z.strictObject({
     "The log.",
     section({
       level: field(
-        "What is written to stderr. Without it, info for `guildhall serve` and warn for `guildhall mcp`.",
+        "The lowest level written to stderr. Default: info for `guildhall serve`, warn for `guildhall mcp`.",
         z.optional(z.enum(["trace", "debug", "info", "warn", "error", "silent"])),
       ),
     }),
   ),
   domain: field(
-    "What the project is about, in a few words: clients and agents are told, and servers it names are grouped by it.",
+    "The project's subject in a few words. Clients and agents see it, and it influences the groups.",
     z.optional(text(500)),
   ),
   hints: field(
-    "Groups you want: a name and the servers or tools in it, such as `web research: fetch, search_tool`; or words that matter to you.",
+    "Groups you want, each with its servers or tools, such as `web research: fetch, search_tool`; or single words that should influence the groups.",
     z._default(z.array(text(500)), []),
   ),
   aliases: field(
-    "Other words for a tool, or questions it answers, by full name: find_tools finds it by them.",
+    "Other words for a tool, or tasks it solves, by full name; find_tools uses them.",
     z._default(z.record(text(200), z.array(text(500))), {}),
   ),
   mcpServers: field(
-    "The servers behind the hall, by name: the map every MCP client uses.",
+    "The servers behind the hall, by name: the map that every MCP client uses.",
     z.prefault(
       z.record(z.string().check(z.regex(serverNamePattern)), z.union([stdioServer, remoteServer])),
       {},
@@ -270,13 +273,10 @@ export const configSchema = z.strictObject({
     "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       url: field(
-        "Base of an API that speaks OpenAI's images/generations, such as https://api.openai.com/v1.",
+        "The base of an API with OpenAI's images/generations, such as https://api.openai.com/v1.",
         z.optional(text()),
       ),
-      model: field(
-        "The model asked for. Without it, the endpoint's default.",
-        z.optional(text(200)),
-      ),
+      model: field("The model. Default: the endpoint's.", z.optional(text(200))),
       apiKeyEnv: field(
         "The environment variable that holds the endpoint's key.",
         z.optional(variableName()),
@@ -284,32 +284,32 @@ export const configSchema = z.strictObject({
     }),
   ),
   search: field(
-    "Where search_tool searches. Without it, its tools say what to configure. An address elsewhere, and the key's variable, only the user's own file can name.",
+    "The provider of search_tool. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       provider: field(
-        "Who is asked: a SearXNG, Brave Search, Tavily, or the folders below.",
+        "SearXNG, Brave Search, Tavily, or the folders below (local).",
         z.optional(z.enum(["searxng", "brave", "tavily", "local"])),
       ),
-      url: field("Where SearXNG is.", z.optional(text())),
+      url: field("The address of SearXNG.", z.optional(text())),
       apiKeyEnv: field(
-        "The environment variable with the key. Without it, BRAVE_API_KEY or TAVILY_API_KEY.",
+        "The environment variable that holds the key. Default: BRAVE_API_KEY or TAVILY_API_KEY.",
         z.optional(variableName()),
       ),
       folders: field(
-        "The folders `local` searches, from the project's folder on.",
+        "The folders that `local` searches, relative to the project's folder.",
         z._default(z.array(text()), []),
       ),
     }),
   ),
   planner: field(
-    "Who plans for agents. An address elsewhere, and a program that prints a key, only the user's own file can name, not a project's.",
+    "The planner of agents. Only the user's own file can set a remote baseUrl or apiKeyCommand.",
     section({
       kind: field(
-        "auto: a model where there is a key for it, else the client's own (sampling), else none (local).",
+        "auto: a model if there is a key for it, else the client's model (sampling), else rules (local).",
         z._default(z.enum(["auto", "model", "sampling", "local"]), "auto"),
       ),
       model: field(
-        "provider/name, the provider being anthropic, openai, google, bedrock, openrouter, ollama or openai-compatible.",
+        "provider/name; the provider is anthropic, openai, google, bedrock, openrouter, ollama or openai-compatible.",
         z.optional(
           text(200).check(
             z.regex(/^(anthropic|openai|google|bedrock|openrouter|ollama|openai-compatible)\/\S+$/),
@@ -317,15 +317,15 @@ export const configSchema = z.strictObject({
         ),
       ),
       baseUrl: field(
-        "Where the provider is. Needed for openai-compatible.",
+        "The address of the provider. Required for openai-compatible.",
         z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
       ),
       apiKeyEnv: field(
-        "The environment variable with the key. Without it, the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
+        "The environment variable that holds the key. Default: the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
         z.optional(variableName()),
       ),
       apiKeyCommand: field(
-        "A program that prints the key, and its arguments; no shell is involved.",
+        "A program that prints the key, and its arguments; no shell is used.",
         z.optional(z.array(text()).check(z.minLength(1))),
       ),
     }),
@@ -334,34 +334,34 @@ export const configSchema = z.strictObject({
     "The spec-driven workflow, speckit.*.",
     section({
       commands: field(
-        "Lets implement run the commands that tasks declare; a person is asked for each.",
+        "Allows implement to run the commands that tasks declare; a person approves each.",
         z._default(z.boolean(), false),
       ),
       roots: field(
-        "Further folders that specs may lie in, from the project's folder on.",
+        "Further folders for specs, relative to the project's folder.",
         z._default(z.array(text()), []),
       ),
       agent: field(
-        "The agent that does the tasks of implement, such as coding_agent. Without it, whoever calls does them.",
+        "The agent that does the tasks of implement, such as coding_agent. Default: the caller does them.",
         z.optional(text(100)),
       ),
     }),
   ),
   documents: field(
-    "What document_analyzer may read.",
+    "Files that document_analyzer may read.",
     section({
       roots: field(
-        "The folders file: URLs may point into, from the project's folder on.",
+        "The folders that file: URLs may point into, relative to the project's folder.",
         z._default(z.array(text()), []),
       ),
     }),
   ),
   mcp: field(
-    "The server Guildhall's own client speaks to.",
+    "The server that Guildhall's own client connects to.",
     z.optional(
       z.strictObject({
         transport: field(
-          "How the client reaches its server.",
+          "The transport.",
           z._default(z.enum(["stdio", "http", "websocket"]), "stdio"),
         ),
         command: field("The program to start, for stdio.", z.optional(text())),
@@ -372,7 +372,7 @@ export const configSchema = z.strictObject({
           z.optional(z.record(text(), z.string())),
         ),
         timeout: field(
-          "Seconds one request may be silent; progress begins them anew, up to 600 in all.",
+          "Seconds without progress before a request times out; at most 600 in all.",
           z._default(whole(1, 600), 60),
         ),
       }),
@@ -426,8 +426,8 @@ function text(lengthMax = 10_000) {
 /** Calls a second on average, and how many at once. */
 function allowanceFields(perSecond: number, burst: number) {
   return {
-    perSecond: field("Calls a second, on average.", z._default(whole(0, 1_000_000), perSecond)),
-    burst: field("Calls at once.", z._default(whole(1, 1_000_000), burst)),
+    perSecond: field("Calls per second, on average.", z._default(whole(0, 1_000_000), perSecond)),
+    burst: field("Calls in one burst.", z._default(whole(1, 1_000_000), burst)),
   };
 }
 
@@ -440,10 +440,10 @@ function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}
   return section({
     ...allowanceFields(perSecond, burst),
     concurrent: field(
-      "Calls that run at once; 0 for any number.",
+      "Calls that run at once; 0 means no limit.",
       z._default(whole(0, 100_000), concurrent),
     ),
-    queue: field("Calls that may wait for their turn.", z._default(whole(0, 100_000), queue)),
+    queue: field("Calls that may wait.", z._default(whole(0, 100_000), queue)),
   });
 }
 

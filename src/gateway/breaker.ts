@@ -5,32 +5,32 @@ import type { Call, CallContext, Target, Toolkit } from "../tool.ts";
 import { getTarget, type Next, type Stage } from "./stage.ts";
 
 /**
- * What a toolkit that is not our own costs when it is broken: nothing. After failures in a row its calls are answered at
- * once, one call at a time finds out whether it is back, and whoever is refused hears what could serve instead.
+ * Keeps a broken service from slowing anything down: after failures in a row its calls fail at once,
+ * and one call at a time tests whether it is back. A failed call names tools that could serve
+ * instead. Upstreams have their supervisor for that; this stage only records how they are.
  */
 export const breakCircuits =
   ({ health, registry }: { readonly health: HealthBook; readonly registry: Registry }): Stage =>
   (next) =>
   (call, context) => {
     const target = getTarget(call);
-    if (!isWatched(target.toolkit)) return next(call, context);
+    const { source } = target.toolkit;
+    // A built-in toolkit knows best what it lacks; a counter would only hide its advice.
+    if (source !== "registered" && source !== "upstream") return next(call, context);
+
     const record = health.record(target.toolkit);
-    const waitMs = record.admit();
+    const waitMs = source === "registered" ? record.admit() : 0;
     if (waitMs > 0)
       throw suggestOthers(restingError(target, record, waitMs), target, { health, registry });
     const fail = (error: unknown): never => {
-      note(error, call, record, context);
+      if (source === "registered") noteFailure(error, call, record, context);
+      else noteDown(error, target.toolkit, record);
       throw error instanceof HallError && error.code === "UNAVAILABLE"
         ? suggestOthers(error, target, { health, registry })
         : error;
     };
     return settle(() => next(call, context), record, fail);
   };
-
-/** A built-in one knows better than we do what it lacks; a counter could only hide its advice. */
-function isWatched({ source }: Toolkit): boolean {
-  return source === "registered" || source === "upstream";
-}
 
 function settle(
   run: () => ReturnType<Next>,
@@ -47,35 +47,39 @@ function settle(
   }
 }
 
-/** Failures that say something about the toolkit and not about the call. */
-const telling: ReadonlySet<ErrorCode> = new Set(["UNAVAILABLE", "TIMEOUT", "OVERLOADED"]);
+/** Failures that concern the service and not the call. */
+const serviceFailures: ReadonlySet<ErrorCode> = new Set(["UNAVAILABLE", "TIMEOUT", "OVERLOADED"]);
 
-function note(error: unknown, call: Call, record: HealthRecord, { scope }: CallContext): void {
-  if (
+function noteFailure(
+  error: unknown,
+  call: Call,
+  record: HealthRecord,
+  { scope }: CallContext,
+): void {
+  const isOurs =
     scope.cancelled ||
     !(error instanceof HallError) ||
-    (error.code === "TIMEOUT" && isHasty(call))
-  ) {
-    record.abandoned();
-    return;
-  }
+    (error.code === "TIMEOUT" && isHasty(call)) ||
+    error.code === "BAD_ANSWER" ||
+    error.code === "INTERNAL";
   const { toolkit } = getTarget(call);
-  const problem = toolkit.problem?.();
-  if (!telling.has(error.code)) {
-    // It answered, if only to say no.
-    if (error.code === "BAD_ANSWER" || error.code === "INTERNAL") record.abandoned();
-    else record.succeeded();
-  } else if (error.code === "UNAVAILABLE" && problem !== undefined) {
-    // Whoever knows that it is down also knows when to try again.
-    record.abandoned();
-    record.lost(problem);
-  } else if (toolkit.source === "upstream") {
-    // Its supervisor rests it when it is down; a tool that is slow says nothing about the others.
-    record.abandoned();
-  } else record.failed(error.message);
+  if (isOurs) record.abandoned();
+  // It answered, if only with a refusal.
+  else if (!serviceFailures.has(error.code)) record.succeeded();
+  else if (error.code === "UNAVAILABLE" && toolkit.problem?.() !== undefined)
+    noteDown(error, toolkit, record);
+  else record.failed(error.message);
 }
 
-/** A caller that waited less than the tool may take has learnt nothing about it. */
+/** A toolkit that knows it is down also knows when to try again. */
+function noteDown(error: unknown, toolkit: Toolkit, record: HealthRecord): void {
+  record.abandoned();
+  const problem = toolkit.problem?.();
+  if (error instanceof HallError && error.code === "UNAVAILABLE" && problem !== undefined)
+    record.lost(problem);
+}
+
+/** The caller waited less than the tool may take, so its timeout says nothing about the tool. */
 function isHasty(call: Call): boolean {
   const { facts } = getTarget(call).tool;
   return (
@@ -85,19 +89,19 @@ function isHasty(call: Call): boolean {
 
 function restingError({ toolkit }: Target, record: HealthRecord, waitMs: number): HallError {
   const { health } = record;
-  const reason = "reason" in health ? health.reason : "it is being tried again";
+  const reason = "reason" in health ? health.reason : "being retried";
   const retryAfterSeconds = Math.ceil(waitMs / 1000);
   const state = health.state === "maintenance" ? "in maintenance" : "not available";
   return new HallError(
     "UNAVAILABLE",
-    `${toolkit.id} is ${state} (${reason}); it is tried again in ${retryAfterSeconds} s`,
-    { details: { retryAfterSeconds } },
+    `${toolkit.id} is ${state} (${reason}); retry in ${retryAfterSeconds} s`,
+    { details: { retryAfterSeconds }, next: [{ do: "retry-after", seconds: retryAfterSeconds }] },
   );
 }
 
 const othersMax = 5;
 
-/** Says what is limited and what of the same category works. */
+/** Adds tools of the same category that work. */
 function suggestOthers(
   error: HallError,
   { toolkit, fullName }: Target,
@@ -119,11 +123,12 @@ function suggestOthers(
     .filter((other) => isFit(other.toolkit))
     .slice(0, othersMax)
     .map((other) => other.fullName);
-  const instead = alternatives.length > 0 ? ` Instead there is: ${alternatives.join(", ")}.` : "";
-  return new HallError("UNAVAILABLE", error.message, {
+  const instead = alternatives.length > 0 ? `; available instead: ${alternatives.join(", ")}` : "";
+  return new HallError("UNAVAILABLE", `${error.message}${instead}`, {
     cause: error,
     details: { ...error.details, limited: fullName, alternatives },
-    hint: `${error.hint}${instead}`,
+    hint: error.hint,
+    next: error.next,
     ...(error.relayed ? { relayed: error.relayed } : {}),
   });
 }

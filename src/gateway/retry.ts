@@ -4,22 +4,22 @@ import { HallError } from "../base/errors.ts";
 import type { CallContext, Target, Toolkit } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
-const triesMax = 3;
+/** Enough for a first failure. */
+const firstRetries = 3;
 const firstDelayMs = 100;
 const delayMsMax = 1_000;
-/** Calls earn a fifth of a retry each, so that retries never make up more than that of what a struggling toolkit gets. */
+/** Each call earns a fifth of a retry, so that retries are at most that share of a failing toolkit's load. */
 const earned = 0.2;
 const savedMax = 10;
 
-/** Tries a call again that could not be delivered, where running twice does no harm, while there is time, and within a budget. */
+/** Retries calls that could not be delivered, if they are idempotent, within deadline and budget. */
 export const retryIdempotent = (random: () => number = Math.random): Stage => {
   const budgets = new WeakMap<Toolkit, { left: number }>();
 
   function budgetOf(toolkit: Toolkit): { left: number } {
     let budget = budgets.get(toolkit);
     if (!budget) {
-      // Enough for a first stumble.
-      budget = { left: triesMax };
+      budget = { left: firstRetries };
       budgets.set(toolkit, budget);
     }
     return budget;
@@ -35,8 +35,8 @@ export const retryIdempotent = (random: () => number = Math.random): Stage => {
         const delayMs = backoffMs(tries + 1, { firstMs: firstDelayMs, maxMs: delayMsMax }, random);
         if (
           !isWorthIt(error, target.toolkit, context, delayMs) ||
-          tries >= triesMax ||
-          budget.left < 1
+          budget.left < 1 ||
+          !context.scope.takeRetry()
         )
           throw error;
         budget.left--;
@@ -62,6 +62,6 @@ function isWorthIt(
 ): boolean {
   if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelled)
     return false;
-  // One that knows it is down says when it will be tried again; nothing is gained by asking at once.
+  // A toolkit that knows it is down says when it will be retried: asking at once gains nothing.
   return toolkit.problem?.() === undefined && delayMs < scope.remainingMs;
 }

@@ -202,8 +202,7 @@ async function decide(
     });
   }
   await say("approved", answer);
-  if (answer === "hall") parts.trust.trustHere(target);
-  if (answer === "always") await parts.trust.trustAlways(target);
+  await parts.trust.grant(target, answer);
 }
 
 /** Whether the client can show its user a form; one that names no mode means forms. */

@@ -1,7 +1,15 @@
 import { HallError } from "../base/errors.ts";
 import { hashOf } from "../base/hash.ts";
 import type { Target } from "../tool.ts";
-import { type Entries, type Grant, type Ledger, noEntries, type Review } from "./ledger.ts";
+import type { Answer } from "./approvals.ts";
+import {
+  type Entries,
+  type Grant,
+  grantTools,
+  type Ledger,
+  noEntries,
+  type Review,
+} from "./ledger.ts";
 import { type Marks, markTool } from "./marks.ts";
 import { pinOf } from "./pin.ts";
 
@@ -13,11 +21,10 @@ export interface Trust {
   /** Why a server may not be started, or undefined when it may. */
   mayStart(server: string, source: string): string | undefined;
   mayLoadModules(patterns: readonly string[]): boolean;
-  /** For as long as this hall runs. */
-  trustHere(target: Target): void;
-  /** Takes back what was said for as long as this hall runs. */
-  forgetHere(): void;
-  trustAlways(target: Target): Promise<void>;
+  /** Grants what a person answered about a call: `hall` until the hall ends, `always` in the ledger; other answers grant nothing. */
+  grant(target: Target, answer: Answer): Promise<void>;
+  /** Forgets everything granted until the hall ends. */
+  clearRuntimeTrust(): void;
   /** Reads the ledger again, and from then on whenever it may have changed. */
   refresh(): Promise<void>;
   entries(): Entries;
@@ -142,22 +149,17 @@ export function createTrust({
         : "is reached in another way than the one approved: run `guildhall verify`";
     },
     mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
-    trustHere(target) {
-      here.set(keyOf(target), pinOf(target.tool));
-      verdicts = new WeakMap();
+    async grant(target, answer) {
+      if (answer === "hall") {
+        here.set(keyOf(target), pinOf(target.tool));
+        verdicts = new WeakMap();
+      }
+      if (answer === "always")
+        adopt(await grantTools(ledger, [{ key: keyOf(target), pin: pinOf(target.tool) }], { now }));
     },
-    forgetHere() {
+    clearRuntimeTrust() {
       here.clear();
       verdicts = new WeakMap();
-    },
-    async trustAlways(target) {
-      const grant: Grant = { grantedAt: now(), pin: pinOf(target.tool) };
-      adopt(
-        await ledger.change((current) => ({
-          ...current,
-          grants: { ...current.grants, [keyOf(target)]: grant },
-        })),
-      );
     },
     async refresh() {
       adopt(await ledger.read());

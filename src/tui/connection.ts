@@ -7,10 +7,10 @@ import type { ServerConnection } from "../client/connection.ts";
 import type { ListKind } from "../tool.ts";
 import { explainFailure, type Failure } from "./failure.ts";
 import type { ConnectionState } from "./state.ts";
-import type { Target } from "./target.ts";
+import type { ClientTarget } from "./target.ts";
 
 export interface TargetConnectionOptions {
-  readonly target: Target;
+  readonly target: ClientTarget;
   readonly capabilities: JsonObject;
   onState(state: ConnectionState): void;
   onListChanged(kind: ListKind): void;

@@ -1,6 +1,6 @@
 import type { Intention } from "./events.ts";
-import type { Key } from "./keyboard.ts";
-import { type Action, cursorOf, type View } from "./view.ts";
+import type { KeyPress } from "./keyboard.ts";
+import { cursorOf, type KeyAction, type View } from "./view.ts";
 
 /** The text field that has the keys. Its text is in the state, its cursor in the view. */
 export interface Editing {
@@ -14,13 +14,17 @@ export interface Editing {
 }
 
 /** The effect of a key on the text; undefined when it has none. */
-export function typeKey(editing: Editing, view: View, key: Key): readonly Action[] | undefined {
+export function typeKey(
+  editing: Editing,
+  view: View,
+  key: KeyPress,
+): readonly KeyAction[] | undefined {
   const recalled = recall(editing, view, key);
   if (recalled) return recalled;
   const edited = editText({ text: editing.text, cursor: cursorOf(view, editing) }, key);
   if (!edited) return undefined;
   const cursors = { ...view.cursors, [editing.id]: edited.cursor };
-  const moved: Action = { kind: "view", view: { ...view, cursors, recalled: undefined } };
+  const moved: KeyAction = { kind: "view", view: { ...view, cursors, recalled: undefined } };
   return edited.text === editing.text ? [moved] : [editing.change(edited.text), moved];
 }
 
@@ -28,8 +32,8 @@ export function typeKey(editing: Editing, view: View, key: Key): readonly Action
 function recall(
   { id, text, history = [], change }: Editing,
   view: View,
-  { name }: Key,
-): readonly Action[] | undefined {
+  { name }: KeyPress,
+): readonly KeyAction[] | undefined {
   if (history.length === 0 || (name !== "up" && name !== "down")) return undefined;
   const { back, draft } = view.recalled?.id === id ? view.recalled : { back: 0, draft: text };
   const next = Math.min(history.length, Math.max(0, back + (name === "up" ? 1 : -1)));
@@ -45,7 +49,7 @@ export interface EditedText {
 }
 
 /** The text after a key; undefined when the key does not edit. */
-export function editText({ text, cursor }: EditedText, key: Key): EditedText | undefined {
+export function editText({ text, cursor }: EditedText, key: KeyPress): EditedText | undefined {
   if (key.text === undefined) return edits[key.name]?.(text, cursor);
   return insert(text, cursor, key.text);
 }

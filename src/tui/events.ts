@@ -15,9 +15,9 @@ import type {
   RunView,
   ScreenName,
   Size,
-  StepName,
   TargetView,
   ToolView,
+  WorkflowStep,
   Worktree,
 } from "./state.ts";
 
@@ -50,7 +50,7 @@ type FeatureIntention =
   /** Creates a feature from the draft. */
   | Kind<"specify">
   /** Without `step`, the feature's next one. */
-  | Kind<"run step", { feature: string; step?: StepName; arguments?: JsonObject }>
+  | Kind<"run step", { feature: string; step?: WorkflowStep; arguments?: JsonObject }>
   /** Undefined means the project's own folder. A missing worktree is created. */
   | Kind<"switch worktree", { feature: string | undefined }>
   /** Asks for confirmation. */
@@ -142,7 +142,7 @@ export type LispResult = Kind<
 
 export type Dispatch = (event: TuiEvent) => void;
 
-/** What the intention was about, for the message that says it failed. */
+/** The subject of the intention, for its failure message. */
 export function subjectOf(intention: Intention): string {
   switch (intention.kind) {
     case "run step":

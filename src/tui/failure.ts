@@ -7,9 +7,9 @@ import { keepHead } from "./output.ts";
 /** A failure as the screens show it; the log has the details. */
 export interface Failure {
   readonly kind: "failed" | "timed out" | "cancelled" | "unavailable";
-  /** What failed and why, in one line. */
+  /** The subject, how it failed and why, in one line. */
   readonly message: string;
-  /** What the user can do. */
+  /** The next step for the user. */
   readonly hint: string;
   /** Whether trying again can succeed. */
   readonly mayRetry: boolean;

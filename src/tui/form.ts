@@ -3,26 +3,26 @@ import { isObject, type JsonObject } from "../base/json.ts";
 
 /** A JSON Schema as input fields, with the text typed so far. Used for tools and for questions. */
 export interface Form {
-  readonly fields: readonly Field[];
+  readonly fields: readonly FormField[];
   /** Typed text by field; absent fields have their default. */
   readonly texts: Readonly<Record<string, string>>;
   /** Mistakes by field, found when the form was last sent. */
   readonly problems: Readonly<Record<string, string>>;
 }
 
-export interface Field {
+export interface FormField {
   readonly name: string;
   readonly title: string;
   readonly description: string;
   /** `list`: one value per line. `json`: everything without an input of its own. */
   readonly kind: "text" | "number" | "integer" | "boolean" | "choice" | "choices" | "list" | "json";
-  readonly choices: readonly Choice[];
+  readonly choices: readonly FieldChoice[];
   readonly isRequired: boolean;
   /** As the user would type it. */
   readonly default: string;
 }
 
-export interface Choice {
+export interface FieldChoice {
   readonly value: unknown;
   readonly title: string;
 }
@@ -45,7 +45,7 @@ export function createForm(schema: unknown): Form {
   };
 }
 
-function describeField(name: string, schema: JsonObject, isRequired: boolean): Field {
+function describeField(name: string, schema: JsonObject, isRequired: boolean): FormField {
   const isMany =
     schema.type === "array" && isObject(schema.items) && choicesOf(schema.items).length > 0;
   const choices = choicesOf(isMany ? (schema.items as JsonObject) : schema);
@@ -64,7 +64,7 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
   };
 }
 
-function kindOf({ type, items }: JsonObject, choices: readonly Choice[]): Field["kind"] {
+function kindOf({ type, items }: JsonObject, choices: readonly FieldChoice[]): FormField["kind"] {
   if (choices.length > 0) return "choice";
   const known = Array.isArray(type) ? type.find((one) => one !== "null") : type;
   switch (known) {
@@ -82,7 +82,7 @@ function kindOf({ type, items }: JsonObject, choices: readonly Choice[]): Field[
 }
 
 /** Choices from `oneOf`, `anyOf` or `enum`, with their titles. */
-function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): readonly Choice[] {
+function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): readonly FieldChoice[] {
   const named = [oneOf, anyOf].find(
     (options) =>
       Array.isArray(options) &&
@@ -106,12 +106,12 @@ function readTitle(title: unknown, value: unknown): string {
 }
 
 /** The typed text, or the default. */
-export function textOf({ texts }: Form, { name, default: byDefault }: Field): string {
+export function textOf({ texts }: Form, { name, default: byDefault }: FormField): string {
   // A field may be called `constructor`.
   return (Object.hasOwn(texts, name) ? texts[name] : undefined) ?? byDefault;
 }
 
-export function problemOf({ problems }: Form, { name }: Field): string | undefined {
+export function problemOf({ problems }: Form, { name }: FormField): string | undefined {
   return Object.hasOwn(problems, name) ? problems[name] : undefined;
 }
 
@@ -145,7 +145,7 @@ export function readForm(form: Form): ReadForm {
 
 const unreadable = Symbol("unreadable");
 
-function readValue(text: string, field: Field): unknown {
+function readValue(text: string, field: FormField): unknown {
   const word = text.trim();
   switch (field.kind) {
     case "text":
@@ -173,7 +173,7 @@ function readValue(text: string, field: Field): unknown {
   }
 }
 
-function readChoice(word: string, { choices }: Field): unknown {
+function readChoice(word: string, { choices }: FormField): unknown {
   const found = choices.find(({ value, title }) => write(value) === word || title === word);
   return found ? found.value : unreadable;
 }
@@ -187,7 +187,7 @@ function readJson(word: string): unknown {
   }
 }
 
-function expectedValue({ kind, choices }: Field): string {
+function expectedValue({ kind, choices }: FormField): string {
   switch (kind) {
     case "number":
       return "a number";
@@ -203,7 +203,10 @@ function expectedValue({ kind, choices }: Field): string {
   }
 }
 
-function writeValue(value: unknown, { kind, choices }: Pick<Field, "kind" | "choices">): string {
+function writeValue(
+  value: unknown,
+  { kind, choices }: Pick<FormField, "kind" | "choices">,
+): string {
   if (kind === "choice")
     return choices.find((choice) => choice.value === value)?.title ?? write(value);
   if (kind === "boolean") return value === true ? "yes" : "no";

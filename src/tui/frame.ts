@@ -4,7 +4,7 @@ import {
   type Palette,
   type Role,
   renderLines,
-  type Span,
+  type TextSpan,
   textLine,
   wrapLines,
 } from "./parts/line.ts";
@@ -15,9 +15,9 @@ import { bindingsOf, editingOf, layerOf, ownBindings, tabsOf } from "./press.ts"
 import { screens } from "./screens/screens.ts";
 import { type ConnectionState, isAtWork, type TargetView, type TuiState } from "./state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bodyRows,
+  type KeyBinding,
   noticeTexts,
   type Snapshot,
   showKey,
@@ -118,7 +118,7 @@ function tabsLine(state: TuiState): Line {
   const width = tabs.reduce((sum, { text }) => sum + text.length, 0);
   const gap = width + 2 * (tabs.length - 1) <= columns ? "  " : " ";
   const isNarrow = width + tabs.length - 1 > columns;
-  return tabs.flatMap(({ text, short, isCurrent }, index): readonly Span[] => [
+  return tabs.flatMap(({ text, short, isCurrent }, index): readonly TextSpan[] => [
     { text: index === 0 ? "" : gap },
     { text: isNarrow && !isCurrent ? short : text, role: isCurrent ? "selected" : "plain" },
   ]);
@@ -179,7 +179,7 @@ const unhinted = new Set(
   "up down left pageup pagedown home end shift+tab ctrl+g ctrl+x ctrl+y ? ctrl+c q".split(" "),
 );
 
-function hintOf({ keys, label }: Binding, isTyping: boolean): string | undefined {
+function hintOf({ keys, label }: KeyBinding, isTyping: boolean): string | undefined {
   const key = keys.find((name) => !isTyping || name.length > 1);
   const [first = ""] = keys;
   if (key === undefined || unhinted.has(first) || /^\d$/.test(first)) return undefined;
@@ -218,7 +218,7 @@ function helpLines({ columns, rows, ...snapshot }: BodyOptions): readonly Line[]
   );
 }
 
-function helpEntry(entry: string | Binding, width: number): Line {
+function helpEntry(entry: string | KeyBinding, width: number): Line {
   if (typeof entry === "string") return textLine(pad(entry, width), "title");
   return [
     { text: pad(entry.keys.map(showKey).join(" "), keyColumns), role: "accent" },

@@ -2,7 +2,7 @@
  * One key, or a paste. A printable key is named by its character, the others are `enter`, `ctrl+c`,
  * `alt+1`, `shift+tab`, `f1` and so on.
  */
-export interface Key {
+export interface KeyPress {
   readonly name: string;
   /** The text it types, if any. */
   readonly text: string | undefined;
@@ -10,9 +10,9 @@ export interface Key {
 
 export interface Keyboard {
   /** Splits terminal input into keys. */
-  read(chunk: string): readonly Key[];
+  read(chunk: string): readonly KeyPress[];
   /** Takes a pending escape for the Esc key. Called a moment after `read` left one. */
-  flush(): readonly Key[];
+  flush(): readonly KeyPress[];
   readonly isWaiting: boolean;
 }
 
@@ -20,9 +20,9 @@ export interface Keyboard {
 export function createKeyboard(): Keyboard {
   let rest = "";
 
-  function read(chunk: string): readonly Key[] {
+  function read(chunk: string): readonly KeyPress[] {
     rest = shortenPaste(rest + chunk);
-    const keys: Key[] = [];
+    const keys: KeyPress[] = [];
     for (;;) {
       const found = nextKey(rest);
       if (!found) return keys;
@@ -46,13 +46,13 @@ export function createKeyboard(): Keyboard {
   };
 }
 
-const escapeKey: Key = { name: "esc", text: undefined };
+const escapeKey: KeyPress = { name: "esc", text: undefined };
 const pasteStart = "\u001b[200~";
 const pasteEnd = "\u001b[201~";
 const pasteCharactersMax = 200_000;
 
 interface Found {
-  readonly key: Key | undefined;
+  readonly key: KeyPress | undefined;
   readonly length: number;
 }
 
@@ -113,18 +113,18 @@ function readEscape(text: string): Found | undefined {
   return { key: next < " " ? undefined : named(`alt+${next}`), length: 1 + next.length };
 }
 
-function nameSequence(parameters: string, final: string): Key | undefined {
+function nameSequence(parameters: string, final: string): KeyPress | undefined {
   const [first = "", modifier = ""] = parameters.split(";");
   const name = final === "~" ? byNumber[first] : byLetter[final];
   if (name === undefined) return undefined;
   return named(`${modifiers[modifier] ?? ""}${name}`);
 }
 
-function named(name: string): Key {
+function named(name: string): KeyPress {
   return { name, text: undefined };
 }
 
-const controls: Readonly<Record<string, Key>> = {
+const controls: Readonly<Record<string, KeyPress>> = {
   "\r": named("enter"),
   // Ctrl-J; some terminals send it for Shift-Enter.
   "\n": named("alt+enter"),
@@ -165,7 +165,7 @@ export interface KeyGuard {
   /** Called with the visible question after each frame. */
   onFrame(question: string | undefined): void;
   /** Whether the key came too soon for that question. */
-  isAccidental(question: string | undefined, key: Key): boolean;
+  isAccidental(question: string | undefined, key: KeyPress): boolean;
 }
 
 const calmMs = 300;

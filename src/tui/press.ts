@@ -1,13 +1,13 @@
 import { type Editing, typeKey } from "./editing.ts";
-import type { Key } from "./keyboard.ts";
+import type { KeyPress } from "./keyboard.ts";
 import { formEditing } from "./parts/form.ts";
 import { formOf, questionBindings, questionFocus } from "./parts/question.ts";
 import { screens } from "./screens/screens.ts";
 import { type ScreenName, screensOf, type TuiState } from "./state.ts";
-import { type Action, type Binding, bindingsFrom, on, type Snapshot } from "./view.ts";
+import { bindingsFrom, type KeyAction, type KeyBinding, on, type Snapshot } from "./view.ts";
 
 /** The actions of a key. A confirmation has the keys first, then a question, help, and the screen. */
-export function press(snapshot: Snapshot, key: Key): readonly Action[] {
+export function press(snapshot: Snapshot, key: KeyPress): readonly KeyAction[] {
   const editing = editingOf(snapshot);
   const isActive = (name: string): boolean =>
     editing === undefined || key.text === undefined || isCommand(name, editing);
@@ -24,7 +24,7 @@ function isCommand(name: string, { text, isSearch = false }: Editing): boolean {
 }
 
 /** All active bindings, most important first. */
-export function bindingsOf(snapshot: Snapshot): readonly Binding[] {
+export function bindingsOf(snapshot: Snapshot): readonly KeyBinding[] {
   const own = ownBindings(snapshot);
   const taken = new Set(own.flatMap(({ keys }) => keys));
   const rest = globalBindings(snapshot).map((binding) => ({
@@ -35,7 +35,7 @@ export function bindingsOf(snapshot: Snapshot): readonly Binding[] {
 }
 
 /** The bindings of the layer that has the keys. */
-export function ownBindings(snapshot: Snapshot): readonly Binding[] {
+export function ownBindings(snapshot: Snapshot): readonly KeyBinding[] {
   switch (layerOf(snapshot)) {
     case "confirmation":
       return [
@@ -51,9 +51,9 @@ export function ownBindings(snapshot: Snapshot): readonly Binding[] {
   }
 }
 
-export type Layer = "confirmation" | "question" | "help" | "screen";
+export type KeyLayer = "confirmation" | "question" | "help" | "screen";
 
-export function layerOf(snapshot: Snapshot): Layer {
+export function layerOf(snapshot: Snapshot): KeyLayer {
   const { state } = snapshot;
   if (state.confirmation) return "confirmation";
   if (isQuestionShown(snapshot)) return "question";
@@ -97,9 +97,9 @@ export function tabsOf(state: TuiState): readonly ScreenName[] {
   return screensOf(state).filter((name) => name !== "feature");
 }
 
-function globalBindings(snapshot: Snapshot): readonly Binding[] {
+function globalBindings(snapshot: Snapshot): readonly KeyBinding[] {
   const { state } = snapshot;
-  const quit = (keys: string): Binding => on(keys, "quit", () => ({ kind: "quit" }));
+  const quit = (keys: string): KeyBinding => on(keys, "quit", () => ({ kind: "quit" }));
   if (layerOf(snapshot) !== "screen") return [quit("ctrl+c")];
   const tabs = tabsOf(state);
   const at = tabs.indexOf(state.screen === "feature" ? "features" : state.screen);
@@ -118,7 +118,7 @@ function globalBindings(snapshot: Snapshot): readonly Binding[] {
 }
 
 /** Keys for the notice line: a waiting question or the last notice. */
-function noticeBindings({ questions: [question], notices }: TuiState): readonly Binding[] {
+function noticeBindings({ questions: [question], notices }: TuiState): readonly KeyBinding[] {
   const notice = notices.at(-1);
   const retry = notice?.retry;
   return bindingsFrom(

@@ -155,7 +155,7 @@ function describeSampling({ systemPrompt, messages }: JsonObject): string {
 }
 
 /** A page to open in the browser. It is shown in full and never opened by itself. */
-export interface Page {
+export interface BrowserPage {
   /** Percent-encoded, with the host name in Punycode. */
   readonly url: string;
   readonly host: string;
@@ -165,7 +165,7 @@ export interface Page {
 const addressCharactersMax = 8_192;
 
 /** Undefined unless it is an http or https address. */
-export function readPage(address: unknown): Page | undefined {
+export function readPage(address: unknown): BrowserPage | undefined {
   if (typeof address !== "string" || address.length > addressCharactersMax) return undefined;
   if (!URL.canParse(address)) return undefined;
   const url = new URL(address);

@@ -4,45 +4,45 @@ import type { JsonObject } from "../base/json.ts";
 import type { Intention } from "./events.ts";
 import { placeNewFeature } from "./features.ts";
 import { readForm } from "./form.ts";
-import type { RunRequest } from "./runner.ts";
+import type { CallRequest } from "./runner.ts";
 import {
   type Confirmation,
   type FeatureView,
   findRun,
   isAtWork,
-  type StepName,
   type TuiState,
+  type WorkflowStep,
 } from "./state.ts";
 import { openWorktree, refuseDelete } from "./worktrees.ts";
 
 /** The state's forms, drafts and selections as calls. Undefined where nothing can be called yet. */
 
-export function toolRequest({ tools: { selected, form } }: TuiState): RunRequest | undefined {
+export function toolRequest({ tools: { selected, form } }: TuiState): CallRequest | undefined {
   const read = form && readForm(form);
   if (selected === undefined || !read || "problems" in read) return undefined;
   return { kind: "tool", tool: selected, arguments: read.values, about: "" };
 }
 
-export function agentRequest({ agents: { selected, task } }: TuiState): RunRequest | undefined {
+export function agentRequest({ agents: { selected, task } }: TuiState): CallRequest | undefined {
   if (selected === undefined || task.trim() === "") return undefined;
   return { kind: "agent", tool: selected, arguments: { task }, about: task };
 }
 
-export function lispRequest({ lisp: { input, session, mode } }: TuiState): RunRequest | undefined {
+export function lispRequest({ lisp: { input, session, mode } }: TuiState): CallRequest | undefined {
   if (input.trim() === "") return undefined;
   const args = { code: input, mode, ...(session === undefined ? {} : { session }) };
   return { kind: "lisp", tool: "evaluate-lisp", arguments: args, about: input };
 }
 
 /** The same call again, unless it still runs. */
-export function repeatedRequest(state: TuiState, id: string): RunRequest | undefined {
+export function repeatedRequest(state: TuiState, id: string): CallRequest | undefined {
   const run = findRun(state, id);
   if (!run || isAtWork(run)) return undefined;
   return { kind: run.kind, tool: run.tool, arguments: run.arguments, about: run.about };
 }
 
 /** A new feature from the draft. Throws HallError. */
-export async function specifyRequest(state: TuiState, now: Date): Promise<RunRequest> {
+export async function specifyRequest(state: TuiState, now: Date): Promise<CallRequest> {
   const { draft = "", folder } = state.features;
   if (draft.trim() === "")
     throw new HallError("VALIDATION", "the description is empty", {
@@ -59,7 +59,7 @@ export async function specifyRequest(state: TuiState, now: Date): Promise<RunReq
 export function stepRequest(
   state: TuiState,
   { feature: name, step, arguments: more = {} }: Extract<Intention, { kind: "run step" }>,
-): RunRequest {
+): CallRequest {
   const feature = findFeature(state, name);
   const next = step ?? (feature.phase === "done" ? undefined : feature.phase);
   if (next === undefined)
@@ -80,16 +80,16 @@ function findFeature({ features }: TuiState, name: string): FeatureView {
 }
 
 /** An interrupted step resumes with its arguments. */
-function interruptedArguments({ run }: FeatureView, step: StepName): JsonObject {
+function interruptedArguments({ run }: FeatureView, step: WorkflowStep): JsonObject {
   return run && !run.isAtWork && run.step === step ? run.arguments : {};
 }
 
 function requestOf(
   { features }: TuiState,
-  step: StepName,
+  step: WorkflowStep,
   args: JsonObject,
   about: string,
-): RunRequest {
+): CallRequest {
   const tool = `speckit.${step}`;
   if (features.missing.includes(tool))
     throw new HallError("NOT_FOUND", `the server has no tool ${tool}`, {
@@ -100,7 +100,7 @@ function requestOf(
 
 const specFile = { file: "spec.md", step: "specify" } as const;
 const neededFiles: Readonly<
-  Record<StepName, readonly { readonly file: string; readonly step: StepName }[]>
+  Record<WorkflowStep, readonly { readonly file: string; readonly step: WorkflowStep }[]>
 > = {
   specify: [],
   clarify: [specFile],

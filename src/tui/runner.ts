@@ -22,14 +22,14 @@ import { pagesNeeded, type QuestionQueue, readPage } from "./questions.ts";
 import { type PictureReader, showResult } from "./result.ts";
 import type { RunState, RunView } from "./state.ts";
 
-export type RunRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
+export type CallRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
   /** Receives the result before the run ends. */
   readonly onResult?: ((run: string, result: JsonObject) => void) | undefined;
   /** Awaited before the run is shown as ended. */
   readonly beforeEnd?: (() => Promise<void>) | undefined;
 };
 
-export interface RunnerOptions {
+export interface CallRunnerOptions {
   connection(): TargetConnection;
   readonly questions: QuestionQueue;
   readonly folder: string;
@@ -52,19 +52,19 @@ interface ActiveRun {
 }
 
 /** Calls tools: shows their output and progress, enforces time limits, records how they ended. */
-export class Runner {
-  readonly #options: RunnerOptions;
+export class CallRunner {
+  readonly #options: CallRunnerOptions;
   readonly #running = new Map<string, ActiveRun & { readonly over: Promise<RunState> }>();
   /** Receives stderr, whose last lines may arrive after the answer; its log stays open for them. */
   #last: ActiveRun | undefined;
   #count = 0;
 
-  constructor(options: RunnerOptions) {
+  constructor(options: CallRunnerOptions) {
     this.#options = options;
   }
 
   /** Resolves when the call has ended in any way. Throws UNAVAILABLE without a connection. */
-  async run(request: RunRequest): Promise<RunState> {
+  async run(request: CallRequest): Promise<RunState> {
     const { connection, dispatch, folder, secrets } = this.#options;
     // Checked first, so that typed text is not cleared for a call that cannot be sent.
     connection().get();
@@ -104,7 +104,7 @@ export class Runner {
   }
 
   async #begin(
-    request: RunRequest,
+    request: CallRequest,
     run: ActiveRun,
     before: ActiveRun | undefined,
   ): Promise<RunState> {
@@ -126,7 +126,7 @@ export class Runner {
     return ended;
   }
 
-  async #call({ tool, arguments: args, onResult }: RunRequest, run: ActiveRun): Promise<RunState> {
+  async #call({ tool, arguments: args, onResult }: CallRequest, run: ActiveRun): Promise<RunState> {
     const { connection, folder, readPicture } = this.#options;
     const { id, output, log } = run;
     const timeout = this.#startTimeout(run.scope);
@@ -191,7 +191,7 @@ export class Runner {
 const longHint =
   "Its changes are kept. A workflow step resumes where it stopped; give other tools less to do.";
 
-function createView(id: string, { kind, tool, arguments: args, about }: RunRequest): RunView {
+function createView(id: string, { kind, tool, arguments: args, about }: CallRequest): RunView {
   return {
     id,
     kind,

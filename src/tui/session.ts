@@ -6,8 +6,8 @@ import { AdminPoller } from "./admin-poller.ts";
 import { TargetConnection } from "./connection.ts";
 import { type Intention, subjectOf, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
+import { createLoader, type StateLoader } from "./loader.ts";
 import { QuestionQueue } from "./questions.ts";
-import { createReader, type Reader } from "./reader.ts";
 import { reduce } from "./reducer.ts";
 import {
   agentRequest,
@@ -20,9 +20,9 @@ import {
   toolRequest,
 } from "./requests.ts";
 import { type PictureReader, readLispResult } from "./result.ts";
-import { Runner, type RunRequest } from "./runner.ts";
+import { type CallRequest, CallRunner } from "./runner.ts";
 import { createInitialState, type QuestionView, type Size, type TuiState } from "./state.ts";
-import type { Target } from "./target.ts";
+import type { ClientTarget } from "./target.ts";
 import { deleteWorktree } from "./worktrees.ts";
 
 /** The client without a screen: holds the state and carries out intentions. */
@@ -37,7 +37,7 @@ export interface TuiSession {
 }
 
 export interface TuiSessionOptions {
-  readonly target: Target;
+  readonly target: ClientTarget;
   readonly size: Size;
   readonly secrets: Secrets;
   /** How long a call may be silent. Default 60,000; from 1,000 to 600,000. */
@@ -68,12 +68,12 @@ const intervalMsDefault = 33;
 class Session implements TuiSession {
   #state: TuiState;
   readonly #listeners = new Set<() => void>();
-  readonly #target: Target;
+  readonly #target: ClientTarget;
   readonly #project: string;
   readonly #connection: TargetConnection;
   readonly #questions: QuestionQueue;
-  readonly #runner: Runner;
-  readonly #reader: Reader;
+  readonly #runner: CallRunner;
+  readonly #loader: StateLoader;
   readonly #adminPoller: AdminPoller | undefined;
   readonly #polling: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
@@ -91,7 +91,7 @@ class Session implements TuiSession {
       openBrowser,
       sample: planner?.model === undefined ? undefined : createSampler(planner, secrets),
     });
-    this.#runner = new Runner({
+    this.#runner = new CallRunner({
       connection: () => this.#connection,
       questions: this.#questions,
       folder: this.#project,
@@ -113,7 +113,7 @@ class Session implements TuiSession {
     this.#adminPoller = target.admin
       ? new AdminPoller({ connect: async () => target.admin?.(), dispatch })
       : undefined;
-    this.#reader = createReader({
+    this.#loader = createLoader({
       project: this.#project,
       connection: this.#connection,
       adminPoller: this.#adminPoller,
@@ -122,7 +122,7 @@ class Session implements TuiSession {
     });
     if (pollMs > 0 && this.#adminPoller)
       this.#polling = setInterval(() => this.#poll(), pollMs).unref();
-    void this.#reader.features();
+    void this.#loader.features();
   }
 
   state(): TuiState {
@@ -179,20 +179,20 @@ class Session implements TuiSession {
     this.#dispatch({ kind: "connection", connection, transport: this.#target.transport?.() });
     if (connection.kind !== "ready") return;
     if (wasLost) this.#dispatch({ kind: "notice", level: "info", text: "reconnected" });
-    void this.#reader.tools();
+    void this.#loader.tools();
   }
 
   async #onListChanged(kind: ListKind): Promise<void> {
-    if (kind === "tools") await this.#reader.tools();
-    if (kind === "resources") await this.#reader.features();
+    if (kind === "tools") await this.#loader.tools();
+    if (kind === "resources") await this.#loader.features();
   }
 
   async #carryOut(intention: Intention, before: TuiState): Promise<void> {
     switch (intention.kind) {
       case "go":
-        return this.#reader.screen(intention.screen, false);
+        return this.#loader.screen(intention.screen, false);
       case "refresh":
-        return this.#reader.screen(intention.screen, true);
+        return this.#loader.screen(intention.screen, true);
       case "reconnect":
         return this.#connection.reconnect();
       case "quit":
@@ -202,7 +202,7 @@ class Session implements TuiSession {
         return this.#carryOutConfirmed(before.confirmation.intention);
       case "open feature":
       case "open document":
-        return this.#reader.document();
+        return this.#loader.document();
       case "specify":
         return this.#run(await specifyRequest(this.#state, new Date()));
       case "run step":
@@ -230,7 +230,7 @@ class Session implements TuiSession {
       case "switch worktree": {
         const folder = await openCheckout(this.#state, intention.feature);
         this.#dispatch({ kind: "folder", folder });
-        return this.#reader.features();
+        return this.#loader.features();
       }
       case "delete worktree": {
         const confirmation = confirmDelete(this.#state, intention.path);
@@ -246,19 +246,19 @@ class Session implements TuiSession {
     if (intention.kind !== "delete worktree") return this.#carryOut(intention, this.#state);
     const current = this.#state.features.folder;
     await deleteWorktree({ folder: this.#project, current }, intention.path);
-    await this.#reader.worktrees();
+    await this.#loader.worktrees();
   }
 
   #questionOf({ question }: { readonly question: string }): QuestionView | undefined {
     return this.#state.questions.find(({ id }) => id === question);
   }
 
-  async #run(request: RunRequest | undefined): Promise<void> {
+  async #run(request: CallRequest | undefined): Promise<void> {
     if (!request) return;
     const onResult = (run: string, result: JsonObject): void =>
       this.#dispatch(readLispResult(run, result));
     // The next step must be known before this one is shown as done, or its key would repeat it.
-    const beforeEnd = (): Promise<void> => this.#reader.features();
+    const beforeEnd = (): Promise<void> => this.#loader.features();
     await this.#runner.run({
       ...request,
       onResult: request.kind === "lisp" ? onResult : undefined,

@@ -1,13 +1,13 @@
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./frame.ts";
-import { createKeyboard, createKeyGuard, type Key } from "./keyboard.ts";
+import { createKeyboard, createKeyGuard, type KeyPress } from "./keyboard.ts";
 import type { Palette } from "./parts/line.ts";
 import { press, unexpectedQuestion } from "./press.ts";
 import type { TuiSession } from "./session.ts";
 import { isAtWork } from "./state.ts";
 import { type Terminal, takeTerminal } from "./terminal.ts";
-import { type Action, initialView, type Snapshot, type View, withFocus } from "./view.ts";
+import { initialView, type KeyAction, type Snapshot, type View, withFocus } from "./view.ts";
 
 export interface ShowOptions {
   readonly session: Pick<TuiSession, "state" | "subscribe" | "send">;
@@ -124,12 +124,12 @@ class Display {
       );
   }
 
-  #onKeys(keys: readonly Key[]): void {
+  #onKeys(keys: readonly KeyPress[]): void {
     for (const key of keys) this.#onKey(key);
     this.#draw();
   }
 
-  #onKey(key: Key): void {
+  #onKey(key: KeyPress): void {
     const isAccidental = this.#keyGuard.isAccidental(unexpectedQuestion(this.#snapshot()), key);
     const note = isAccidental
       ? "Key ignored: the question had just appeared. Press it again to answer."
@@ -139,7 +139,7 @@ class Display {
     for (const action of press(this.#snapshot(), key)) this.#view = this.#carryOut(action);
   }
 
-  #carryOut(action: Action): View {
+  #carryOut(action: KeyAction): View {
     switch (action.kind) {
       case "focus":
         return withFocus(this.#view, action.on, action.part);

@@ -7,7 +7,7 @@ import type { Intention } from "./events.ts";
 import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
 import type { OutputRing } from "./output.ts";
-import type { Page } from "./questions.ts";
+import type { BrowserPage } from "./questions.ts";
 
 /**
  * Everything the screens show, as one plain value that only the reducer replaces. It includes typed
@@ -138,7 +138,7 @@ export interface FeatureState {
 }
 
 export const stepNames = ["specify", "clarify", "plan", "tasks", "implement"] as const;
-export type StepName = (typeof stepNames)[number];
+export type WorkflowStep = (typeof stepNames)[number];
 
 /** One call the user started: a step, a tool, an agent, a Lisp form. */
 export interface RunView {
@@ -265,7 +265,7 @@ export interface QuestionView {
   readonly kind: "form" | "sampling" | "page";
   readonly message: string;
   readonly form: Form;
-  readonly page?: Page | undefined;
+  readonly page?: BrowserPage | undefined;
 }
 
 /** An intention that is carried out once the user confirms it. */

@@ -13,10 +13,10 @@ import { defaultLimits } from "../wire/limits.ts";
 import type { TargetView } from "./state.ts";
 
 /** The project's hall, or any MCP server. */
-export interface Target {
+export interface ClientTarget {
   readonly view: TargetView;
   /** Opens a connection. Throws HallError; may be called again once it is lost. */
-  connect(options: ConnectOptions): Promise<ServerConnection>;
+  connect(options: TargetHandlers): Promise<ServerConnection>;
   /** The control socket, if the target is a hall. */
   admin?(): Promise<AdminClient | undefined>;
   /** The current transport, where it can change. */
@@ -25,7 +25,7 @@ export interface Target {
 }
 
 /** Callbacks of an open connection. */
-export interface ConnectOptions {
+export interface TargetHandlers {
   readonly scope: Scope;
   /** Client capabilities: the questions we can answer. */
   readonly capabilities: JsonObject;
@@ -55,7 +55,7 @@ export function createHallTarget({
   isHere,
   admin,
   close,
-}: HallTargetOptions): Target {
+}: HallTargetOptions): ClientTarget {
   return {
     view: { kind: "hall", name, folder, transport: "socket" },
     async connect({ scope, capabilities, lost, listChanged }) {
@@ -95,7 +95,7 @@ const startMsMax = 20_000;
 export function createServerTarget(
   config: ClientConfig,
   { folder, log }: { readonly folder: string; readonly log: Log },
-): Target {
+): ClientTarget {
   const server = serverOf(config, folder);
   const guard = createGuard();
   let era: "legacy" | "modern" | undefined;

@@ -4,7 +4,7 @@ import type { Line } from "./parts/line.ts";
 import { wrapUpTo } from "./parts/text.ts";
 import type { ScreenName, TuiState } from "./state.ts";
 
-/** What only this terminal knows: cursors and focus. Everything worth keeping is in the state. */
+/** State of this terminal only: cursors and focus. Everything worth keeping is in `TuiState`. */
 export interface View {
   /** Cursor positions by text id; the end of the text when absent. */
   readonly cursors: Readonly<Record<string, number>>;
@@ -28,28 +28,28 @@ export interface Snapshot {
   readonly now: number;
 }
 
-export type Action =
+export type KeyAction =
   | Intention
   | { readonly kind: "focus"; readonly on: string; readonly part: string }
   | { readonly kind: "view"; readonly view: View }
   | { readonly kind: "edit file"; readonly path: string };
 
-export interface Binding {
+export interface KeyBinding {
   /** Key names of `keyboard.ts`. */
   readonly keys: readonly string[];
   /** The effect in a word or two, for hints and help. */
   readonly label: string;
-  run(): Action | readonly Action[] | undefined;
+  run(): KeyAction | readonly KeyAction[] | undefined;
 }
 
-export function on(keys: string, label: string, run: Binding["run"]): Binding {
+export function on(keys: string, label: string, run: KeyBinding["run"]): KeyBinding {
   return { keys: keys.split(" "), label, run };
 }
 
 /** Flattens lists and leaves out the bindings whose condition is false. */
 export function bindingsFrom(
-  ...items: readonly (Binding | readonly Binding[] | false | undefined)[]
-): readonly Binding[] {
+  ...items: readonly (KeyBinding | readonly KeyBinding[] | false | undefined)[]
+): readonly KeyBinding[] {
   return items.flatMap((item) => item || []);
 }
 
@@ -58,7 +58,7 @@ export function selectBindings<T>(
   items: readonly T[],
   isSelected: (item: T) => boolean,
   { select, letters = true }: { select(item: T): Intention; readonly letters?: boolean },
-): readonly Binding[] {
+): readonly KeyBinding[] {
   const go = (step: number) => () => {
     const next = neighbour(items, isSelected, step);
     return next && select(next);
@@ -85,7 +85,7 @@ export interface Screen {
   readonly name: ScreenName;
   readonly title: string;
   /** Most important first. Printable keys are text while something is being typed. */
-  bindings(snapshot: Snapshot): readonly Binding[];
+  bindings(snapshot: Snapshot): readonly KeyBinding[];
   /** The text field that has the keys. */
   editing?(snapshot: Snapshot): Editing | undefined;
   body(options: BodyOptions): readonly Line[];

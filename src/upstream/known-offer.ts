@@ -17,21 +17,21 @@ import {
 } from "./lists.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-/** What is known of a server's offer: from the lock, from each start, from every change it tells of, and from looks at it. */
+/** What a server offers: from the lock, each start, its change notifications, and discovery. */
 export interface KnownOffer {
   readonly isKnown: boolean;
   current(): Offer;
-  /** Of a tool as it is known now. */
+  /** The pin of a tool as it is known now. */
   pinOf(tool: string): string | undefined;
-  /** A line that is being opened: what is offered on it is read, or compared with what is known, before the first call goes out. */
-  meet(line: ServerConnection, scope: Scope): Promise<void>;
+  /** Reads the offer of a new connection, or compares it with the known one, before the first call. */
+  syncOnOpen(connection: ServerConnection, scope: Scope): Promise<void>;
   /** Reads one list again. Never throws. */
   refresh(kind: ListKind): Promise<void>;
   /** Starts the server and reads everything, each time anew. */
   look(): Promise<Offer>;
-  /** The same in the background. A server that nothing is known of is tried again until it answers, since nobody can call it before. */
+  /** Like `look`, in the background; an unknown server is retried until it answers. */
   lookUntilKnown(): void;
-  /** Resolves when the look in the background is over; undefined when there is none. */
+  /** Resolves when the background discovery ends; undefined if none runs. */
   looking(): Promise<void> | undefined;
   onChange(listener: (kind: ListKind) => void): () => void;
 }
@@ -39,7 +39,7 @@ export interface KnownOffer {
 export interface KnownOfferOptions {
   readonly name: string;
   readonly log: Log;
-  /** From an earlier look. */
+  /** From an earlier discovery. */
   readonly known: Offer | undefined;
   /** How long one reading may take. */
   readonly readMs: number;
@@ -62,9 +62,9 @@ export function createKnownOffer({
   const refreshing = createOneAtATime(refresh);
   let offer: Offer = known ?? emptyOffer;
   let isKnown = known !== undefined;
-  /** Made when it is needed: hashing thousands of tools is not for the start of a hall. */
+  /** Built on demand: hashing thousands of tools would slow the start. */
   let pinByName: ReadonlyMap<string, string> | undefined;
-  /** The line on which the offer was read when it opened: it need not be read again at once. */
+  /** The connection on which the offer was just read: it need not be read again at once. */
   let fresh: ServerConnection | undefined;
   let isLooking = false;
   let looked: Promise<void> | undefined;
@@ -85,7 +85,7 @@ export function createKnownOffer({
     return { scope, isUsable, warn: (message) => log.warn(message) };
   }
 
-  /** Reads from a line that is open. */
+  /** Reads from an open connection. */
   function read<T>(from: (options: ReadOptions) => Promise<T>): Promise<T> {
     const scope = new Scope(undefined, readMs, name);
     return scope.finish(from(reading(scope)));
@@ -99,22 +99,22 @@ export function createKnownOffer({
         tools.every((tool) => pinOf(tool) === pinOfKnown(tool.name));
       if (!isSame) adopt({ ...offer, tools }, ["tools"]);
     } catch (error) {
-      // One that cannot list can still be called for what it was known for, as it says so itself.
+      // A server that refuses to list can still be called with what is known.
       if (!(error instanceof HallError && error.relayed)) throw error;
-      log.warn({ err: error }, "its tools could not be listed; what was known stays");
+      log.warn({ err: error }, "cannot list its tools; keeping the known ones");
     }
   }
 
-  /** From the running server, or from the one that is being opened: the list may have changed since it was read. */
+  /** Also waits for a server that is starting: its list may have changed since it was read. */
   async function refresh(kind: ListKind): Promise<void> {
     const line = await supervisor.opened();
     if (!line) return;
     try {
       const changed = await read((options) => readList(kind, line, options));
-      // Not before: other lists may have been read meanwhile.
+      // After the read: other lists may have changed meanwhile.
       adopt({ ...offer, ...changed }, [kind]);
     } catch (error) {
-      log.warn({ kind, err: error }, "listing again failed; what was known stays");
+      log.warn({ kind, err: error }, "listing again failed; keeping the known list");
     }
   }
 
@@ -159,13 +159,13 @@ export function createKnownOffer({
     },
     current: () => offer,
     pinOf: pinOfKnown,
-    async meet(line, scope) {
+    async syncOnOpen(connection, scope) {
       if (isKnown) {
-        await compare(line, scope);
+        await compare(connection, scope);
         return;
       }
-      adopt(await readOffer(line, reading(scope)), everything);
-      fresh = line;
+      adopt(await readOffer(connection, reading(scope)), everything);
+      fresh = connection;
     },
     refresh: refreshing.run,
     look,

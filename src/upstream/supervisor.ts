@@ -3,23 +3,6 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 
-/**
- * Keeps one line to an upstream: opened at the first use, by one start for all who wait; closed when nobody has used it
- * for a while; opened again after a failure, later each time. It knows nothing of what the line is made of.
- */
-export interface Supervisor {
-  /** Runs work on the open line, opening it first if need be. Throws UNAVAILABLE at once while it is down. */
-  use<T>(scope: Scope, work: (line: ServerConnection) => Promise<T>): Promise<T>;
-  state(): SupervisorState;
-  /** The open line, if there is one. */
-  line(): ServerConnection | undefined;
-  /** The same, or the one that is being opened; undefined as well when it does not open. */
-  opened(): Promise<ServerConnection | undefined>;
-  /** Closes the line and forgets past failures; the next use opens a new one. */
-  restart(): Promise<void>;
-  close(): Promise<void>;
-}
-
 export type SupervisorState =
   | { readonly kind: "stopped" }
   | { readonly kind: "starting"; readonly since: number }
@@ -35,290 +18,329 @@ export type SupervisorState =
 
 export interface SupervisorOptions {
   readonly name: string;
-  /** Opens a line; `lost` must be called when it goes away by itself, with the reason. */
+  /** Opens a connection; calls `lost` with the reason if it goes away by itself. */
   open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection>;
-  /** What else to say when it is down, such as the end of its log. */
+  /** Details for the error while it is down, such as the end of its log. */
   evidence(): readonly string[];
   readonly startMs: number;
   /** 0 for never. */
   readonly idleMs: number;
-  /** Open again by itself after a failure, without waiting for a call. */
+  /** Reopen after a failure without waiting for a call. */
   readonly isEager: boolean;
-  /** True while somebody waits for news, although nothing is called. */
+  /** True while a client waits for notifications, although nothing is called. */
   isNeeded?(): boolean;
   changed(state: SupervisorState): void;
   readonly random?: () => number;
 }
 
-/** After this many failures in a row it rests for the longest time; one call then tries again. */
+/** After this many failed starts in a row the longest pause applies; then one call tries again. */
 const failuresToRest = 5;
-const backoffMsMin = 500;
-const backoffMsMax = 30_000;
-/** How long after the loss of a line its reason may be heard of. */
+const backoff = { firstMs: 500, maxMs: 30_000 };
+/** How long after the loss of a connection its reason may arrive. */
 const reasonMsMax = 500;
-/** A line that is open but fails this many calls in a row is as good as down: it rests, and one call then tries again. */
+/** An open connection that fails this many calls in a row pauses; then one call tries again. */
 const refusalsToTrip = 5;
 const tripMs = 5_000;
 
-export function createSupervisor(options: SupervisorOptions): Supervisor {
-  const { name, random = Math.random } = options;
-  let state: SupervisorState = { kind: "stopped" };
-  let line: ServerConnection | undefined;
-  let opening: Promise<ServerConnection> | undefined;
-  let openingScope: Scope | undefined;
-  let failures = 0;
-  let refusals = 0;
-  let users = 0;
-  let usedAt = 0;
-  /** Calls on each line: one that is given up is closed when the last of them has its answer. */
-  const calls = new Map<ServerConnection, number>();
-  let idle: NodeJS.Timeout | undefined;
-  let retry: NodeJS.Timeout | undefined;
-  const waiting = new Set<() => void>();
+type DownCode = "UNAVAILABLE" | "DENIED";
 
-  function become(next: SupervisorState): void {
-    state = next;
-    for (const go of waiting) go();
-    options.changed(next);
+/** A start under way, or the one that led to the open connection. */
+interface Start {
+  readonly scope: Scope;
+  readonly done: Promise<ServerConnection>;
+}
+
+/**
+ * Keeps one connection to an upstream: opened on first use, by one start for all waiting calls;
+ * closed when idle; reopened after a failure, with growing pauses. It is the upstream's only
+ * circuit breaker.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #name: string;
+  #state: SupervisorState = { kind: "stopped" };
+  #connection: ServerConnection | undefined;
+  #start: Start | undefined;
+  #isStarting = false;
+  #failures = 0;
+  #refusals = 0;
+  #users = 0;
+  #usedAt = 0;
+  /** Calls on each connection: one that was replaced closes when its last call is answered. */
+  readonly #calls = new Map<ServerConnection, number>();
+  #idleTimer: NodeJS.Timeout | undefined;
+  #retryTimer: NodeJS.Timeout | undefined;
+  readonly #stateWaiters = new Set<() => void>();
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#name = options.name;
   }
 
-  /** Resolves at the next change of state, or when the reason takes too long. */
-  function untilExplained(): Promise<void> {
-    return new Promise((resolve) => {
-      const go = (): void => {
-        clearTimeout(timer);
-        waiting.delete(go);
-        resolve();
-      };
-      const timer = setTimeout(go, reasonMsMax);
-      waiting.add(go);
-    });
+  state(): SupervisorState {
+    return this.#state;
   }
 
-  function fail(reason: string, code: "UNAVAILABLE" | "DENIED" = "UNAVAILABLE"): void {
-    failures++;
-    const delayMs =
-      failures >= failuresToRest
-        ? backoffMsMax
-        : backoffMs(failures, { firstMs: backoffMsMin, maxMs: backoffMsMax }, random);
-    rest(reason, code, delayMs);
+  /** The open connection, if there is one. */
+  connection(): ServerConnection | undefined {
+    return this.#connection;
   }
 
-  function rest(reason: string, code: "UNAVAILABLE" | "DENIED", delayMs: number): void {
-    if (state.kind === "closed") return;
-    line = undefined;
-    stopWatching();
-    become({ kind: "down", code, reason, retryAt: Date.now() + delayMs, failures });
-    if (!options.isEager && !options.isNeeded?.()) return;
-    retry = setTimeout(() => void start().catch(() => {}), delayMs);
-    retry.unref();
+  /** The open connection or the one being opened; undefined if it does not open. */
+  async opened(): Promise<ServerConnection | undefined> {
+    if (this.#connection || !this.#isStarting) return this.#connection;
+    return this.#start?.done.catch(() => undefined);
   }
 
-  function start(): Promise<ServerConnection> {
-    clearTimeout(retry);
-    become({ kind: "starting", since: Date.now() });
-    const scope = new Scope(undefined, options.startMs);
-    openingScope = scope;
-    const started = scope
-      .race(options.open(scope, (reason) => lost(scope, reason)))
-      .then((opened) => {
-        // It was stopped, or lost, in the moment it was open.
-        if (scope.cancelled) throw scope.cancelled;
-        line = opened;
-        become({ kind: "ready", since: Date.now() });
-        usedAt = Date.now();
-        watchIdle();
-        return opened;
-      })
-      .catch((error: unknown) => {
-        const reason =
-          error instanceof HallError && error.code === "TIMEOUT"
-            ? `did not start within ${options.startMs / 1000} s`
-            : messageOf(error);
-        // `open` gives up what it holds when its scope is cancelled.
-        scope.cancel(new HallError("UNAVAILABLE", reason));
-        if (openingScope === scope && state.kind === "starting")
-          fail(
-            reason,
-            error instanceof HallError && error.code === "DENIED" ? "DENIED" : "UNAVAILABLE",
-          );
-        throw unavailable();
-      })
-      .finally(() => {
-        // After a stop the next start may be under way.
-        if (opening === started) opening = undefined;
-        scope.close();
-      });
-    opening = started;
-    return started;
-  }
-
-  function lost(scope: Scope, reason: string): void {
-    if (state.kind === "ready" && openingScope === scope) fail(reason);
-    else if (state.kind === "starting") scope.cancel(new HallError("UNAVAILABLE", reason));
-  }
-
-  function connect(): Promise<ServerConnection> {
-    switch (state.kind) {
-      case "ready":
-        return line ? Promise.resolve(line) : start();
-      case "starting":
-        return opening ?? start();
-      case "stopped":
-        return start();
-      case "down":
-        return Date.now() >= state.retryAt ? start() : Promise.reject(unavailable());
-      case "closed":
-        return Promise.reject(new HallError("UNAVAILABLE", `${name} was closed`));
+  /** Runs work on the open connection, opening it if needed. Throws UNAVAILABLE at once while down. */
+  async use<T>(scope: Scope, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
+    this.#users++;
+    try {
+      return await this.#attempt(scope, work);
+    } catch (error) {
+      // An expired session was refused before the call began: repeat it on a new connection.
+      if (hasExpired(error) && scope.takeRetry())
+        return await this.#attempt(scope, work).catch((failure) => this.#explain(failure));
+      return this.#explain(error);
+    } finally {
+      this.#users--;
+      this.#usedAt = Date.now();
+      this.#watchIdle();
     }
   }
 
-  function unavailable(): HallError {
-    if (state.kind !== "down") return new HallError("UNAVAILABLE", `${name} is not running`);
-    const seconds = Math.max(0, (state.retryAt - Date.now()) / 1000);
-    if (state.code === "DENIED")
-      return new HallError("DENIED", `${name} ${state.reason}`, {
-        hint: "Call again after that.",
-        details: { upstream: name, reason: state.reason },
+  /** Closes the connection and forgets failures; the next use opens a new one. */
+  async restart(): Promise<void> {
+    this.#failures = 0;
+    this.#refusals = 0;
+    await this.#stop({ kind: "stopped" });
+  }
+
+  close(): Promise<void> {
+    return this.#stop({ kind: "closed" });
+  }
+
+  async #attempt<T>(scope: Scope, work: (connection: ServerConnection) => Promise<T>): Promise<T> {
+    const used =
+      this.#state.kind === "ready" && this.#connection
+        ? this.#connection
+        : await scope.race(this.#connect());
+    this.#calls.set(used, (this.#calls.get(used) ?? 0) + 1);
+
+    try {
+      const result = await work(used);
+      this.#failures = 0;
+      this.#refusals = 0;
+      return result;
+    } catch (error) {
+      // The connection went away under the call; the reason arrives in a moment.
+      const isLost = error instanceof HallError && error.code === "UNAVAILABLE" && used.isLost;
+      if (isLost && this.#connection === used) await this.#nextState();
+      if (this.#connection === used) this.#judge(error);
+      throw error;
+    } finally {
+      this.#release(used);
+    }
+  }
+
+  /** A lost connection does not know why the server went down; the state does. */
+  #explain(error: unknown): never {
+    const isDown = this.#state.kind === "down";
+    throw isDown && error instanceof HallError && error.code === "UNAVAILABLE"
+      ? this.#unavailable()
+      : error;
+  }
+
+  #connect(): Promise<ServerConnection> {
+    const state = this.#state;
+    switch (state.kind) {
+      case "ready":
+        return this.#connection ? Promise.resolve(this.#connection) : this.#open();
+      case "starting":
+        return this.#isStarting && this.#start ? this.#start.done : this.#open();
+      case "stopped":
+        return this.#open();
+      case "down":
+        return Date.now() >= state.retryAt ? this.#open() : Promise.reject(this.#unavailable());
+      case "closed":
+        return Promise.reject(new HallError("UNAVAILABLE", `${this.#name} was closed`));
+    }
+  }
+
+  #open(): Promise<ServerConnection> {
+    clearTimeout(this.#retryTimer);
+    this.#become({ kind: "starting", since: Date.now() });
+    const scope = new Scope(undefined, this.#options.startMs);
+    const opening = this.#options.open(scope, (reason) => this.#lost(scope, reason));
+    const done = scope
+      .race(opening)
+      .then((opened) => this.#opened(scope, opened))
+      .catch((error: unknown) => this.#startFailed(scope, error))
+      .finally(() => {
+        // After a stop the next start may be under way.
+        if (this.#start?.scope === scope) this.#isStarting = false;
+        scope.close();
       });
-    const evidence = options.evidence().slice(-5);
-    return new HallError("UNAVAILABLE", `${name} is down: ${state.reason}`, {
-      hint: `It is tried again in ${seconds.toFixed(1)} s; see \`guildhall logs ${name}\`.`,
+    this.#start = { scope, done };
+    this.#isStarting = true;
+    return done;
+  }
+
+  #opened(scope: Scope, opened: ServerConnection): ServerConnection {
+    // It was stopped or lost at the moment it opened.
+    if (scope.cancelled) throw scope.cancelled;
+    this.#connection = opened;
+    this.#become({ kind: "ready", since: Date.now() });
+    this.#usedAt = Date.now();
+    this.#watchIdle();
+    return opened;
+  }
+
+  #startFailed(scope: Scope, error: unknown): never {
+    const code = error instanceof HallError ? error.code : undefined;
+    const reason =
+      code === "TIMEOUT"
+        ? `did not start within ${this.#options.startMs / 1000} s`
+        : messageOf(error);
+    // `open` releases its resources when its scope is cancelled.
+    scope.cancel(new HallError("UNAVAILABLE", reason));
+    if (this.#start?.scope === scope && this.#state.kind === "starting")
+      this.#fail(reason, code === "DENIED" ? "DENIED" : "UNAVAILABLE");
+    throw this.#unavailable();
+  }
+
+  #lost(scope: Scope, reason: string): void {
+    if (this.#state.kind === "ready" && this.#start?.scope === scope) this.#fail(reason);
+    else if (this.#state.kind === "starting") scope.cancel(new HallError("UNAVAILABLE", reason));
+  }
+
+  #fail(reason: string, code: DownCode = "UNAVAILABLE"): void {
+    this.#failures++;
+    const delayMs =
+      this.#failures >= failuresToRest
+        ? backoff.maxMs
+        : backoffMs(this.#failures, backoff, this.#options.random);
+    this.#pause(reason, code, delayMs);
+  }
+
+  #pause(reason: string, code: DownCode, delayMs: number): void {
+    if (this.#state.kind === "closed") return;
+    this.#connection = undefined;
+    this.#stopIdleTimer();
+    const retryAt = Date.now() + delayMs;
+    this.#become({ kind: "down", code, reason, retryAt, failures: this.#failures });
+    if (!this.#options.isEager && !this.#options.isNeeded?.()) return;
+    this.#retryTimer = setTimeout(() => void this.#open().catch(() => {}), delayMs);
+    this.#retryTimer.unref();
+  }
+
+  /** Updates the state by the outcome of a failed call. */
+  #judge(error: unknown): void {
+    if (error instanceof HallError && error.relayed) {
+      // An error of the server's own is an answer: it is alive.
+      this.#failures = 0;
+      this.#refusals = 0;
+    } else if (hasExpired(error)) {
+      this.#connection = undefined;
+      this.#become({ kind: "stopped" });
+    } else if (isRefusal(error) && ++this.#refusals >= refusalsToTrip) {
+      // The next call is the probe and decides alone.
+      this.#refusals = refusalsToTrip - 1;
+      this.#pause(error.message, "UNAVAILABLE", tripMs);
+    }
+  }
+
+  #unavailable(): HallError {
+    const name = this.#name;
+    const state = this.#state;
+    if (state.kind !== "down") return new HallError("UNAVAILABLE", `${name} is not running`);
+    const { code, reason, retryAt } = state;
+    if (code === "DENIED")
+      return new HallError("DENIED", `${name} ${reason}`, { details: { upstream: name, reason } });
+
+    const seconds = Number(Math.max(0, (retryAt - Date.now()) / 1000).toFixed(1));
+    const stderr = this.#options.evidence().slice(-5);
+    return new HallError("UNAVAILABLE", `${name} is down: ${reason}`, {
+      next: [
+        { do: "retry-after", seconds },
+        { do: "run-command", command: `logs ${name}` },
+      ],
       details: {
         upstream: name,
-        reason: state.reason,
-        retryAfterSeconds: Number(seconds.toFixed(1)),
-        ...(evidence.length > 0 ? { stderr: evidence } : {}),
+        reason,
+        retryAfterSeconds: seconds,
+        ...(stderr.length > 0 ? { stderr } : {}),
       },
     });
   }
 
-  /** Towards an idle stop. One timer serves many calls: when it fires it looks how long the line has not been used, and waits for the rest. */
-  function watchIdle(waitMs: number = options.idleMs): void {
-    if (idle || options.idleMs === 0 || options.isEager) return;
-    idle = setTimeout(() => {
-      idle = undefined;
-      if (state.kind !== "ready") return;
-      const restMs =
-        users > 0 || options.isNeeded?.() ? options.idleMs : usedAt + options.idleMs - Date.now();
-      if (restMs > 0) watchIdle(restMs);
-      else void stop({ kind: "stopped" });
+  #become(next: SupervisorState): void {
+    this.#state = next;
+    for (const resolve of this.#stateWaiters) resolve();
+    this.#options.changed(next);
+  }
+
+  /** Resolves at the next change of state, or when the reason takes too long. */
+  #nextState(): Promise<void> {
+    return new Promise((resolve) => {
+      const done = (): void => {
+        clearTimeout(timer);
+        this.#stateWaiters.delete(done);
+        resolve();
+      };
+      const timer = setTimeout(done, reasonMsMax);
+      this.#stateWaiters.add(done);
+    });
+  }
+
+  /** One timer serves many calls: when it fires, it checks the time since the last use and waits for the rest. */
+  #watchIdle(waitMs: number = this.#options.idleMs): void {
+    const { idleMs, isEager, isNeeded } = this.#options;
+    if (this.#idleTimer || idleMs === 0 || isEager) return;
+    this.#idleTimer = setTimeout(() => {
+      this.#idleTimer = undefined;
+      if (this.#state.kind !== "ready") return;
+      const isUsed = this.#users > 0 || isNeeded?.();
+      const leftMs = isUsed ? idleMs : this.#usedAt + idleMs - Date.now();
+      if (leftMs > 0) this.#watchIdle(leftMs);
+      else void this.#stop({ kind: "stopped" });
     }, waitMs);
-    idle.unref();
+    this.#idleTimer.unref();
   }
 
-  function stopWatching(): void {
-    clearTimeout(idle);
-    idle = undefined;
+  #stopIdleTimer(): void {
+    clearTimeout(this.#idleTimer);
+    this.#idleTimer = undefined;
   }
 
-  async function attempt<T>(
-    scope: Scope,
-    work: (line: ServerConnection) => Promise<T>,
-  ): Promise<T> {
-    const open = state.kind === "ready" && line ? line : await scope.race(connect());
-    calls.set(open, (calls.get(open) ?? 0) + 1);
-    try {
-      const result = await work(open);
-      failures = 0;
-      refusals = 0;
-      return result;
-    } catch (error) {
-      // The line went away under the call; why is known in a moment.
-      const isLost = error instanceof HallError && error.code === "UNAVAILABLE" && open.isLost;
-      if (isLost && line === open) await untilExplained();
-      if (line === open) judge(error);
-      throw error;
-    } finally {
-      release(open);
-    }
+  #release(used: ServerConnection): void {
+    const left = (this.#calls.get(used) ?? 1) - 1;
+    if (left > 0) this.#calls.set(used, left);
+    else this.#calls.delete(used);
+    if (left === 0 && used !== this.#connection) void used.close();
   }
 
-  /** After a failure: once more where nothing can have happened, else the failure with what is known of it. */
-  async function again<T>(
-    error: unknown,
-    scope: Scope,
-    work: (line: ServerConnection) => Promise<T>,
-  ): Promise<T> {
-    try {
-      // It has forgotten us, and has said so instead of beginning: the same again on a new connection.
-      if (hasExpired(error)) return await attempt(scope, work);
-      throw error;
-    } catch (failure) {
-      // The line went away under the call: say why, which the line itself does not know.
-      if (failure instanceof HallError && failure.code === "UNAVAILABLE" && state.kind === "down")
-        throw unavailable();
-      throw failure;
-    }
-  }
-
-  /** What a failed call says about the line it was made on. */
-  function judge(error: unknown): void {
-    if (error instanceof HallError && error.relayed) {
-      // An error of its own is an answer too: it is alive.
-      failures = 0;
-      refusals = 0;
-    } else if (hasExpired(error)) {
-      line = undefined;
-      become({ kind: "stopped" });
-    } else if (error instanceof HallError && isRefusal(error) && ++refusals >= refusalsToTrip) {
-      // The next call is the probe: it decides alone.
-      refusals = refusalsToTrip - 1;
-      rest(error.message, "UNAVAILABLE", tripMs);
-    }
-  }
-
-  function release(open: ServerConnection): void {
-    const left = (calls.get(open) ?? 1) - 1;
-    if (left > 0) calls.set(open, left);
-    else calls.delete(open);
-    if (left === 0 && open !== line) void open.close();
-  }
-
-  async function stop(next: SupervisorState): Promise<void> {
-    if (state.kind === "closed") return;
-    stopWatching();
-    clearTimeout(retry);
-    const open = new Set([...calls.keys(), ...(line ? [line] : [])]);
-    const starting = opening;
-    line = undefined;
-    become(next);
-    openingScope?.cancel(new HallError("UNAVAILABLE", `${name} was stopped`));
-    // What the start says when it is called off was said by whoever waits for it.
-    await starting?.catch(() => {});
+  async #stop(next: SupervisorState): Promise<void> {
+    if (this.#state.kind === "closed") return;
+    this.#stopIdleTimer();
+    clearTimeout(this.#retryTimer);
+    const open = new Set([...this.#calls.keys(), ...(this.#connection ? [this.#connection] : [])]);
+    const start = this.#isStarting ? this.#start : undefined;
+    this.#connection = undefined;
+    this.#become(next);
+    this.#start?.scope.cancel(new HallError("UNAVAILABLE", `${this.#name} was stopped`));
+    // The calls that wait for this start receive its error themselves.
+    await start?.done.catch(() => {});
     await Promise.all([...open].map((used) => used.close()));
   }
-
-  return {
-    async use(scope, work) {
-      users++;
-      try {
-        return await attempt(scope, work);
-      } catch (error) {
-        return await again(error, scope, work);
-      } finally {
-        users--;
-        usedAt = Date.now();
-        watchIdle();
-      }
-    },
-    state: () => state,
-    line: () => line,
-    opened: async () => line ?? opening?.catch(() => undefined),
-    async restart() {
-      failures = 0;
-      refusals = 0;
-      await stop({ kind: "stopped" });
-    },
-    close: () => stop({ kind: "closed" }),
-  };
 }
 
 function hasExpired(error: unknown): boolean {
   return error instanceof HallError && error.details?.expired === true;
 }
 
-/** The line is there, and nothing comes of it: a server in trouble, or out of reach. A line that is gone says so itself. */
-function isRefusal({ code, details }: HallError): boolean {
-  return code === "UNAVAILABLE" && (details?.status !== undefined || details?.unreachable === true);
+/** The connection is open, but the server is in trouble or out of reach. */
+function isRefusal(error: unknown): error is HallError {
+  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE") return false;
+  return error.details?.status !== undefined || error.details?.unreachable === true;
 }

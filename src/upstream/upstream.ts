@@ -6,20 +6,29 @@ import type { ServerConnection } from "../client/connection.ts";
 import type { Handshake } from "../client/handshake.ts";
 import { hasValidHeaders } from "../client/headers.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type { CallContext, Health, Outcome, Prompt, Resource, Tool, Toolkit } from "../tool.ts";
+import type {
+  CallContext,
+  Health,
+  ListKind,
+  Outcome,
+  Prompt,
+  Resource,
+  Tool,
+  Toolkit,
+} from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import { heldBack } from "../trust/trust.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Carrier } from "./carrier.ts";
 import type { Guard } from "./guard.ts";
-import { createKnownOffer } from "./known-offer.ts";
+import { createKnownOffer, type KnownOffer } from "./known-offer.ts";
 import type { Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import { sourceOf } from "./source.ts";
-import { createSupervisor, type SupervisorState } from "./supervisor.ts";
+import { Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createToolFilter } from "./tool-filter.ts";
-import { createWatching } from "./watching.ts";
+import { createWatching, type Watching } from "./watching.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
 export interface Upstream extends Toolkit {
@@ -65,209 +74,250 @@ export function createUpstream(
   config: ServerConfig,
   options: UpstreamOptions,
 ): Upstream {
-  const log = options.log.child({ upstream: name });
-  const source = sourceOf(config);
-  const { startMs = 20_000 } = options;
-  const locked =
-    options.locked?.source === source && isLockedServer(options.locked)
-      ? options.locked
-      : undefined;
-  const counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
-  const isShown = createToolFilter(config.tools);
-  let handshake: Handshake | undefined = locked && handshakeOf(locked);
-  let carrier: Carrier | undefined;
+  return new UpstreamServer(name, config, options);
+}
 
-  const supervisor = createSupervisor({
-    name,
-    startMs,
-    idleMs: config.idleTimeoutSeconds * 1000,
-    isEager: config.start === "eager",
-    evidence: () => carrier?.evidence() ?? [],
-    isNeeded: () => watching.isNeeded(),
-    changed: createStateLog(log),
-    open,
-  });
-  const known = createKnownOffer({
-    name,
-    log,
-    known: locked?.offer,
-    readMs: startMs,
-    isUsable,
-    supervisor,
-  });
-  const watching = createWatching({ log, supervisor });
+/** One configured server, as a toolkit. */
+class UpstreamServer implements Upstream {
+  readonly id: string;
+  readonly source = "upstream";
+  readonly prefix?: string;
+  readonly counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
+  readonly resources: NonNullable<Toolkit["resources"]>;
+  readonly prompts: NonNullable<Toolkit["prompts"]>;
+  readonly #config: ServerConfig;
+  readonly #options: UpstreamOptions;
+  readonly #log: Log;
+  readonly #sourceHash: string;
+  readonly #startMs: number;
+  readonly #isShown: (tool: string) => boolean;
+  readonly #supervisor: Supervisor;
+  readonly #known: KnownOffer;
+  readonly #watching: Watching;
+  #handshake: Handshake | undefined;
+  #carrier: Carrier | undefined;
 
-  async function open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
-    const refusal = options.mayStart?.(source);
+  constructor(name: string, config: ServerConfig, options: UpstreamOptions) {
+    this.id = name;
+    if (config.prefix !== undefined) this.prefix = config.prefix;
+    this.#config = config;
+    this.#options = options;
+    this.#log = options.log.child({ upstream: name });
+    this.#sourceHash = sourceOf(config);
+    this.#startMs = options.startMs ?? 20_000;
+    this.#isShown = createToolFilter(config.tools);
+    const locked =
+      options.locked?.source === this.#sourceHash && isLockedServer(options.locked)
+        ? options.locked
+        : undefined;
+    this.#handshake = locked && handshakeOf(locked);
+
+    this.#supervisor = new Supervisor({
+      name,
+      startMs: this.#startMs,
+      idleMs: config.idleTimeoutSeconds * 1000,
+      isEager: config.start === "eager",
+      evidence: () => this.stderr(),
+      isNeeded: () => this.#watching.isNeeded(),
+      changed: createStateLog(this.#log),
+      open: (scope, lost) => this.#open(scope, lost),
+    });
+    this.#known = createKnownOffer({
+      name,
+      log: this.#log,
+      known: locked?.offer,
+      readMs: this.#startMs,
+      // Over HTTP some arguments are repeated in headers; the schema must allow it.
+      isUsable: ({ inputSchema }) => config.type !== "http" || hasValidHeaders(inputSchema),
+      supervisor: this.#supervisor,
+    });
+    this.#watching = createWatching({ log: this.#log, supervisor: this.#supervisor });
+    this.resources = this.#createResources();
+    this.prompts = {
+      list: async () => this.offer().prompts as readonly Prompt[],
+      get: (prompt, args, context) =>
+        this.#relay("prompts/get", { name: prompt, arguments: args }, context),
+    };
+  }
+
+  get version(): string {
+    const { version } = this.#handshake?.info ?? {};
+    return typeof version === "string" ? version : "unknown";
+  }
+
+  state(): UpstreamState {
+    return this.#supervisor.state();
+  }
+
+  handshake(): Handshake | undefined {
+    return this.#handshake;
+  }
+
+  offer(): Offer {
+    return this.#known.current();
+  }
+
+  stderr(): readonly string[] {
+    return this.#carrier?.evidence() ?? [];
+  }
+
+  async restart(): Promise<void> {
+    await this.#supervisor.restart();
+    // It was probably repaired: read its offer now, not at the next retry.
+    if (!this.#known.isKnown) void this.#known.look().catch(() => {});
+  }
+
+  async discover(): Promise<LockedServer> {
+    const found = await this.#known.look();
+    if (!this.#handshake)
+      throw new HallError("INTERNAL", `${this.id} was read without a handshake`);
+    return lockServer(this.#sourceHash, this.#handshake, found);
+  }
+
+  async list(): Promise<readonly Tool[]> {
+    if (!this.#known.isKnown || this.#config.start === "eager") this.#known.lookUntilKnown();
+    const { timeoutSeconds } = this.#config;
+    const tools = this.offer().tools.filter((tool) => this.#isShown(tool.name));
+    if (timeoutSeconds === undefined) return tools;
+    return tools.map((tool) => ({ ...tool, facts: { timeoutMs: timeoutSeconds * 1000 } }));
+  }
+
+  async call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
+    const params = { name: tool.name, arguments: args };
+    try {
+      return (await this.#relay("tools/call", params, context, tool)) as JsonObject & Outcome;
+    } catch (error) {
+      // HeaderMismatch: our copy of the tool's schema is out of date.
+      const isMismatch = error instanceof HallError && error.relayed?.code === -32020;
+      if (!isMismatch || !context.scope.takeRetry()) throw error;
+      await this.#known.refresh("tools");
+      return (await this.#relay("tools/call", params, context, tool)) as JsonObject & Outcome;
+    }
+  }
+
+  async health(): Promise<Health> {
+    const state = this.state();
+    if (state.kind === "down") return { state: "unavailable", reason: state.reason };
+    if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
+    return { state: "available" };
+  }
+
+  /** Undefined while it is not running: a health check must not start a server. */
+  async probe(scope: Scope): Promise<Health | undefined> {
+    const connection = this.#supervisor.connection();
+    if (!connection) return undefined;
+    const method = connection.handshake.era === "legacy" ? "ping" : "tools/list";
+    await connection.request(method, {}, scope).catch((error: unknown) => {
+      // A refusal is an answer too.
+      if (!(error instanceof HallError && error.relayed)) throw error;
+    });
+    return { state: "available" };
+  }
+
+  looking(): Promise<void> | undefined {
+    return this.#known.looking();
+  }
+
+  problem(): string | undefined {
+    const state = this.state();
+    return state.kind === "down" ? state.reason : undefined;
+  }
+
+  complete(
+    ref: JsonObject,
+    argument: JsonObject,
+    context: CallContext,
+    params: JsonObject,
+  ): Promise<JsonObject> {
+    const given = params.context === undefined ? {} : { context: params.context };
+    return this.#relay("completion/complete", { ref, argument, ...given }, context);
+  }
+
+  onChange(listener: (kind: ListKind) => void): () => void {
+    return this.#known.onChange(listener);
+  }
+
+  close(): Promise<void> {
+    return this.#supervisor.close();
+  }
+
+  async #open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
+    const refusal = this.#options.mayStart?.(this.#sourceHash);
     if (refusal !== undefined) throw new HallError("DENIED", refusal);
-    const { limits, guard, authorizer } = options;
+    const { limits, guard, authorizer } = this.#options;
     // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
-    const line = await openServer({
+    const connection = await openServer({
       limits,
       guard,
       authorizer,
-      config,
-      log,
+      config: this.#config,
+      log: this.#log,
       scope,
-      startMs,
-      era: handshake?.era,
-      connection: { name },
+      startMs: this.#startMs,
+      era: this.#handshake?.era,
+      connection: { name: this.id },
       lost,
-      inputSchema,
-      listChanged: (kind) => void known.refresh(kind),
-      resourceUpdated: watching.updated,
+      inputSchema: (tool) => this.offer().tools.find(({ name }) => name === tool)?.inputSchema,
+      listChanged: (kind) => void this.#known.refresh(kind),
+      resourceUpdated: this.#watching.updated,
       carried: (opened) => {
-        carrier = opened;
+        this.#carrier = opened;
       },
     });
-    handshake = line.handshake;
-    watching.startAgain(line, scope);
-    await known.meet(line, scope);
-    return line;
+    this.#handshake = connection.handshake;
+    this.#watching.startAgain(connection, scope);
+    await this.#known.syncOnOpen(connection, scope);
+    return connection;
   }
 
-  function inputSchema(name: string): JsonObject | undefined {
-    return known.current().tools.find((tool) => tool.name === name)?.inputSchema;
-  }
-
-  /** Over HTTP some arguments are repeated in headers, where the schema says so; it must be possible. */
-  function isUsable({ inputSchema }: Tool): boolean {
-    return config.type !== "http" || hasValidHeaders(inputSchema);
-  }
-
-  function relay(
+  #relay(
     method: string,
     params: JsonObject,
     context: CallContext,
     tool?: Tool,
   ): Promise<JsonObject> {
-    counts.calls++;
-    const used = supervisor.use(context.scope, (line) => {
-      if (tool) refuseChanged(tool);
-      return line.relay(method, params, context);
+    this.counts.calls++;
+    const used = this.#supervisor.use(context.scope, (connection) => {
+      if (tool) this.#refuseChanged(tool);
+      return connection.relay(method, params, context);
     });
     return used.catch((error: unknown) => {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
-        counts.errors++;
-        counts.lastError = messageOf(error);
+        this.counts.errors++;
+        this.counts.lastError = messageOf(error);
       }
       throw error;
     });
   }
 
-  return {
-    id: name,
-    source: "upstream",
-    get version() {
-      const { version } = handshake?.info ?? {};
-      return typeof version === "string" ? version : "unknown";
-    },
-    ...(config.prefix === undefined ? {} : { prefix: config.prefix }),
-    counts,
-    state: supervisor.state,
-    handshake: () => handshake,
-    offer: known.current,
-    stderr: () => carrier?.evidence() ?? [],
-    async restart() {
-      await supervisor.restart();
-      // Somebody has mended it: what it offers need not wait for the next try.
-      if (!known.isKnown) void known.look().catch(() => {});
-    },
-    async discover() {
-      const found = await known.look();
-      if (!handshake) throw new HallError("INTERNAL", `${name} was read without a handshake`);
-      return lockServer(source, handshake, found);
-    },
-    async list() {
-      if (!known.isKnown || config.start === "eager") known.lookUntilKnown();
-      return known
-        .current()
-        .tools.filter((tool) => isShown(tool.name))
-        .map(withFacts);
-    },
-    call(tool, args, context) {
-      const run = (): Promise<Outcome> =>
-        relay("tools/call", { name: tool.name, arguments: args }, context, tool) as Promise<
-          JsonObject & Outcome
-        >;
-      return run().catch(async (error: unknown) => {
-        // HeaderMismatch: what is known of the tool is out of date.
-        if (!(error instanceof HallError) || error.relayed?.code !== -32020) throw error;
-        await known.refresh("tools");
-        return run();
-      });
-    },
-    async health(): Promise<Health> {
-      const state = supervisor.state();
-      if (state.kind === "down") return { state: "unavailable", reason: state.reason };
-      if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
-      return { state: "available" };
-    },
-    async probe(scope): Promise<Health | undefined> {
-      // Only one that runs is asked: a look at its health must not start a server.
-      const line = supervisor.line();
-      if (!line) return undefined;
-      await line
-        .request(line.handshake.era === "legacy" ? "ping" : "tools/list", {}, scope)
-        .catch((error: unknown) => {
-          // A refusal is an answer too.
-          if (!(error instanceof HallError && error.relayed)) throw error;
-        });
-      return { state: "available" };
-    },
-    looking: known.looking,
-    problem() {
-      const state = supervisor.state();
-      return state.kind === "down" ? state.reason : undefined;
-    },
-    close: supervisor.close,
-    resources: {
-      list: async () => known.current().resources as readonly Resource[],
-      templates: async () => known.current().templates,
-      read: (uri, context) => relay("resources/read", { uri }, context),
-      covers: (uri) =>
-        known
-          .current()
-          .templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
-      watch: watching.watch,
-    },
-    prompts: {
-      list: async () => known.current().prompts as readonly Prompt[],
-      get: (prompt, args, context) =>
-        relay("prompts/get", { name: prompt, arguments: args }, context),
-    },
-    complete: (ref, argument, context, params) =>
-      relay(
-        "completion/complete",
-        { ref, argument, ...(params.context === undefined ? {} : { context: params.context }) },
-        context,
-      ),
-    onChange: known.onChange,
-  };
-
-  /** The server may have been started for this very call, and be another than the one that was judged. */
-  function refuseChanged(tool: Tool): void {
-    if (!options.holdsChanged) return;
-    const pin = known.pinOf(tool.name);
+  /** The server may have started for this very call, with another definition than the one judged. */
+  #refuseChanged(tool: Tool): void {
+    if (!this.#options.holdsChanged) return;
+    const pin = this.#known.pinOf(tool.name);
     if (pin !== undefined && pin !== pinOf(tool))
-      throw heldBack(`${name}.${tool.name} has changed since it was listed`);
+      throw heldBack(`${this.id}.${tool.name} has changed since it was listed`);
   }
 
-  function withFacts(tool: Tool): Tool {
-    return config.timeoutSeconds === undefined
-      ? tool
-      : { ...tool, facts: { timeoutMs: config.timeoutSeconds * 1000 } };
+  #createResources(): NonNullable<Toolkit["resources"]> {
+    return {
+      list: async () => this.offer().resources as readonly Resource[],
+      templates: async () => this.offer().templates,
+      read: (uri, context) => this.#relay("resources/read", { uri }, context),
+      covers: (uri) =>
+        this.offer().templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
+      watch: this.#watching.watch,
+    };
   }
 }
 
-/** Says what changed: a server that is tried again and again and stays down for the same reason is said once. */
+/** Logs changes of state; a server that stays down for the same reason is logged once. */
 function createStateLog(log: Log): (state: SupervisorState) => void {
-  let said = "";
+  let last = "";
   return (state) => {
     const news = state.kind === "down" ? `down: ${state.reason}` : state.kind;
-    if (news === said || (state.kind === "starting" && said.startsWith("down"))) return;
-    said = news;
+    if (news === last || (state.kind === "starting" && last.startsWith("down"))) return;
+    last = news;
     log.info({ state }, "upstream state");
   };
 }
@@ -276,7 +326,7 @@ function handshakeOf({ era, protocol, info, capabilities, instructions }: Locked
   return { era, version: protocol, info, capabilities, instructions };
 }
 
-/** Whether a uri can come from a template, without expressions that a stranger wrote: the fixed parts must appear in order. */
+/** True if a URI can come from a template: its fixed parts appear in order. */
 function matchesTemplate(uri: string, template: string): boolean {
   const parts = template.split(/\{[^}]*\}/);
   const first = parts[0] ?? "";

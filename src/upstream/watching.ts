@@ -3,13 +3,13 @@ import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { Supervisor } from "./supervisor.ts";
 
-/** Who wants to hear of which resources of one server, and what the server was told of that. */
+/** Subscriptions to the resources of one server. */
 export interface Watching {
-  /** Calls back when the resource changes. Returns the way to stop listening. */
+  /** Calls back when the resource changes. Returns a function that unsubscribes. */
   watch(uri: string, changed: () => void): () => void;
   updated(uri: string): void;
   isNeeded(): boolean;
-  /** A new line: a legacy server forgets with the old one who watches what. */
+  /** Subscribes again on a new connection. */
   startAgain(line: ServerConnection, scope: Scope): void;
 }
 
@@ -20,19 +20,19 @@ export function createWatching({
   supervisor,
 }: {
   readonly log: Log;
-  readonly supervisor: Pick<Supervisor, "use" | "line">;
+  readonly supervisor: Pick<Supervisor, "use" | "connection">;
 }): Watching {
   const watchers = new Map<string, Set<() => void>>();
-  /** What a legacy server was told of on the line there is. */
-  let told = new Set<string>();
+  /** URIs subscribed on the current connection of an older server. */
+  let subscribed = new Set<string>();
 
-  async function tell(
+  async function update(
     method: "resources/subscribe" | "resources/unsubscribe",
     uri: string,
   ): Promise<void> {
     const isWanted = method === "resources/subscribe";
-    // Nothing needs to be taken back from a server that is not running.
-    if (!isWanted && !supervisor.line()) return;
+    // A server that is not running has no subscriptions.
+    if (!isWanted && !supervisor.connection()) return;
     const scope = new Scope(undefined, askMsMax);
     try {
       await supervisor.use(scope, async (line) => {
@@ -40,10 +40,10 @@ export function createWatching({
           line.listen([...watchers.keys()]);
           return;
         }
-        // A line that was opened for it has told already.
-        if (isWanted === told.has(uri)) return;
-        if (isWanted) told.add(uri);
-        else told.delete(uri);
+        // A connection that was opened for this is subscribed already.
+        if (isWanted === subscribed.has(uri)) return;
+        if (isWanted) subscribed.add(uri);
+        else subscribed.delete(uri);
         await line.request(method, { uri }, scope);
       });
     } catch (error) {
@@ -57,13 +57,13 @@ export function createWatching({
     watch(uri, changed) {
       const set = watchers.get(uri) ?? new Set();
       watchers.set(uri, set);
-      if (set.size === 0) void tell("resources/subscribe", uri);
+      if (set.size === 0) void update("resources/subscribe", uri);
       set.add(changed);
       return () => {
         set.delete(changed);
         if (set.size > 0) return;
         watchers.delete(uri);
-        void tell("resources/unsubscribe", uri);
+        void update("resources/unsubscribe", uri);
       };
     },
     updated(uri) {
@@ -73,8 +73,8 @@ export function createWatching({
     startAgain(line, scope) {
       line.listen([...watchers.keys()]);
       if (line.handshake.era === "modern") return;
-      told = new Set(watchers.keys());
-      for (const uri of told) {
+      subscribed = new Set(watchers.keys());
+      for (const uri of subscribed) {
         line
           .request("resources/subscribe", { uri }, scope)
           .catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));

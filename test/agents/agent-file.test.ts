@@ -53,21 +53,21 @@ test("people may write it the way other programs have it", () => {
 });
 
 test.each([
-  ["no front matter", "hello", /line 1: the file must begin with a line `---`/],
-  ["no end", "---\nname: a\n", /no end/],
-  ["no description", "---\ntools: [a.b]\n---\n", /no description/],
-  ["no tools", "---\ndescription: d\n---\n", /there are no tools/],
+  ["no front matter", "hello", /line 1: missing front matter/],
+  ["no end", "---\nname: a\n", /not closed by a line/],
+  ["no description", "---\ntools: [a.b]\n---\n", /missing description/],
+  ["no tools", "---\ndescription: d\n---\n", /missing tools/],
   [
-    "a line that says nothing",
+    "a line without a key",
     "---\ndescription: d\nwhat is this\n---\n",
-    /line 3: "what is this" is not of the form/,
+    /line 3: "what is this" is not `key: value`/,
   ],
   [
     "a key twice",
     "---\ndescription: d\ndescription: e\n---\n",
-    /line 3: description is written twice/,
+    /line 3: duplicate key "description"/,
   ],
-  ["an open quote", '---\ndescription: "d\n---\n', /line 2: the text in double quotes/],
+  ["an open quote", '---\ndescription: "d\n---\n', /line 2: unterminated double quotes/],
   ["an open list", "---\ndescription: d\ntools: [a,\n---\n", /line 3: a list that begins with \[/],
   [
     "a list for a text",
@@ -78,7 +78,7 @@ test.each([
   [
     "an unknown limit",
     "---\ndescription: d\ntools: []\nlimits:\n  money: 5\n---\n",
-    /there is no limit "money"/,
+    /unknown limit "money"/,
   ],
   [
     "a limit that is no number",
@@ -88,9 +88,9 @@ test.each([
   [
     "a name without letters",
     '---\nname: "123"\ndescription: d\ntools: []\n---\n',
-    /cannot be the name of an agent/,
+    /invalid agent name "123"/,
   ],
-  ["too long", `---\n${"x".repeat(1_100_000)}`, /longer than 1 MiB/],
+  ["too long", `---\n${"x".repeat(1_100_000)}`, /exceeds the limit of 1 MiB/],
 ])("a file with %s is refused with its line", (_what, text, message) => {
   expect(() => parseAgentFile(text, "any")).toThrow(message);
 });

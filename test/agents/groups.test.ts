@@ -65,7 +65,7 @@ test("an agent that has nothing for a task names the one that has", async () => 
   expect(result.structuredContent).toMatchObject({ fits: false, better: "code_agent" });
 });
 
-test("a tool no file names is behind the agent with its siblings, or behind one for the time being, and the log says so", async () => {
+test("a tool that no file lists joins the agent of its siblings, or other_agent, with a log warning", async () => {
   await using hall = await startHall({
     toolkits: createShop(),
     agents: { files: [files, agent("code_agent", ["tracker.create_issue"])] },
@@ -81,13 +81,13 @@ test("a tool no file names is behind the agent with its siblings, or behind one 
   await until(
     () =>
       hall.logged.some(
-        (line) => line.includes("no group names") && line.includes("guildhall build"),
+        (line) => line.includes("no agent file lists") && line.includes("guildhall build"),
       ),
     "the warning",
   );
 });
 
-test("a toolkit that comes later is reachable through some agent at once", async () => {
+test("a toolkit that is added later belongs to an agent at once", async () => {
   await using hall = await startHall({
     toolkits: createShop(),
     faces: ["agents"],
@@ -148,7 +148,7 @@ test("other files are taken while the hall runs, and clients are told", async ()
   expect((await client.result("tools/list")).tools).toHaveLength(5);
 });
 
-test("a name in a file that no tool has is told of, with the nearest", async () => {
+test("an unknown tool in a file is logged with the nearest name", async () => {
   await using hall = await startHall({
     toolkits: createShop(),
     agents: { files: [agent("files_agent", ["files.raed_file"])] },
@@ -157,14 +157,14 @@ test("a name in a file that no tool has is told of, with the nearest", async () 
     () =>
       hall.logged.some(
         (line) =>
-          line.includes("files_agent names files.raed_file") &&
+          line.includes("files_agent lists files.raed_file") &&
           line.includes("did you mean files.read_file"),
       ),
     "the warning",
   );
 });
 
-test("an unknown agent is answered with those there are", async () => {
+test("an error for an unknown agent lists the known ones", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files] } });
   const { error } = await hall
     .connect()

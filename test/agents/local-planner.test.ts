@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { modern } from "../servers/client.ts";
@@ -63,6 +64,13 @@ function createDesk(
         inputSchema: object({}, []),
         run: () => ({ content: [{ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" }] }),
       },
+      check_lift: {
+        description: "Check the lift of the building",
+        inputSchema: object({}, []),
+        run: () => {
+          throw new HallError("UNAVAILABLE", "the lift is out of order");
+        },
+      },
       check_alarm: {
         description: "Check the alarm of the building",
         inputSchema: object({}, []),
@@ -120,7 +128,7 @@ async function openDesk(rest: Partial<Toolkit> = {}) {
   };
 }
 
-test("what is beyond doubt is run, and the answer is what the tool gave", async () => {
+test("an unambiguous task runs, and the answer is the tool's result", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Read the file /etc/hosts");
   expect(told).toMatchObject({
@@ -133,13 +141,13 @@ test("what is beyond doubt is run, and the answer is what the tool gave", async 
   ]);
 });
 
-test("data makes arguments certain", async () => {
+test("keys of data are arguments", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Get the weather", { data: { city: "Riga" } });
   expect(told.answer).toBe("21 degrees in Riga");
 });
 
-test("a tool that may destroy is not run, however clear it is; the line to run it is given and works", async () => {
+test("a tool that changes something is handed back with the exact call", async () => {
   await using desk = await openDesk();
   const { told, content } = await desk.ask("Delete the file /tmp/a.txt");
   expect(told.stopped_because).toBe("not sure");
@@ -164,7 +172,7 @@ test("a tool that may destroy is not run, however clear it is; the line to run i
   expect(second?.name).not.toBe("desk.delete_file");
 });
 
-test("what is missing is named with what it is for, and nothing is invented", async () => {
+test("missing arguments are named and never invented", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Get the current weather");
   expect(desk.calls).toEqual([]);
@@ -176,7 +184,7 @@ test("what is missing is named with what it is for, and nothing is invented", as
   expect(told.answer).toContain("to add: city (The name of the city)");
 });
 
-test("the line of an answer can be called as it is", async () => {
+test("the prepared call of an answer works as it is", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Convert 3.5 miles to kilometers, roughly, for my grandmother");
   const line = told.tools?.find(({ name }) => name === "desk.convert_length")?.call;
@@ -188,14 +196,14 @@ test("the line of an answer can be called as it is", async () => {
   expect(desk.calls).toHaveLength(1);
 });
 
-test("words that the tool would ignore keep it from running", async () => {
+test("a task with words that the tool would ignore does not run", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Read the file /etc/hosts aloud in a funny voice");
   expect(desk.calls).toEqual([]);
   expect(told.why).toMatch(/would ignore|not certain/);
 });
 
-test("a task of several steps is done in order as far as it is clear, and the rest is left", async () => {
+test("steps run in order until one is open; the rest is handed back", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask(
     "Read the file /etc/hosts, then read the file /etc/passwd, then delete the file /tmp/a.txt",
@@ -207,21 +215,21 @@ test("a task of several steps is done in order as far as it is clear, and the re
   expect(told.answer).toContain('Not run: "delete the file /tmp/a.txt"');
 });
 
-test("a step that speaks of an earlier result is left to the caller", async () => {
+test("a step that refers to an earlier result is handed back", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Read the file /etc/hosts, then read the file it names");
   expect(told.steps).toHaveLength(1);
   expect(told.why).toBe("it refers to the result of an earlier step");
 });
 
-test("pictures of a tool are carried into the answer", async () => {
+test("images of a tool are part of the answer", async () => {
   await using desk = await openDesk();
   const { told, content } = await desk.ask("Draw a chart of the monthly sales");
   expect(told.stopped_because).toBe("done");
   expect(content).toContainEqual({ type: "image", data: "iVBORw0KGgo=", mimeType: "image/png" });
 });
 
-test("a tool that fails is named, with what it said", async () => {
+test("a failing tool is named with its error", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Check the alarm of the building");
   expect(told.steps).toMatchObject([{ tool: "desk.check_alarm", outcome: "error" }]);
@@ -229,9 +237,17 @@ test("a tool that fails is named, with what it said", async () => {
   expect(told.answer).toContain("no bell");
 });
 
-test("a task nothing is made for is not run", async () => {
+test("a task that fits no tool does not run", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Compose a sonnet about autumn");
   expect(told.stopped_because).toBe("not sure");
   expect(desk.calls).toEqual([]);
+});
+
+test("a tool that turns out to be unavailable is named and not offered again", async () => {
+  await using desk = await openDesk();
+  const { told } = await desk.ask("Check the lift of the building");
+  expect(told.steps).toMatchObject([{ tool: "desk.check_lift", outcome: "unavailable" }]);
+  expect(told.unavailable).toEqual([{ name: "desk.check_lift", why: "the lift is out of order" }]);
+  expect(told.next?.map(({ tool }) => tool)).not.toContain("desk.check_lift");
 });

@@ -245,7 +245,7 @@ test("server.* stands for all tools of a server, new ones too", async () => {
   expect(text).not.toContain("tracker.reopen_issue");
 });
 
-test("a file that does not parse is left alone and named; the rest goes on", async () => {
+test("an invalid file is kept and reported; the other files are updated", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());
   await place.build(targets);
@@ -255,7 +255,7 @@ test("a file that does not parse is left alone and named; the rest goes on", asy
   place.edit(file, () => "---\nname: half\n");
   const warnings = await place.build(await toolsOf([...createShop(), calendar]));
   expect(warnings).toContainEqual(
-    expect.stringMatching(new RegExp(`agents/${file} is left out: the front matter has no end`)),
+    expect.stringMatching(new RegExp(`agents/${file} is skipped: the front matter is not closed`)),
   );
   expect(place.files()[`agents/${file}`]).toBe("---\nname: half\n");
   expect(place.home("weather.current_weather")).toHaveLength(1);
@@ -265,7 +265,7 @@ test("a file that does not parse is left alone and named; the rest goes on", asy
   expect(place.home("calendar.create_event")).toHaveLength(1);
 });
 
-test("a tool nobody offers stays in a file where a person wrote it, and is named", async () => {
+test("a hand-written entry for an unknown tool is kept and reported", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());
   await place.build(targets);
@@ -274,20 +274,20 @@ test("a tool nobody offers stays in a file where a person wrote it, and is named
     text.replace("tools:\n", "tools:\n  - files.raed_file\n"),
   );
   expect(await place.build(targets)).toContain(
-    `${home} names files.raed_file, which no server offers`,
+    `${home} lists files.raed_file, which no server provides`,
   );
   expect(place.files()[`agents/${fileOf(place, home)}`]).toContain("files.raed_file");
 });
 
-test("a hand-written agent without any tool is kept, with a word", async () => {
+test("a hand-written agent without tools is kept with a warning", async () => {
   const place = newPlace();
   place.edit("future.md", () => "---\nname: future\ndescription: Later.\ntools: []\n---\n");
   const warnings = await place.build(await toolsOf(createShop()));
-  expect(warnings).toContainEqual(expect.stringContaining("future.md has no tools any more"));
+  expect(warnings).toContainEqual(expect.stringContaining("future.md has no tools left"));
   expect(place.files()["agents/future.md"]).toContain("Later.");
 });
 
-test("two files of one name: the second is left out", async () => {
+test("the second of two files with the same agent name is skipped", async () => {
   const place = newPlace();
   place.edit("a.md", () => "---\nname: same\ndescription: A.\ntools: [files.read_file]\n---\n");
   place.edit(
@@ -296,21 +296,23 @@ test("two files of one name: the second is left out", async () => {
   );
   const { agents, problems } = await readAgentFolder(place.folder);
   expect(agents.map(({ fileName }) => fileName)).toEqual(["a.md"]);
-  expect(problems).toEqual([expect.stringContaining("b.md is left out: a.md is same_agent too")]);
+  expect(problems).toEqual([
+    expect.stringContaining("b.md is skipped: a.md has the same name, same_agent"),
+  ]);
 });
 
-test("a lost or broken record means that everything was written by hand, and nothing is overwritten", async () => {
+test("without a readable lock every file counts as written by hand and is kept", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());
   await place.build(targets);
   const before = place.files();
   writeFileSync(join(place.folder, ".guildhall", "agents.lock.json"), "{");
   const warnings = await place.build(targets);
-  expect(warnings).toContainEqual(expect.stringContaining("agents.lock.json cannot be used"));
+  expect(warnings).toContainEqual(expect.stringContaining("agents.lock.json is unreadable"));
   expect(agentsIn(place.files())).toEqual(agentsIn(before));
 });
 
-test("instructions that a person edited stay", async () => {
+test("edited instructions are kept", async () => {
   const place = newPlace();
   const targets = await toolsOf(createShop());
   await place.build(targets, { domain: "a shop for lamps" });
@@ -320,7 +322,7 @@ test("instructions that a person edited stay", async () => {
   expect(place.files()["instructions.md"]).toBe("Mine.");
 });
 
-test("one tool makes one agent, and none makes none", async () => {
+test("one tool makes one agent; no tools make none", async () => {
   const place = newPlace();
   await place.build(await toolsOf([createShelf("clock", { now: "Tells the time" })]));
   expect(agentsIn(place.files())).toMatchObject([{ tools: ["clock.now"] }]);
@@ -329,7 +331,7 @@ test("one tool makes one agent, and none makes none", async () => {
   expect(agentsIn(empty.files())).toEqual([]);
 });
 
-test("groups outside the usual sizes are told of", async () => {
+test("groups outside the recommended sizes give warnings", async () => {
   const place = newPlace();
   const wide = createShelf(
     "wide",
@@ -340,18 +342,18 @@ test("groups outside the usual sizes are told of", async () => {
   place.edit("all.md", () => "---\nname: all\ndescription: All.\ntools: [wide.*]\n---\n");
   const warnings = await place.build(await toolsOf([wide]));
   expect(warnings).toEqual([
-    "1 groups for 30 tools; 3 to 10 are best: try --regroup",
-    "all_agent has 30 tools; 5 to 20 are best",
+    "1 groups for 30 tools (recommended: 3 to 10); try --regroup",
+    "all_agent has 30 tools (recommended: 5 to 20)",
   ]);
 });
 
-test("hints make groups, and what nobody offers is told of", async () => {
+test("hints make groups; unknown tools in hints give warnings", async () => {
   const place = newPlace();
   const warnings = await place.build(await toolsOf(createShop()), {
     hints: ["sky and pages: weather, browser.open_page, nothing_here", "prefer short names"],
   });
   expect(warnings).toContain(
-    'hints: sky_and_pages_agent asks for "nothing_here", which no server offers',
+    'hints: sky_and_pages_agent lists "nothing_here", which no server provides',
   );
   const sky = agentsIn(place.files()).find(({ name }) => name === "sky_and_pages_agent");
   expect([...(sky?.tools ?? [])].sort()).toEqual([

@@ -72,7 +72,7 @@ async function keepRun(
 
 const weather = { calls: [{ name: "desk__weather", arguments: { city: "Rome" } }] };
 
-test("a run of a model is gone through again without model and tools, and is the same", async () => {
+test("a replay of a model's run calls no model and no tool and gives the same trace", async () => {
   const { record } = await keepRun([
     {
       say: "I look.",
@@ -96,7 +96,7 @@ test("a run of a model is gone through again without model and tools, and is the
   ]);
 });
 
-test("a run without a model is gone through again too, on the day it was", async () => {
+test("a run without a model is replayed with the date of the run", async () => {
   const { record, told } = await keepRun(undefined, {}, 'the weather of city="Rome"');
   expect(told.planner).toBe("local");
   const { ended, differences } = await replayRun(record);
@@ -104,7 +104,7 @@ test("a run without a model is gone through again too, on the day it was", async
   expect(ended.steps).toHaveLength((told.steps as unknown[]).length);
 });
 
-test("a replay that takes another way says where", async () => {
+test("a replay reports where it differs", async () => {
   const { record } = await keepRun([weather, { say: "21." }]);
   const [step] = record.steps;
   const changed = { ...record, steps: [{ ...step, arguments: { city: "Lima" } }] } as RunRecord;
@@ -168,10 +168,10 @@ test("an agent's file says who plans, with which model, within which limits", ()
   });
   expect(() =>
     parseAgentFile(`---\n${matter.replace("planner: model", "planner: magic")}\n---\n`, "desk"),
-  ).toThrow('line 5: there is no planner "magic"');
+  ).toThrow('line 5: unknown planner "magic"');
   expect(() =>
     parseAgentFile(`---\n${matter.replace("turns: 3", "wishes: 3")}\n---\n`, "desk"),
-  ).toThrow('there is no limit "wishes"');
+  ).toThrow('unknown limit "wishes"');
 });
 
 test("a caller may ask for less than an agent's file allows, never for more", () => {

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { parseArguments } from "../../src/cli/call.ts";
 import { callLine, quoteWord } from "../../src/cli/call-line.ts";
+import { parseArguments } from "../../src/cli/commands/call.ts";
 
 const prepared = (args: object, filled: readonly object[] = []) => ({
   name: "files.list_directory",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
-import { showContent, toolError } from "../../src/cli/call.ts";
+import { showContent, toolError } from "../../src/cli/commands/call.ts";
 import { explainToPerson } from "../../src/cli/exit.ts";
 
 /** What strangers wrote reaches a terminal as text only. */

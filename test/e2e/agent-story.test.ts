@@ -181,6 +181,7 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
       name: "speckit.clarify",
       arguments: { spec_directory, questions: ["Who may share a list?"], answers: ["Its owner"] },
     },
+    { name: "speckit.clarify", arguments: { spec_directory, answers: ["yes", "yes", "yes"] } },
     { name: "speckit.plan", arguments: { spec_directory } },
     { name: "speckit.tasks", arguments: { spec_directory } },
   ];

@@ -111,7 +111,7 @@ const sum: Script = [
 ];
 
 test(
-  "a task goes to the agent that fits, its steps are shown as they are taken, and the run can be seen and gone through again",
+  "a task goes to the agent that fits, its steps are shown live, and the run can be shown and replayed",
   { timeout: 60_000 },
   () =>
     using([...sum, ...sum], async (project, model) => {
@@ -165,7 +165,7 @@ test(
     }),
 );
 
-test("a person says who plans, and hears which agents there are", { timeout: 60_000 }, () =>
+test("the planner can be chosen, and errors list the known agents", { timeout: 60_000 }, () =>
   using([{ say: "No tools needed." }], async (project) => {
     expect(
       await project.json("ask", "clock_agent", "what time is it in UTC?", "--planner", "model"),
@@ -196,7 +196,7 @@ test("a person says who plans, and hears which agents there are", { timeout: 60_
   }),
 );
 
-test("without a model, a task goes where the best tool is, and is done or left with the command to type", {
+test("without a model a task runs or is handed back with the command to type", {
   timeout: 60_000,
 }, async () => {
   const project = newProject({ kind: "local" });
@@ -216,7 +216,7 @@ test("without a model, a task goes where the best tool is, and is done or left w
   });
 });
 
-test("models test says that a model works, or what is wrong with it", async () => {
+test("models test reports that a model works, or what is wrong with it", async () => {
   await using model = await startAnthropic([
     { say: "ready" },
     { status: 401, message: `bad key ${key}` },

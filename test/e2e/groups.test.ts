@@ -199,13 +199,13 @@ test("a second build writes the same bytes, and a thirteenth server changes one 
   expect(built.groups.changes.map(({ file }) => file)).toEqual(changed);
 }, 120_000);
 
-test("groups are seen before they are written, and a tool that is moved and a group that is renamed stay so", async () => {
+test("a dry run shows the groups; moved tools and renamed groups survive the next build", async () => {
   const { memory, files } = servers();
   configure({ memory, files });
   // From thirteen servers to two: most of what there was would go.
   const dry = await guildhall("build", "--yes", "--dry-run");
   expect(dry).toMatch(
-    /^(gone|changed) \.guildhall\/agents\/.*\.md\n[\s\S]*\n- {3}- everything\.echo\n/,
+    /^(deleted|changed) \.guildhall\/agents\/.*\.md\n[\s\S]*\n- {3}- everything\.echo\n/,
   );
   expect(groupFiles()["tools.lock.json"]).toContain('"notes"');
   await guildhall("build", "--yes", "--regroup", "--json");
@@ -232,7 +232,7 @@ test("groups are seen before they are written, and a tool that is moved and a gr
   const refusals = [
     [["show", "favorites"], 66, "did you mean favourites_agent"],
     [["move", "memory.raed_graph", "favourites"], 66, "did you mean memory.read_graph"],
-    [["rename", "favourites", "Favourites"], 1, "already a group"],
+    [["rename", "favourites", "Favourites"], 1, "already exists"],
   ] as const;
   for (const [words, code, message] of refusals) {
     await expect(guildhall("groups", ...words)).rejects.toMatchObject({

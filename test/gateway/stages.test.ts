@@ -59,7 +59,7 @@ describe("rates", () => {
   const open = (limits: RateLimits, clock: Clock): Next =>
     limitRates(limits, clock.now)(async () => ok);
 
-  test("a network client has its burst, then its rate, and is told when to retry", async () => {
+  test("a client from the network has its burst, then its rate, and is told when to come again", async () => {
     const clock = new Clock();
     const stage = open({ client }, clock);
     const call = (): Call => createCall(kit("a", "upstream"), { quota: "one" });
@@ -124,7 +124,7 @@ describe("rates", () => {
     expect(await countOk(stage, () => createCall(single), 30)).toBe(1);
   });
 
-  test("the memory for clients is bounded, however many there are", async () => {
+  test("however many clients come, what is kept of them is bounded", async () => {
     const stage = open({ client: { perSecond: 1, burst: 1 } }, new Clock());
     for (let i = 0; i < 10_001; i++)
       await stage(createCall(kit("a", "built-in"), { quota: `client ${i}` }), contextIn());
@@ -203,7 +203,7 @@ describe("breaker", () => {
     expect(await trying).toBe("ok");
   });
 
-  test("an error answer counts as an answer, and resets the count", async () => {
+  test("an answer that says no is an answer, and starts the count anew", async () => {
     const codes: ErrorCode[] = [
       "TIMEOUT",
       "TIMEOUT",
@@ -226,7 +226,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health.state).toBe("available");
   });
 
-  test("cancelled calls and short deadlines do not count against the toolkit", async () => {
+  test("what the caller withdrew or gave too little time says nothing about the toolkit", async () => {
     const { stage, health } = await open(fail("TIMEOUT"));
     const toolkit = kit("a", "registered");
     const gone = new Scope();
@@ -236,7 +236,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health.state).toBe("available");
   });
 
-  test("the circuit of a built-in toolkit never opens", async () => {
+  test("a built-in toolkit is never rested: it says itself what it lacks", async () => {
     const { stage } = await open(fail("UNAVAILABLE"));
     const toolkit = kit("a", "built-in");
     for (let i = 0; i < 20; i++)
@@ -257,7 +257,7 @@ describe("breaker", () => {
     expect(health.record(toolkit).health).toEqual({ state: "unavailable", reason: "crashed" });
   });
 
-  test("a refusal names alternatives of the same category", async () => {
+  test("a refused call names tools of the same category that work", async () => {
     const down = kit("down", "registered", { category: "SEARCH" });
     const others = [
       createToolkit("up", { find: { run: () => ok } }, { category: "SEARCH" }),
@@ -268,12 +268,12 @@ describe("breaker", () => {
       await expect(async () => stage(createCall(down), contextIn())).rejects.toMatchObject({
         code: "UNAVAILABLE",
         details: { limited: "down.run", alternatives: ["up.find"] },
-        hint: expect.stringContaining("up.find"),
+        message: expect.stringContaining("available instead: up.find"),
       });
     }
   });
 
-  test("each change of state is reported once", async () => {
+  test("changes of state are told, each once", async () => {
     const { stage, clock, health } = await open(fail("TIMEOUT"));
     const changes: string[] = [];
     health.onChange(({ toolkit, from, to }) =>
@@ -371,7 +371,7 @@ describe("retries", () => {
   };
   const never = (): number => 0;
 
-  test("an idempotent call that could not be delivered is tried twice more", async () => {
+  test("an idempotent call that could not be delivered is retried, three times at most", async () => {
     const twice = failing(2);
     expect(
       await run(
@@ -387,7 +387,14 @@ describe("retries", () => {
         createCall(kit("a", "upstream"), {}, { readOnlyHint: true }),
       ),
     ).toBe("UNAVAILABLE");
-    expect(often.tries()).toBe(3);
+    expect(often.tries()).toBe(4);
+  });
+
+  test("all layers of a call share one retry budget", async () => {
+    const scope = new Scope();
+    const inner = new Scope(scope);
+    expect([inner.takeRetry(), scope.takeRetry(), inner.takeRetry()]).toEqual([true, true, true]);
+    expect([inner.takeRetry(), scope.takeRetry()]).toEqual([false, false]);
   });
 
   test.each([

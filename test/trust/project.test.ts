@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/review.ts";
+import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/commands/review.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import type { Settings } from "../../src/hall/settings.ts";

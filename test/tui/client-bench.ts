@@ -12,7 +12,7 @@ import {
   type TuiSessionOptions,
 } from "../../src/tui/session.ts";
 import type { RunView, TuiState } from "../../src/tui/state.ts";
-import { type ClientConfig, createServerTarget, type Target } from "../../src/tui/target.ts";
+import { type ClientConfig, type ClientTarget, createServerTarget } from "../../src/tui/target.ts";
 
 /** The client in a folder of its own, with something to speak to. */
 export interface ClientBench extends AsyncDisposable {
@@ -28,7 +28,7 @@ export interface ClientBench extends AsyncDisposable {
 }
 
 const agent = fileURLToPath(new URL("../servers/foreign-agent.mjs", import.meta.url));
-const waitMsMax = 10_000;
+const waitMsMax = 45_000;
 
 export function makeFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), "guildhall-tui-")));
@@ -83,7 +83,7 @@ export async function decodeHere(bytes: Uint8Array): Promise<Picture | undefined
 }
 
 export function benchOf(
-  target: Target,
+  target: ClientTarget,
   folder: string,
   more: Partial<TuiSessionOptions> = {},
   end: () => void = () => {},

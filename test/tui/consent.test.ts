@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createLog } from "../../src/base/log.ts";
-import { requireConsent } from "../../src/cli/tui-consent.ts";
+import { requireConsent } from "../../src/cli/commands/tui-consent.ts";
 import { noEntries, openLedger } from "../../src/trust/ledger.ts";
 import type { ClientConfig } from "../../src/tui/target.ts";
 import { makeFolder } from "./client-bench.ts";
@@ -51,7 +51,7 @@ async function ask(
   return questions;
 }
 
-test("a yes is asked for once, with the whole command, and kept", async () => {
+test("asks once, shows the whole command and keeps the answer", async () => {
   expect(await ask(agent, "y")).toEqual([
     `${join(folder, "guildhall.toml")} wants to start claude --mcp. Do you trust it? [y/N] `,
   ]);
@@ -60,7 +60,7 @@ test("a yes is asked for once, with the whole command, and kept", async () => {
   expect(await ask({ ...agent, timeout: 90 }, "n")).toEqual([]);
 });
 
-test("what is sent along is named, and never shown; another value of it is asked for again", async () => {
+test("names headers without their values, and asks again when a value changes", async () => {
   const remote: ClientConfig = {
     transport: "http",
     endpoint: "https://a.example.com/mcp",
@@ -70,14 +70,14 @@ test("what is sent along is named, and never shown; another value of it is asked
   };
   const [question = ""] = await ask(remote, "y");
   expect(question).toContain(
-    "wants to speak to https://a.example.com/mcp and send it X-Key, which may hold your secrets.",
+    "wants to connect to https://a.example.com/mcp and send X-Key, which may contain your secrets.",
   );
   expect(question).not.toContain("secret-one");
   expect(await ask(remote, "n")).toEqual([]);
   expect(await ask({ ...remote, headers: { "X-Key": "secret-two" } }, "y")).toHaveLength(1);
 });
 
-test("a no is not kept: nothing is started, and the next start asks again", async () => {
+test("a refusal starts nothing, and the next start asks again", async () => {
   await expect(ask(agent, "")).rejects.toMatchObject({
     code: "DENIED",
     hint: expect.stringContaining("--command"),
@@ -111,7 +111,7 @@ test.each<[string, ClientConfig]>([
   },
 );
 
-test("a clone gains nothing, whatever files it brings", async () => {
+test("no file in a clone replaces the user's consent", async () => {
   await ask(agent, "y");
   const clone = join(home, "clone");
   cpSync(folder, clone, { recursive: true });
@@ -128,7 +128,7 @@ test("a clone gains nothing, whatever files it brings", async () => {
   rmSync(clone, { recursive: true });
 });
 
-test("what the user's own config names needs no yes", async () => {
+test("a server of the user's own config needs no consent", async () => {
   mkdirSync(join(home, "config", "guildhall"), { recursive: true });
   const file = join(home, "config", "guildhall", "config.json");
   writeFileSync(file, '{ "mcp": { "command": "claude", "args": ["--mcp"] } }');
@@ -136,7 +136,7 @@ test("what the user's own config names needs no yes", async () => {
   rmSync(file);
 });
 
-test("forgetting all trust in the project forgets this too", async () => {
+test("trust reset forgets the consent", async () => {
   await ask(agent, "y");
   await openLedger(folder, { warn: () => {} }).change(() => noEntries);
   expect(await ask(agent, "y")).toHaveLength(1);

@@ -9,7 +9,7 @@ import { startScripted } from "../servers/scripted.ts";
 import { benchOf, makeFolder, openForeign, outputOf } from "./client-bench.ts";
 
 describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s", (transport) => {
-  test("takes a feature from a description to a plan, with progress, a log, and what is missing named", async () => {
+  test("takes a feature from a description to a plan, with progress, a log and missing steps named", async () => {
     await using bench = await openForeign(transport);
     const { session, folder } = bench;
     const ready = await bench.until(({ tools }) => tools.load.kind === "loaded");
@@ -49,7 +49,7 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
     expect(log).toContain("out      planned");
   });
 
-  test("is told of a cancel in both ways, and a run that was cancelled can be tried again", async () => {
+  test("is notified of a cancel in both forms, and a cancelled run can be retried", async () => {
     await using bench = await openForeign(transport);
     await bench.until(({ tools }) => tools.load.kind === "loaded");
     await bench.session.send({ kind: "select tool", name: "speckit.tasks" });
@@ -73,7 +73,7 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
 });
 
 test.each(["stdio", "http"] as const)(
-  "progress under a strange token over %s reaches the call it is known to be of, and no other",
+  "progress with a foreign token over %s reaches only its own call",
   async (transport) => {
     await using bench = await openForeign(transport);
     await bench.until(({ tools }) => tools.load.kind === "loaded");
@@ -95,7 +95,7 @@ test.each(["stdio", "http"] as const)(
   },
 );
 
-test("errors read as a person says them, with the whole of it in the log", async () => {
+test("errors are short on screen and complete in the log", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "refuse" });
@@ -116,7 +116,7 @@ test("errors read as a person says them, with the whole of it in the log", async
   }
 });
 
-test("what a result says of its failure is shown once: below the output when it is short, else in it", async () => {
+test("the message of a failed result is shown once: below the output if short, otherwise in it", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "regret" });
@@ -138,7 +138,7 @@ test("what a result says of its failure is shown once: below the output when it 
   }
 });
 
-test("a call that is silent for too long times out, and the server is told", async () => {
+test("a call that is silent for too long times out, and the server is notified", async () => {
   await using bench = await openForeign("stdio", { timeoutMs: 1_000 });
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "speckit.tasks" });
@@ -160,7 +160,7 @@ test("a call that is silent for too long times out, and the server is told", asy
   );
 });
 
-test("a question waits as a form, refuses what does not fit, and what was filled in is sent", async () => {
+test("a question is a form that rejects invalid values and sends valid ones", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "ask" });
@@ -185,7 +185,7 @@ test("a question waits as a form, refuses what does not fit, and what was filled
   expect(bench.state().questions).toEqual([]);
 });
 
-test("without a model sampling is neither offered nor given", async () => {
+test("without a model, sampling is neither announced nor answered", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   expect(bench.journal()).toContain("capabilities elicitation,roots");
@@ -196,7 +196,7 @@ test("without a model sampling is neither offered nor given", async () => {
   expect(outputOf(run, "out").join()).toContain("no model is configured for sampling");
 });
 
-test("with a model sampling is offered, and given after a yes", async () => {
+test("with a model, sampling is announced and answered after approval", async () => {
   await using model = await startOpenAi([{ say: "Hello there." }]);
   await using bench = await openForeign("stdio", {
     planner: { model: model.model, baseUrl: model.url },
@@ -225,7 +225,7 @@ test("with a model sampling is offered, and given after a yes", async () => {
   expect(model.requests.length).toBe(1);
 });
 
-test("a server that ends in the middle of a call is started again, and what was typed is still there", async () => {
+test("a server that crashes during a call is restarted, and typed text is kept", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "type task", text: "half a sen" });
@@ -256,7 +256,7 @@ test("a server that ends in the middle of a call is started again, and what was 
 });
 
 test.each(["legacy", "modern"] as const)(
-  "a %s server over HTTP that went away is found again when it is back",
+  "reconnects to a %s HTTP server that was restarted",
   async (era) => {
     await using server = await startScripted({ type: "http", era });
     const folder = makeFolder();
@@ -284,7 +284,7 @@ test.each(["legacy", "modern"] as const)(
   },
 );
 
-test("a file that is given names the server as the workflow's clients do", async () => {
+test("reads the server from the file given with --config", async () => {
   const folder = makeFolder();
   const file = join(folder, "client.toml");
   writeFileSync(file, '[mcp]\ntransport = "http"\nendpoint = "http://localhost:8080/mcp"\n');
@@ -308,7 +308,7 @@ test("a file that is given names the server as the workflow's clients do", async
   rmSync(folder, { recursive: true });
 });
 
-test("a program that is not there is named, and tried again", async () => {
+test("a missing program is named in the failure and retried", async () => {
   const folder = makeFolder();
   const target = createServerTarget(
     { transport: "stdio", command: "no-such-agent", args: [], timeout: 60 },
@@ -324,7 +324,7 @@ test("a program that is not there is named, and tried again", async () => {
   expect((await again).connection).toMatchObject({ attempt: 2, failure });
 });
 
-test("pictures are saved and shown, nasty text is harmless, and streams of a command are told apart", async () => {
+test("images are saved and shown, text is sanitised, and a command's streams stay apart", async () => {
   await using bench = await openForeign();
   const { tools } = await bench.until(({ tools: { load } }) => load.kind === "loaded");
   expect(tools.items.find(({ name }) => name === "paint")?.description).toBe(
@@ -357,7 +357,7 @@ test("pictures are saved and shown, nasty text is harmless, and streams of a com
   });
 });
 
-test("where nothing can be written, calls go on without a log, and pictures are at least shown", async () => {
+test("without write access, calls work without a log and images are still shown", async () => {
   await using bench = await openForeign();
   writeFileSync(join(bench.folder, ".guildhall"), "no folder");
   await bench.until(({ tools }) => tools.load.kind === "loaded");
@@ -369,7 +369,7 @@ test("where nothing can be written, calls go on without a log, and pictures are 
   expect(run.output.lines[2]?.picture).toBeDefined();
 });
 
-test("a new feature is numbered as the project has it", async () => {
+test("a new feature gets the project's numbering", async () => {
   await using bench = await openForeign();
   mkdirSync(join(bench.folder, ".specify"));
   writeFileSync(
@@ -382,7 +382,7 @@ test("a new feature is numbered as the project has it", async () => {
   expect(bench.state().features.items[0]?.name).toMatch(/^\d{8}-\d{6}-export-reports-pdf$/);
 });
 
-test("an agent of a foreign server is asked like one of a hall, and its steps are seen", async () => {
+test("an agent of another server can be asked, and its progress is shown", async () => {
   await using bench = await openForeign();
   const { agents } = await bench.until(({ tools }) => tools.load.kind === "loaded");
   expect(agents).toMatchObject({
@@ -403,7 +403,7 @@ test("an agent of a foreign server is asked like one of a hall, and its steps ar
   expect(bench.state().agents.task).toBe("");
 });
 
-test("Lisp forms are one conversation in one session", async () => {
+test("Lisp forms share one session", async () => {
   await using bench = await openForeign();
   await bench.until(({ lisp }) => lisp.isOffered === true);
   for (const code of ["(a)", "(b)"]) {
@@ -420,7 +420,7 @@ test("Lisp forms are one conversation in one session", async () => {
   });
 });
 
-test("thousands of lines on stderr come in few changes, and the ring forgets the oldest", async () => {
+test("thousands of stderr lines cause few changes, and the oldest are dropped", async () => {
   await using bench = await openForeign("stdio", { intervalMs: 20 });
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "chatter" });
@@ -441,7 +441,7 @@ test("thousands of lines on stderr come in few changes, and the ring forgets the
   expect(log).toContain("err      line 12000\n");
 });
 
-test("at the end the server is told in its own ways, and it ends", async () => {
+test("closing sends shutdown and exit, and the server exits", async () => {
   const bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.close();

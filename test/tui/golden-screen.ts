@@ -5,7 +5,7 @@ import { expect } from "vitest";
 import type { Pane } from "./pane.ts";
 import type { Place } from "./place.ts";
 
-const waitMsMax = 10_000;
+const waitMsMax = 45_000;
 const lookMs = 100;
 /** Longer than the client takes to ask its hall again. */
 const quietMs = 3_000;

@@ -2,8 +2,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { readFlags } from "../../src/cli/tui.ts";
-import { openHallTarget } from "../../src/cli/tui-hall.ts";
+import { readFlags } from "../../src/cli/commands/tui.ts";
+import { openHallTarget } from "../../src/cli/commands/tui-hall.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { connectHall } from "../../src/hall/hall-client.ts";
 import type { Settings } from "../../src/hall/settings.ts";
@@ -52,7 +52,7 @@ async function openClient(
   );
 }
 
-test("a hall that shows its names with underscores has every step all the same", async () => {
+test("steps are found in a hall that shows names with underscores", async () => {
   await using bench = await openClient(makeFolder(), { names: "underscore" });
   const ready = await bench.until(
     ({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0,
@@ -64,7 +64,7 @@ test("a hall that shows its names with underscores has every step all the same",
   expect(bench.session.state().runs[0]).toMatchObject({ state: { kind: "completed" } });
 });
 
-test("in front of its own hall: from a description to a question, and the hall's own screens", async () => {
+test("with its own hall: from a description to a question, and the hall's screens", async () => {
   await using bench = await openClient(makeFolder());
   const { session } = bench;
   const ready = await bench.until(
@@ -116,7 +116,7 @@ test("in front of its own hall: from a description to a question, and the hall's
   expect(session.state().notices.at(-1)).toMatchObject({ level: "error" });
 });
 
-test("a call of somebody else waits for a yes here, and may go on after it", async () => {
+test("a call of another client can be approved here", async () => {
   await using bench = await openClient(makeFolder());
   const { session, folder } = bench;
   await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
@@ -151,7 +151,7 @@ test("a call of somebody else waits for a yes here, and may go on after it", asy
   }
 });
 
-test("when the hall ends, a client that was attached goes on as the next hall", async () => {
+test("when the hall ends, an attached client becomes the next hall", async () => {
   const folder = makeFolder();
   const first = await openClient(folder);
   await first.until(({ connection }) => connection.kind === "ready");
@@ -169,7 +169,7 @@ test("when the hall ends, a client that was attached goes on as the next hall", 
   expect(second.state().servers.status?.pid).toBe(process.pid);
 });
 
-test("flags name one server, by its program or its address", () => {
+test("flags name one server by its program or its address", () => {
   expect(readFlags([], {})).toBeUndefined();
   expect(readFlags(["--mcp"], { command: "claude" })).toMatchObject({
     transport: "stdio",
@@ -180,7 +180,7 @@ test("flags name one server, by its program or its address", () => {
     transport: "http",
   });
   expect(readFlags([], { endpoint: "ws://127.0.0.1:1" })).toMatchObject({ transport: "websocket" });
-  expect(() => readFlags([], { endpoint: "example" })).toThrow("no address");
-  expect(() => readFlags(["x"], {})).toThrow("belongs to no command");
-  expect(() => readFlags([], { command: "a", endpoint: "http://b" })).toThrow("two servers");
+  expect(() => readFlags([], { endpoint: "example" })).toThrow("invalid --endpoint");
+  expect(() => readFlags(["x"], {})).toThrow("unexpected argument");
+  expect(() => readFlags([], { command: "a", endpoint: "http://b" })).toThrow("cannot be combined");
 });

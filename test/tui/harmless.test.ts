@@ -35,16 +35,16 @@ test.each([
   expect(makeHarmless(nasty)).toBe(shown);
 });
 
-test("what people write stays as it is", () => {
+test("ordinary text is unchanged", () => {
   const text = "Grüße, 日本語, العربية, 👩‍👩‍👧 ❤️\n  indented – “quoted”";
   expect(makeHarmless(text)).toBe(text);
 });
 
-test("a progress bar that goes back to the beginning of its line shows its last state", () => {
+test("a progress bar with carriage returns shows its last state", () => {
   expect(harmlessLines("10 %\r50 %\r100 %\ndone\r\nnext")).toEqual(["100 %", "done", "next"]);
 });
 
-test("nothing that begins an escape is left, whatever is taken out first", () => {
+test("no escape is left, whatever is removed first", () => {
   const pieces = [
     "\u001b",
     "\u009b",

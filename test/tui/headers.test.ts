@@ -42,7 +42,7 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
   return text;
 }
 
-test("the client reaches a server that wants a header, and says what is wrong without it", async () => {
+test("sends configured headers, and explains a rejection without them", async () => {
   const server = await startGuarded("of-mine");
   const log = createLog({ level: "silent" });
   const config = { transport: "http", endpoint: server.endpoint, args: [], timeout: 60 } as const;

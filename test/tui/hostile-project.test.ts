@@ -36,7 +36,7 @@ function makePipe(path: string): void {
   execFileSync("sh", ["-c", 'mkfifo "$1"', "sh", path]);
 }
 
-test("a feature that is a pipe, a link or too large hides no other, and nothing waits for it", async () => {
+test("a feature that is a pipe, a link or too large does not hide or block others", async () => {
   using place = makeHostile();
   const { folder, elsewhere } = place;
   for (const name of ["001-good", "002-pipe", "003-link", "004-large"])
@@ -60,7 +60,7 @@ test("a feature that is a pipe, a link or too large hides no other, and nothing 
   ]);
 });
 
-test("logs and saved pictures go into the project, never through a link", async () => {
+test("logs and saved images are never written through a link", async () => {
   using place = makeHostile();
   const { folder, elsewhere } = place;
   mkdirSync(join(folder, ".guildhall"));
@@ -82,7 +82,7 @@ test("logs and saved pictures go into the project, never through a link", async 
   expect(readdirSync(elsewhere)).toEqual([]);
 });
 
-test("a log is for its owner alone, and holds nothing that a terminal would act on", async () => {
+test("a log is private to its owner and has no control characters", async () => {
   using place = makeHostile();
   const { folder } = place;
   const log = openRunLog({

@@ -273,7 +273,7 @@ async function openScene(
 }
 
 test.each(transports)(
-  "nothing a server says over %s, %s, reaches the terminal but as text",
+  "text of a hostile server over %s, %s, never controls the terminal",
   async (transport, era) => {
     await using scene = await openScene(transport, era);
     const { bench, server, terminal } = scene;

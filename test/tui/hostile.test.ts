@@ -5,9 +5,9 @@ import { createLog } from "../../src/base/log.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import { explainFailure } from "../../src/tui/failure.ts";
 import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
+import { readTools } from "../../src/tui/loader.ts";
 import { appendOutput, emptyOutput } from "../../src/tui/output.ts";
 import { formLines } from "../../src/tui/parts/form.ts";
-import { readTools } from "../../src/tui/reader.ts";
 import { reduceIntention } from "../../src/tui/reduce-intention.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import { createServerTarget } from "../../src/tui/target.ts";
@@ -18,7 +18,7 @@ import { stateAt } from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
 
-test("a line of megabytes and millions of lines are taken in a moment, and what is kept of them is bounded", () => {
+test("huge lines and millions of lines are bounded", () => {
   const long = "x".repeat(4_000_000);
   expect(harmlessLines(`${long}\rshort`)).toEqual(["short"]);
   const [line = ""] = harmlessLines(long);
@@ -31,7 +31,7 @@ test("a line of megabytes and millions of lines are taken in a moment, and what 
   expect(many.at(-1)).toMatch(/more lines/);
 });
 
-test("fields and tools may be called like what every object has", () => {
+test("fields and tools may be named like properties of Object", () => {
   const schema = JSON.parse(
     '{"properties":{"constructor":{"type":"string"},"__proto__":{"type":"string","default":"usual"},"toString":{"type":"integer"}},"required":["toString"]}',
   );
@@ -63,7 +63,7 @@ test("fields and tools may be called like what every object has", () => {
   }
 });
 
-test("what should be a text and is none breaks nothing", () => {
+test("values of the wrong type break nothing", () => {
   const thing = { toString: 1, valueOf: null };
   const { fields } = createForm({
     properties: {
@@ -84,7 +84,7 @@ test("what should be a text and is none breaks nothing", () => {
   expect(explainFailure(refusal, "a tool").message).toBe("a tool failed: no");
 });
 
-test("of a form with a hundred thousand fields only those in sight are laid out, and of many choices those around the chosen one", () => {
+test("only visible fields and choices of a huge form are laid out", () => {
   const properties = Object.fromEntries(
     Array.from({ length: 130_000 }, (_, index) => [`field${index}`, { type: "string" }]),
   );
@@ -114,7 +114,7 @@ function textOfLines(lines: ReturnType<typeof formLines>): string {
   return lines.map((line) => line.map(({ text }) => text).join("")).join("\n");
 }
 
-test("a storm of changed lists is read a few times, not a thousand", async () => {
+test("a storm of list changes causes few reads", async () => {
   const folder = makeFolder();
   await using server = await startScripted({ type: "ws", era: "legacy" });
   server.tools.storm = ({ say, answer }) => {
@@ -141,7 +141,7 @@ test("a storm of changed lists is read a few times, not a thousand", async () =>
   expect(server.heard("tools/list")).toBeLessThan(20);
 });
 
-test("of more tools than anybody looks through, some are read, and that is said", async () => {
+test("a list of too many tools is cut, with a notice", async () => {
   const tools = Array.from({ length: 6_000 }, (_, index) => ({ name: `tool_${index}` }));
   const line = {
     request: async () => ({ tools, nextCursor: "more" }),

@@ -53,7 +53,7 @@ async function openAtTask(options: Partial<TuiSessionOptions>): Promise<ClientBe
   return bench;
 }
 
-test("a command that runs for longer than a call may be silent goes on, its streams are told apart, and its age is no line of output", async () => {
+test("a long command keeps the call alive, its streams stay apart, and elapsed time adds no output", async () => {
   await using bench = await openAtTask({ timeoutMs: 3_000 });
   const over = bench.session.send({ kind: "run step", feature: "001-x", step: "implement" });
   await bench.until(
@@ -72,7 +72,7 @@ test("a command that runs for longer than a call may be silent goes on, its stre
   expect(outputOf(run, "err")).toEqual(["one warning"]);
 });
 
-test("a call that says something for ever is ended all the same, with what to do", async () => {
+test("a call that never stops reporting is ended, with advice", async () => {
   await using bench = await openAtTask({ timeoutMs: 10_000, callMsMax: 1_200 });
   await bench.session.send({ kind: "run step", feature: "001-x", step: "implement" });
   const { state } = await bench.ended();

@@ -23,7 +23,7 @@ test.each([
   expect(namesOf(chunk)).toEqual(names);
 });
 
-test("keys that arrive in pieces are put together", () => {
+test("keys that arrive in pieces are joined", () => {
   const keyboard = createKeyboard();
   expect(keyboard.read("\u001b[")).toEqual([]);
   expect(keyboard.isWaiting).toBe(true);
@@ -31,14 +31,14 @@ test("keys that arrive in pieces are put together", () => {
   expect(keyboard.isWaiting).toBe(false);
 });
 
-test("an escape that nothing follows is the key itself", () => {
+test("a lone escape is the Esc key", () => {
   const keyboard = createKeyboard();
   expect(keyboard.read("\u001b")).toEqual([]);
   expect(keyboard.flush().map(({ name }) => name)).toEqual(["esc"]);
   expect(keyboard.isWaiting).toBe(false);
 });
 
-test("a paste is one key, however many lines and pieces it has", () => {
+test("a paste is one key, whatever its lines and chunks", () => {
   const keyboard = createKeyboard();
   expect(keyboard.read("\u001b[200~one\r\ntw")).toEqual([]);
   expect(keyboard.flush()).toEqual([]);
@@ -90,7 +90,7 @@ test.each([
   expect(editText(before, key)).toEqual(after);
 });
 
-test("no part of a paste is taken for keys, however long it is", () => {
+test("no part of a long paste is taken for keys", () => {
   const keyboard = createKeyboard();
   const keys = [...keyboard.read("\u001b[200~")];
   for (let chunk = 0; chunk < 40; chunk++) keys.push(...keyboard.read("y\r".repeat(10_000)));

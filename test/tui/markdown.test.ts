@@ -6,7 +6,7 @@ import { cut, pad, widthOf, wrap } from "../../src/tui/parts/text.ts";
 const textOf = (markdown: string, columns = 40): readonly string[] =>
   markdownLines(markdown, columns).map((line) => line.map(({ text }) => text).join(""));
 
-test("no line of a document is wider than the terminal, whatever is in it", () => {
+test("no line of a document is wider than the terminal", () => {
   const nasty = [
     `# ${"写真".repeat(40)}`,
     `- ${"x".repeat(200)}`,
@@ -23,13 +23,13 @@ test("no line of a document is wider than the terminal, whatever is in it", () =
       expect(widthOf(line), line).toBeLessThanOrEqual(columns);
 });
 
-test("terminal escapes in a document do nothing", () => {
+test("terminal escapes in a document are removed", () => {
   expect(textOf("**bold\u001b]52;c;cm0=\u0007** \u001b[31mred \u202eevil").join("")).toBe(
     "bold red �evil",
   );
 });
 
-test("marks of Markdown are looks, not letters; what a link hides is shown", () => {
+test("Markdown marks become styles, and link addresses are shown", () => {
   const [line = []] = markdownLines(
     "a **b** `c*d*` [e](https://f.example) snake_case_name 2*3*4",
     80,
@@ -48,12 +48,12 @@ test("marks of Markdown are looks, not letters; what a link hides is shown", () 
   ]);
 });
 
-test("a fence that is never closed and a comment that never ends go to the end", () => {
+test("an unclosed fence or comment extends to the end", () => {
   expect(textOf("```\n# not a heading")).toEqual(["│ # not a heading"]);
   expect(textOf("<!-- open\n- item")).toEqual(["<!-- open", "- item"]);
 });
 
-test("texts are cut, filled up and broken by what they take on the terminal", () => {
+test("texts are cut, padded and wrapped by their width on the terminal", () => {
   expect([cut("写真集", 4), widthOf(cut("写真集", 4)), pad("写", 4), pad("9", 3, "left")]).toEqual([
     "写…",
     3,
@@ -65,7 +65,7 @@ test("texts are cut, filled up and broken by what they take on the terminal", ()
   expect(wrap("", 4)).toEqual([""]);
 });
 
-test("progress is a bar where there is a total, and a number where there is none", () => {
+test("progress is a bar with a total and a number without", () => {
   const textOfLine = (line: readonly { readonly text: string }[]): string =>
     line.map(({ text }) => text).join("");
   expect(textOfLine(progressLine({ progress: 1, total: 4, message: "halfway" }, 24))).toBe(
@@ -75,7 +75,7 @@ test("progress is a bar where there is a total, and a number where there is none
   expect(textOfLine(progressLine({ progress: 7, message: "files" }, 24))).toBe("7 files");
 });
 
-test("a sparkline keeps its peaks when it must be narrower", () => {
+test("a narrow sparkline keeps its peaks", () => {
   expect(sparkline([0, 1, 2, 4], 10)).toBe("▁▃▅█");
   expect(sparkline([0, 0, 8, 0, 0, 0, 0, 0], 4)).toBe("▁█▁▁");
   expect(sparkline([0, 0], 4)).toBe("▁▁");

@@ -32,7 +32,7 @@ test.each<[string, unknown]>([
 
 const url = "https://example.org/login?state=1";
 
-test("a page is opened only when a person says so, and then the server hears that they agreed, and nothing else", async () => {
+test("a page is opened only on request, and the server only learns that the user agreed", async () => {
   const opened: string[] = [];
   const openBrowser = async (page: URL): Promise<boolean> => opened.push(page.href) > 0;
   // What is done on a page takes longer than a call may be silent.
@@ -59,7 +59,7 @@ test("a page is opened only when a person says so, and then the server hears tha
 });
 
 test.each(["decline", "cancel"] as const)(
-  "a person may %s a page, and nothing is opened",
+  "the user may %s a page, and nothing is opened",
   async (action) => {
     await using bench = await openForeign("stdio", {
       openBrowser: () => Promise.reject(new Error("nobody agreed")),
@@ -79,7 +79,7 @@ test.each(["decline", "cancel"] as const)(
   },
 );
 
-test("where no browser can be started the question stays, and a person who opened the page elsewhere says so", async () => {
+test("without a browser the question stays, and the user can confirm opening it elsewhere", async () => {
   await using bench = await openForeign("stdio", { openBrowser: () => Promise.resolve(false) });
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "gate" });
@@ -111,7 +111,7 @@ test("where no browser can be started the question stays, and a person who opene
   expect(outputOf(await bench.ended(), "out")).toEqual(["come in"]);
 });
 
-test("an address that is none is refused, and the call goes on", async () => {
+test("an invalid address is rejected, and the call continues", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.send({ kind: "select tool", name: "visit" });

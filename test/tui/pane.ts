@@ -30,7 +30,7 @@ export interface PaneOptions {
   readonly rows?: number;
 }
 
-const waitMsMax = 20_000;
+const waitMsMax = 45_000;
 const lookMs = 60;
 const run = promisify(execFile);
 

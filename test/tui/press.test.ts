@@ -5,7 +5,7 @@ import { createKeyboard, createKeyGuard } from "../../src/tui/keyboard.ts";
 import { bindingsOf, press, unexpectedQuestion } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
-import { type Action, initialView, type View, withFocus } from "../../src/tui/view.ts";
+import { initialView, type KeyAction, type View, withFocus } from "../../src/tui/view.ts";
 import {
   approvals,
   document,
@@ -27,7 +27,7 @@ interface Pressed {
   readonly state: TuiState;
   readonly view: View;
   /** What the session and the terminal were asked for. */
-  readonly acts: readonly Action[];
+  readonly acts: readonly KeyAction[];
 }
 
 /** Presses keys one after the other, the state changing as it would. */
@@ -41,21 +41,21 @@ function type(events: readonly TuiEvent[], keys: string, view: View = initialVie
   return pressed;
 }
 
-function follow({ state, view, acts }: Pressed, act: Action): Pressed {
+function follow({ state, view, acts }: Pressed, act: KeyAction): Pressed {
   if (act.kind === "view") return { state, view: act.view, acts };
   if (act.kind === "focus") return { state, view: withFocus(view, act.on, act.part), acts };
   if (act.kind === "edit file") return { state, view, acts: [...acts, act] };
   return { state: reduce(state, intended(act)), view, acts: [...acts, act] };
 }
 
-test("a digit leads to another screen from an empty search, and is a part of one that has begun", () => {
+test("a digit switches screens in an empty search and is text in a started one", () => {
   const atTools = [tools, intended({ kind: "go", screen: "tools" })];
   expect(type(atTools, "1").state.screen).toBe("features");
   expect(type(atTools, "a1").state).toMatchObject({ screen: "tools", tools: { search: "a1" } });
 });
 
-test("the next step of a feature is two keys away from the list, and from the feature", () => {
-  const next: Action = { kind: "run step", feature: "001-create-taskify" };
+test("the next step can be run from the list and from the feature", () => {
+  const next: KeyAction = { kind: "run step", feature: "001-create-taskify" };
   expect(type([features], "s").acts).toEqual([next]);
   expect(type([features], "\rs").acts).toEqual([
     { kind: "open feature", name: "001-create-taskify" },
@@ -63,7 +63,7 @@ test("the next step of a feature is two keys away from the list, and from the fe
   ]);
 });
 
-test("a description is typed with line breaks, corrected, pasted into and sent", () => {
+test("a description can be typed, corrected, pasted into and sent", () => {
   const { state, acts } = type(
     [features],
     "nShare albmu\u007f\u007fum\u001b\rwith \u001b[200~friends\nq?\u001b[201~\r",
@@ -72,14 +72,14 @@ test("a description is typed with line breaks, corrected, pasted into and sent",
   expect(acts.at(-1)).toEqual({ kind: "specify" });
 });
 
-test("letters are text while one types, and keys when one does not", () => {
+test("letters are text in a text field and keys elsewhere", () => {
   expect(type([features], "n").acts).toEqual([{ kind: "draft feature", text: "" }]);
   expect(type([features], "nq1?s").state.features.draft).toBe("q1?s");
   expect(type([features], "q").acts).toEqual([{ kind: "quit" }]);
   expect(type([features], "nabc\u0003").acts.at(-1)).toEqual({ kind: "quit" });
 });
 
-test("a page is opened by its own key, not by one that was meant for something else, and a long address is scrolled", () => {
+test("a page has its own key, not Enter, and a long address scrolls", () => {
   const started: TuiEvent = { kind: "run started", run: runOf() };
   expect(type([started, pageQuestion], "\r \n\t").acts).toEqual([]);
   expect(type([started, pageQuestion], "o").acts).toEqual([{ kind: "open page", question: "q2" }]);
@@ -91,7 +91,7 @@ test("a page is opened by its own key, not by one that was meant for something e
   });
 });
 
-test("while something runs, quitting asks first; said twice, it is meant", () => {
+test("quitting asks while something runs; a second press quits", () => {
   const running: readonly TuiEvent[] = [features, { kind: "run started", run: runOf() }];
   const once = type(running, "q").state;
   expect([once.isQuitting, once.confirmation?.message]).toEqual([
@@ -104,7 +104,7 @@ test("while something runs, quitting asks first; said twice, it is meant", () =>
   expect(type([features], "q").state.isQuitting).toBe(true);
 });
 
-test("help opens with ? and closes with it; with a text in the way, with F1", () => {
+test("? opens and closes help; F1 does while typing", () => {
   expect(type([features], "?").state.isHelpShown).toBe(true);
   expect(type([features], "??").state.isHelpShown).toBe(false);
   expect(type([tools, intended({ kind: "go", screen: "tools" })], "?").state.isHelpShown).toBe(
@@ -117,14 +117,14 @@ test("help opens with ? and closes with it; with a text in the way, with F1", ()
   ).toBe(true);
 });
 
-test("digits, Tab and Shift-Tab lead through the screens", () => {
+test("digits, Tab and Shift-Tab switch screens", () => {
   expect(type([features], "7").state.screen).toBe("approvals");
   expect(type([features], "\t\t").state.screen).toBe("tools");
   expect(type([features], "\u001b[Z").state.screen).toBe("stats");
   expect(type([features], "3\u001b5").state.screen).toBe("lisp");
 });
 
-test("documents are leafed through, scrolled no further than their end, and opened in the editor", () => {
+test("documents can be switched, scrolled to their end and edited", () => {
   const opened: readonly TuiEvent[] = [
     features,
     intended({ kind: "open feature", name: "001-create-taskify" }),
@@ -139,7 +139,7 @@ test("documents are leafed through, scrolled no further than their end, and open
   ]);
 });
 
-test("Esc cancels a run once, and leaves the screen when the run is over", () => {
+test("Esc cancels a run once, and leaves the screen after it", () => {
   const running: readonly TuiEvent[] = [features, { kind: "run started", run: runOf() }];
   expect(type(running, "\u001b").acts).toEqual([{ kind: "cancel run", run: "r1" }]);
   expect(type([...running, intended({ kind: "cancel run", run: "r1" })], "\u001b").acts).toEqual(
@@ -159,7 +159,7 @@ test("Esc cancels a run once, and leaves the screen when the run is over", () =>
   expect(type(ended, "\u001b").state.screen).toBe("features");
 });
 
-test("what was scrolled to stays in sight while more is said, and End follows again", () => {
+test("new output does not move a scrolled view; End follows again", () => {
   const running: readonly TuiEvent[] = [
     { kind: "run started", run: runOf() },
     { kind: "output", run: "r1", lines: output },
@@ -171,7 +171,7 @@ test("what was scrolled to stays in sight while more is said, and End follows ag
   expect(type(running, "\u001b[A\u001b[F").state.scrolls["run r1"]).toBe(0);
 });
 
-test("an answer is read from its start; paging leads through it and back", () => {
+test("an answer is shown from its start and can be paged", () => {
   const answered: readonly TuiEvent[] = [
     tools,
     intended({ kind: "go", screen: "tools" }),
@@ -198,7 +198,7 @@ test("an answer is read from its start; paging leads through it and back", () =>
   expect(type(answered, end).state.scrolls["run t1"]).toBe(output.length);
 });
 
-test("what was called elsewhere is on the run screen too", () => {
+test("calls from other screens are on the run screen, too", () => {
   const called: readonly TuiEvent[] = [
     tools,
     {
@@ -209,14 +209,14 @@ test("what was called elsewhere is on the run screen too", () => {
   expect(type(called, "2\u001b").acts.at(-1)).toEqual({ kind: "cancel run", run: "t1" });
 });
 
-test("tasks that implement gives back are reported as done with one key", () => {
+test("one key reports handed-back tasks as done", () => {
   const result = { structuredContent: { tasks: [{ id: "T010" }, { id: "T011" }] } };
   const given: readonly TuiEvent[] = [
     features,
     { kind: "run started", run: runOf() },
     { kind: "run ended", run: "r1", state: { kind: "completed", endedAt: now, result, saved: [] } },
   ];
-  const report: Action = {
+  const report: KeyAction = {
     kind: "run step",
     feature: "001-create-taskify",
     step: "implement",
@@ -225,7 +225,7 @@ test("tasks that implement gives back are reported as done with one key", () => 
   expect(type(given, "d").acts).toEqual([report]);
 });
 
-test("no key is told of twice", () => {
+test("no key is listed twice", () => {
   const open = type([tools, intended({ kind: "go", screen: "tools" })], "weather\r");
   for (const { state, view } of [
     open,
@@ -237,7 +237,7 @@ test("no key is told of twice", () => {
   }
 });
 
-test("what was only told goes with the next screen, what went wrong stays", () => {
+test("infos end with the screen, errors stay", () => {
   const told: readonly TuiEvent[] = [
     features,
     { kind: "notice", level: "error", text: "it is gone" },
@@ -246,7 +246,7 @@ test("what was only told goes with the next screen, what went wrong stays", () =
   expect(type(told, "2").state.notices.map(({ text }) => text)).toEqual(["it is gone"]);
 });
 
-test("a tool is found by typing, its form filled in field by field, and called", () => {
+test("a tool is searched, its form filled in, and called", () => {
   const { state, acts } = type(
     [tools, intended({ kind: "go", screen: "tools" })],
     "weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013",
@@ -259,7 +259,7 @@ test("a tool is found by typing, its form filled in field by field, and called",
   expect(acts.at(-1)).toEqual({ kind: "call tool" });
 });
 
-test("Enter goes to the next field, and sends at the last one", () => {
+test("Enter goes to the next field and sends after the last", () => {
   const { acts } = type([{ kind: "run started", run: runOf() }, question], "\u001b[C\rrules\r");
   expect(acts).toEqual([
     { kind: "fill question", question: "q1", field: "keep", text: "30 days" },
@@ -273,7 +273,7 @@ test("Enter goes to the next field, and sends at the last one", () => {
   ]);
 });
 
-test("a question waits while somebody types, until it is called", () => {
+test("a question waits during typing until Ctrl-G", () => {
   const typing: readonly TuiEvent[] = [
     tools,
     intended({ kind: "go", screen: "agents" }),
@@ -289,7 +289,7 @@ test("a question waits while somebody types, until it is called", () => {
   ]);
 });
 
-test("calls that wait are answered with one key", () => {
+test("pending calls are answered with one key", () => {
   const waiting: readonly TuiEvent[] = [approvals, intended({ kind: "go", screen: "approvals" })];
   expect(type(waiting, "y").acts).toEqual([{ kind: "approve", token: "a1", answer: "once" }]);
   expect(type(waiting, "\u001b[Ba").acts.at(-1)).toEqual({
@@ -300,14 +300,14 @@ test("calls that wait are answered with one key", () => {
   expect(type(waiting, "n").acts).toEqual([{ kind: "approve", token: "a1", answer: "no" }]);
 });
 
-test("every feature can be worked on in a worktree, also one that has no branch yet", () => {
+test("every feature can use a worktree, even without a branch", () => {
   const [first] = stateAt(size, [features]).features.items;
   if (!first) throw new Error("there is no feature");
   const unbranched: TuiEvent = { kind: "features", items: [{ ...first, branch: undefined }] };
   expect(type([unbranched], "w").acts).toEqual([{ kind: "switch worktree", feature: first.name }]);
 });
 
-test("a worktree is deleted from the list only where there is one, and after a yes", () => {
+test("only an existing worktree can be deleted, after confirmation", () => {
   expect(type([features, worktrees], "d").acts).toEqual([
     { kind: "delete worktree", path: "/home/ada/photo-albums/.worktrees/001" },
   ]);
@@ -320,7 +320,7 @@ test("a worktree is deleted from the list only where there is one, and after a y
   expect(type(asked, "\u001b").acts).toEqual([{ kind: "confirm", isYes: false }]);
 });
 
-test("Lisp: one scrolls back no further than there is something to see", () => {
+test("Lisp: scrolling back ends at the first entry", () => {
   const told: TuiEvent = {
     kind: "evaluated",
     run: "l1",
@@ -337,7 +337,7 @@ test("Lisp: one scrolls back no further than there is something to see", () => {
   ).toBe(8);
 });
 
-test("Lisp: Enter evaluates a whole form, goes on with an open one, and earlier forms come back", () => {
+test("Lisp: Enter evaluates a complete form or continues an open one; Up recalls forms", () => {
   const lisp = intended({ kind: "go", screen: "lisp" });
   expect(type([tools, lisp], '(f ")"\r').state.lisp.input).toBe('(f ")"\n');
   expect(type([tools, lisp], "(f #\\( 1) ; (\r").acts.at(-2)).toEqual({ kind: "evaluate" });
@@ -354,7 +354,7 @@ test("Lisp: Enter evaluates a whole form, goes on with an open one, and earlier 
   );
 });
 
-test("when the call somebody looks at is gone, a yes on its way meets no other", () => {
+test("when the selected call is gone, a key press approves no other", () => {
   const both = approvals.kind === "approvals" ? approvals.pending : [];
   const [first, second] = both;
   const atApprovals: readonly TuiEvent[] = [
@@ -377,7 +377,7 @@ test("when the call somebody looks at is gone, a yes on its way meets no other",
   });
 });
 
-test("a call is allowed once all of it has been in sight", () => {
+test("a call can be approved once its end was visible", () => {
   const [one] = approvals.kind === "approvals" ? approvals.pending : [];
   if (!one) throw new Error("there is one");
   const preview = Array.from({ length: 40 }, (_, index) => `  argument ${index}: value`).join("\n");
@@ -396,7 +396,7 @@ test("a call is allowed once all of it has been in sight", () => {
   });
 });
 
-test("a long question is answered once it has been read to its end; a no needs none of it", () => {
+test("a long question can be accepted at its end, and declined at any time", () => {
   const message = Array.from({ length: 60 }, (_, index) => `line ${index}`).join("\n");
   const asked: readonly TuiEvent[] = [
     { kind: "run started", run: runOf() },
@@ -417,7 +417,7 @@ test("a long question is answered once it has been read to its end; a no needs n
   });
 });
 
-test("a key that was on its way when a question came up is no answer to it", () => {
+test("a key pressed as a question appears does not answer it", () => {
   let now = 0;
   const keyGuard = createKeyGuard(() => now);
   const enter = { name: "enter", text: undefined };
@@ -438,7 +438,7 @@ test("a key that was on its way when a question came up is no answer to it", () 
   expect(keyGuard.isAccidental("q2", enter)).toBe(true);
 });
 
-test("a question that was called for is answered at once", () => {
+test("a question brought up with Ctrl-G takes keys at once", () => {
   const asked = [features, question];
   const moment = { state: stateAt(size, asked), view: initialView, now };
   expect(unexpectedQuestion(moment)).toBe("q1");

@@ -62,7 +62,7 @@ const tool = {
 };
 const failure = { kind: "failed", message: "it failed", hint: "mend it", mayRetry: true } as const;
 
-test("a feature opens on the document its next step would read, and a text that comes too late is not shown", () => {
+test("a feature opens on the next step's document, and a late text is ignored", () => {
   const opened = after([
     { kind: "features", items: [feature("001-a", ["plan.md", "spec.md"]), feature("002-b")] },
     ...wanted({ kind: "open feature", name: "001-a" }),
@@ -78,7 +78,7 @@ test("a feature opens on the document its next step would read, and a text that 
   expect(other.feature).toMatchObject({ document: "spec.md", text: undefined });
 });
 
-test("what was selected stays selected while it is there", () => {
+test("a selection stays while its item exists", () => {
   const chosen = after([
     { kind: "features", items: [feature("001-a"), feature("002-b")] },
     ...wanted({ kind: "select feature", name: "002-b" }),
@@ -92,7 +92,7 @@ test("what was selected stays selected while it is there", () => {
   );
 });
 
-test("a list that cannot be read again keeps what it showed", () => {
+test("a failed reload keeps the old list", () => {
   const state = after([
     { kind: "features", items: [feature("001-a")] },
     { kind: "load failed", part: "features", failure },
@@ -103,7 +103,7 @@ test("a list that cannot be read again keeps what it showed", () => {
   });
 });
 
-test("a step brings its screen up, and its draft is gone once it runs", () => {
+test("a step shows the run screen and clears its draft", () => {
   const state = after([
     ...wanted({ kind: "draft feature", text: "reports" }),
     { kind: "run started", run: run("run_1", { tool: "speckit.specify" }) },
@@ -111,7 +111,7 @@ test("a step brings its screen up, and its draft is gone once it runs", () => {
   expect(state).toMatchObject({ screen: "run", shownRun: "run_1", features: { draft: undefined } });
 });
 
-test("progress without words keeps the last ones", () => {
+test("progress without a message keeps the last one", () => {
   const state = after([
     { kind: "run started", run: run("run_1", { kind: "agent" }) },
     { kind: "progress", run: "run_1", progress: { progress: 1, total: 4, message: "1/4 read" } },
@@ -121,7 +121,7 @@ test("progress without words keeps the last ones", () => {
   expect(state.agents).toMatchObject({ run: "run_1", task: "" });
 });
 
-test("runs that are over are forgotten after eight, those that run never", () => {
+test("only eight runs are kept, and all that are running", () => {
   const ended = { kind: "completed", endedAt: 1, result: {}, saved: [] } as const;
   const events = Array.from({ length: 12 }, (_, index): readonly TuiEvent[] => [
     { kind: "run started", run: run(`run_${index}`) },
@@ -134,7 +134,7 @@ test("runs that are over are forgotten after eight, those that run never", () =>
   ]);
 });
 
-test("a cancel is seen at once, and the questions of a run go with it", () => {
+test("cancelling shows at once, and ending a run removes its questions", () => {
   const question = {
     id: "question_1",
     run: "run_1",
@@ -191,7 +191,7 @@ test("the hall's own screens are there only for a hall", () => {
   expect(after(wanted({ kind: "go", screen: "stats" }), foreign).screen).toBe("features");
 });
 
-test("a Lisp form is told with its answer, and its session goes on", () => {
+test("a Lisp form gets its answer, and the session is kept", () => {
   const state = after([
     ...wanted({ kind: "type lisp", text: "(+ 1 2)" }),
     { kind: "run started", run: run("run_1", { kind: "lisp", about: "(+ 1 2)" }) },
@@ -205,7 +205,7 @@ test("a Lisp form is told with its answer, and its session goes on", () => {
   });
 });
 
-test("a Lisp form whose answer never came has failed, and says why", () => {
+test("a Lisp form without an answer fails with the reason", () => {
   const failure = {
     kind: "cancelled",
     message: "evaluate-lisp was cancelled",
@@ -221,7 +221,7 @@ test("a Lisp form whose answer never came has failed, and says why", () => {
   ]);
 });
 
-test("notices are said once, numbered, and few", () => {
+test("repeated notices are shown once, and only the last are kept", () => {
   const say = (text: string): TuiEvent => ({ kind: "notice", level: "info", text });
   const state = after([
     say("a"),
@@ -233,7 +233,7 @@ test("notices are said once, numbered, and few", () => {
   expect(after(wanted({ kind: "dismiss", notice: 31 }), state).notices.at(-1)?.text).toBe("n28");
 });
 
-test("what did not change stays the same object, so that screens can tell", () => {
+test("unchanged parts stay the same objects", () => {
   const next = after(wanted({ kind: "type task", text: "x" }));
   expect(next.tools).toBe(initial.tools);
   expect(after(wanted({ kind: "evaluate" }))).toBe(initial);
@@ -275,7 +275,7 @@ describe("a form", () => {
     required: ["amount"],
   };
 
-  test("asks first for what is needed, and knows how each field is typed", () => {
+  test("shows required fields first, with the kind of each", () => {
     expect(
       createForm(schema).fields.map(({ name, kind, default: usual }) => [name, kind, usual]),
     ).toEqual([
@@ -289,7 +289,7 @@ describe("a form", () => {
     ]);
   });
 
-  test("reads what was typed as the schema wants it, and leaves out what is empty", () => {
+  test("converts values to the schema's types and leaves out empty ones", () => {
     const texts = {
       amount: " 2.5",
       size: "Small",
@@ -314,7 +314,7 @@ describe("a form", () => {
     });
   });
 
-  test("names what is wrong, field by field", () => {
+  test("reports a problem per field", () => {
     const filled = [
       ["size", "Medium"],
       ["tags", "a, c"],
@@ -333,7 +333,7 @@ describe("a form", () => {
   });
 });
 
-test("timeout is renewed by every sign of life, and stands still while a person is asked", async () => {
+test("activity renews the timeout, and a question to the user stops it", async () => {
   vi.useFakeTimers();
   try {
     const expired = vi.fn();
@@ -357,7 +357,7 @@ test("timeout is renewed by every sign of life, and stands still while a person 
   }
 });
 
-test("no sign of life makes timeout last for ever, and the time of a person does not count", async () => {
+test("activity does not extend the total limit, and time for questions does not count", async () => {
   vi.useFakeTimers();
   try {
     const expired = vi.fn();
@@ -386,7 +386,7 @@ test("no sign of life makes timeout last for ever, and the time of a person does
   }
 });
 
-test("a feature that is opened after a step shows what that has written, and one that is being read stays as it is", () => {
+test("after a step a feature opens on new documents, and an open document stays", () => {
   const open = wanted({ kind: "open feature", name: "001-a" });
   const done: TuiEvent = {
     kind: "run ended",

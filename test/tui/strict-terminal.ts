@@ -13,7 +13,7 @@ export interface StrictTerminal {
   until(...texts: readonly string[]): Promise<string>;
 }
 
-const waitMsMax = 10_000;
+const waitMsMax = 45_000;
 const size = { columns: 80, rows: 24 };
 
 // Where a row begins, what clears, what the screens are painted with, how the terminal is taken and given back, where a frame begins and ends.

@@ -53,7 +53,7 @@ function addFeature(folder: string, name: string): void {
   writeFileSync(join(folder, "specs", name, "spec.md"), `# Feature Specification: ${name}\n`);
 }
 
-test("a worktree is made once for a branch, with what is not committed yet, and git does not see the folder of worktrees", async () => {
+test("a worktree is created once per branch, with uncommitted files, and is hidden from git", async () => {
   using repository = makeRepository();
   const { folder, git } = repository;
   addFeature(folder, "001-a");
@@ -68,7 +68,7 @@ test("a worktree is made once for a branch, with what is not committed yet, and 
   expect(await openWorktree(folder, "main", "001-a")).toBe(folder);
 });
 
-test("worktrees say whether they are clean, and how far ahead and behind", async () => {
+test("worktrees show whether they are clean, ahead and behind", async () => {
   using repository = makeRepository();
   const { folder, git } = repository;
   git(folder, "branch", "001-a");
@@ -104,7 +104,7 @@ test("worktrees say whether they are clean, and how far ahead and behind", async
   expect(inside.map(({ isCurrent }) => isCurrent)).toEqual([false, true]);
 });
 
-test("a merge that stopped in the middle is work to be kept, and a branch whose other end was deleted is compared with nothing", async () => {
+test("an unfinished merge counts as dirty, and a branch without upstream has no distance", async () => {
   using repository = makeRepository();
   const { folder, git } = repository;
   git(folder, "branch", "elsewhere");
@@ -132,7 +132,7 @@ test("a merge that stopped in the middle is work to be kept, and a branch whose 
   );
 });
 
-test("main, the current one and a dirty one are not deleted; a clean one is, and its branch stays", async () => {
+test("main, current and dirty worktrees are not deleted; a clean one is, without its branch", async () => {
   using repository = makeRepository();
   const { folder, git } = repository;
   const path = await openWorktree(folder, "001-a", "001-a");
@@ -169,7 +169,7 @@ test("a project that is a part of its repository is the same part of its worktre
   expect(list.map(({ isCurrent }) => isCurrent)).toEqual([false, true]);
 });
 
-test("names that are no branches are refused, and a folder without git is said to be one", async () => {
+test("invalid branch names and folders without git are refused", async () => {
   using repository = makeRepository();
   await expect(openWorktree(repository.folder, "--upload-pack=x", "001-a")).rejects.toMatchObject({
     code: "EXECUTION",
@@ -191,7 +191,7 @@ test("names that are no branches are refused, and a folder without git is said t
   ).toBeUndefined();
 });
 
-test("switching works in the feature's worktree from then on, and deleting asks first", async () => {
+test("steps run in the selected worktree, and deleting one asks first", async () => {
   using repository = makeRepository();
   const { folder } = repository;
   addFeature(folder, "001-a");
@@ -225,7 +225,7 @@ test("switching works in the feature's worktree from then on, and deleting asks 
   expect(session.state().worktrees.items).toHaveLength(1);
 });
 
-test("nothing that a repository's own settings name is run: no hook, no filter, no watcher of files", async () => {
+test("hooks, filters and monitors of the repository's own config are not run", async () => {
   using repository = makeRepository();
   const { folder, git } = repository;
   const traces = join(folder, ".git", "traces");
@@ -259,7 +259,7 @@ test("nothing that a repository's own settings name is run: no hook, no filter, 
   expect(readdirSync(traces)).toContain("fsmonitor");
 });
 
-test("no link leads a worktree, or what comes along into it, out of the project", async () => {
+test("links cannot lead a worktree out of the project", async () => {
   using repository = makeRepository();
   using elsewhere = {
     folder: makeFolder(),
@@ -288,7 +288,7 @@ test("no link leads a worktree, or what comes along into it, out of the project"
   expect(readdirSync(elsewhere.folder)).toEqual([]);
 });
 
-test("a worktree that cannot be looked at hides no other, and is not deleted", async () => {
+test("an unreadable worktree does not hide others and is not deleted", async () => {
   using repository = makeRepository();
   const { folder } = repository;
   const path = await openWorktree(folder, "001-a", "001-a");

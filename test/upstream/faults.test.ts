@@ -116,7 +116,7 @@ describe.concurrent("a process that ends", () => {
         error_type: "unavailable",
         message: "sick is down: exited with code 7",
         suggestion: expect.stringMatching(
-          /^It is tried again in \d\.\d s; see `guildhall logs sick`\.$/,
+          /^Retry in \d(\.\d)? s\. The user can run `guildhall logs sick`\.$/,
         ),
         details: {
           upstream: "sick",

@@ -3,8 +3,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import {
-  createSupervisor,
-  type Supervisor,
+  Supervisor,
   type SupervisorOptions,
   type SupervisorState,
 } from "../../src/upstream/supervisor.ts";
@@ -30,7 +29,7 @@ function createBench(options: Partial<SupervisorOptions> & { readonly opens?: Op
     closed: 0,
     states: [],
     lose: (reason) => lost(reason),
-    supervisor: createSupervisor({
+    supervisor: new Supervisor({
       name: "box",
       startMs: 20_000,
       idleMs: 0,
@@ -109,7 +108,7 @@ afterEach(() => {
 });
 
 describe("a start", () => {
-  test("happens at the first use, once for all callers", async () => {
+  test("happens at the first use, once for all who wait", async () => {
     const bench = createBench();
     expect(bench.supervisor.state()).toEqual({ kind: "stopped" });
     expect(await Promise.all(Array.from({ length: 10 }, () => use(bench)))).toEqual(
@@ -119,15 +118,18 @@ describe("a start", () => {
     expect(bench.states).toEqual(["starting", "ready"]);
   });
 
-  test("that fails rejects all callers with the reason, the last stderr lines and the time of the next start", async () => {
+  test("that fails is reported to all waiting calls, with the reason, the last output and the next try", async () => {
     const bench = createBench({ opens: broken });
     const failures = await Promise.all(Array.from({ length: 10 }, () => failureOf(use(bench))));
     expect(bench.opened).toBe(1);
-    for (const { code, message, hint, details } of failures) {
-      expect({ code, message, hint, details }).toEqual({
+    for (const { code, message, next, details } of failures) {
+      expect({ code, message, next, details }).toEqual({
         code: "UNAVAILABLE",
         message: "box is down: no licence",
-        hint: "It is tried again in 0.3 s; see `guildhall logs box`.",
+        next: [
+          { do: "retry-after", seconds: 0.3 },
+          { do: "run-command", command: "logs box" },
+        ],
         details: {
           upstream: "box",
           reason: "no licence",
@@ -153,7 +155,7 @@ describe("a start", () => {
     expect(calledOff).toBeInstanceOf(HallError);
   });
 
-  test("continues when one of the callers has left", async () => {
+  test("goes on when one of those who wait has left", async () => {
     let finish = (): void => {};
     const bench = createBench({
       opens: () =>
@@ -290,7 +292,7 @@ describe("after a failure", () => {
 });
 
 describe("a line that goes away", () => {
-  test("during a call is explained with its reason, whichever event is first", async () => {
+  test("under a call is explained with its reason, whichever is heard of first", async () => {
     for (const order of ["reason first", "line first"]) {
       const bench = createBench();
       const failure = failureOf(
@@ -308,7 +310,7 @@ describe("a line that goes away", () => {
   test("is opened anew at the next use, and the old one's end does not touch the new one", async () => {
     const ends: ((reason: string) => void)[] = [];
     const bench = createBench();
-    const supervisor = createSupervisor({
+    const supervisor = new Supervisor({
       name: "box",
       startMs: 1_000,
       idleMs: 0,

@@ -8,7 +8,6 @@ import { findClaim, type NewClaim, takeClaim } from "../../src/workflow/claim.ts
 import { startBench } from "./bench.ts";
 import { makeProject, type Project } from "./projects.ts";
 
-/** Who is at work on a feature, and who only seems to be. */
 const spec = "# Feature Specification: Photos\n";
 const claimOf = (project: Project, run = "run_1"): NewClaim => ({
   run,
@@ -18,7 +17,7 @@ const claimOf = (project: Project, run = "run_1"): NewClaim => ({
   arguments: { technical_context: "Fastify" },
 });
 
-test("a process is told from another with its number by its birth", async () => {
+test("the start time of a process tells it from another with the same id", async () => {
   const child = spawn(process.execPath, ["-e", "process.stdin.resume()"], {
     stdio: ["pipe", "ignore", "ignore"],
   });
@@ -33,7 +32,7 @@ test("a process is told from another with its number by its birth", async () => 
   for (const pid of [0, -1, 1.5, Number.NaN]) expect(await findBirth(pid)).toBeUndefined();
 });
 
-test("a claim holds while its run is at work, and is gone when it ends", async () => {
+test("a claim holds while its run is active, and is removed when it ends", async () => {
   using project = makeProject();
   const leave = await takeClaim(project.folder, claimOf(project));
   await expect(takeClaim(project.folder, claimOf(project, "run_2"))).rejects.toMatchObject({
@@ -52,11 +51,11 @@ test("a claim holds while its run is at work, and is gone when it ends", async (
 });
 
 test.each([
-  ["a number that another process has now", { pid: process.ppid }],
+  ["the id of another process", { pid: process.ppid }],
   ["the first process of the machine", { pid: 1 }],
   ["another boot, or another machine", { birth: "00000000-0000-0000-0000-000000000000 4711" }],
   ["a run of this process that has ended", { run: "run_0" }],
-])("the claim of %s is that of an interrupted run, and is taken over", async (_name, change) => {
+])("a stale claim is replaced: %s", async (_name, change) => {
   using project = makeProject();
   const leave = await takeClaim(project.folder, claimOf(project));
   const file = join(project.folder, readdirSync(project.folder)[0] ?? "");
@@ -76,15 +75,15 @@ test.each([
 });
 
 test.each([
-  ["no JSON", () => "{"],
-  ["a step there is none of", (claim: object) => JSON.stringify({ ...claim, step: "command" })],
+  ["invalid JSON", () => "{"],
+  ["an unknown step", (claim: object) => JSON.stringify({ ...claim, step: "command" })],
   ["another feature", (claim: object) => JSON.stringify({ ...claim, directory: "/elsewhere" })],
+  ["invalid arguments", (claim: object) => JSON.stringify({ ...claim, arguments: ["--force"] })],
   [
-    "arguments that are none",
-    (claim: object) => JSON.stringify({ ...claim, arguments: ["--force"] }),
+    "a process without a start time",
+    (claim: object) => JSON.stringify({ ...claim, birth: undefined }),
   ],
-  ["a process without a birth", (claim: object) => JSON.stringify({ ...claim, birth: undefined })],
-])("a file with %s is nobody's claim", async (_name, spoil) => {
+])("a file with %s is not a claim", async (_name, spoil) => {
   using project = makeProject();
   const leave = await takeClaim(project.folder, claimOf(project));
   const file = join(project.folder, readdirSync(project.folder)[0] ?? "");
@@ -94,7 +93,7 @@ test.each([
   await leave();
 });
 
-test("what a repository brings neither stops a feature nor says how to go on with it", async () => {
+test("a claim inside a repository is ignored", async () => {
   const hostile = {
     run: "run_hostile",
     step: "implement",

@@ -1,14 +1,14 @@
-// What a tool does, as a person says it: "merge pull requests". A name that begins with its verb says it best; where it does not, the first sentence of
-// the description may.
+// The action of a tool as a phrase, such as "merge pull requests", from its name if that begins with a verb, else from the
+// first sentence of its description.
 
 import type { Usage } from "./usage.ts";
 
 const setOf = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
 export interface Action {
-  /** In its plain form: "search". */
+  /** In its base form: "search". */
   readonly verb: string;
-  /** What is done it to, in small letters but for names: "pull requests". */
+  /** The object, in lower case except names: "pull requests". */
   readonly object: string;
 }
 
@@ -17,7 +17,7 @@ export interface Doer {
   readonly description?: string | undefined;
 }
 
-/** Ways to say what a tool does, the better first; none where nothing reads like a sentence. */
+/** Phrases for a tool, best first; none if nothing reads well. */
 export function actionsOf({ name, description = "" }: Doer, usage: Usage): Action[] {
   const found = [readName(name), readSentence(description)].flatMap((words) =>
     words === undefined ? [] : (build(words, usage) ?? []),
@@ -35,7 +35,7 @@ function readName(name: string): string[] | undefined {
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => word !== "" && !fillers.has(word));
   const verb = words.findIndex((word) => verbs.has(word));
-  // `browser_take_screenshot`: what stands before the verb is where, not what. `web_search` means another thing.
+  // In `browser_take_screenshot` the word before the verb is a place. `web_search` has its object first.
   return verb === -1 || verb > 1 || verb === words.length - 1 ? undefined : words.slice(verb);
 }
 
@@ -92,10 +92,10 @@ function build([first = "", ...rest]: readonly string[], usage: Usage): Action |
   };
 }
 
-/** "Search Wikipedia" says something, "get Wikipedia" does not. */
+/** "Search Wikipedia" is useful, "get Wikipedia" is not. */
 const plainVerbs = setOf("add create delete fetch get list open read save set show update write");
 
-/** Up to where something else is told: how, where, with what. */
+/** Up to a word that begins another clause. */
 function cut(words: readonly string[], verb: string): readonly string[] {
   const end = words.findIndex(
     (word, at) => boundaries.has(word) && !(verb === "convert" && word === "to" && at > 0),
@@ -103,14 +103,14 @@ function cut(words: readonly string[], verb: string): readonly string[] {
   return (end === -1 ? words : words.slice(0, end)).filter((word) => !fillers.has(word));
 }
 
-/** A word one would say; what has digits in it or is also a command stands for something only the author knows. */
+/** An ordinary word: no digits, and no verb unless it is also a noun. */
 function isPlain(word: string): boolean {
   return (
     /^\p{L}[\p{L}-]*$/u.test(word) && word.length <= 20 && (!verbs.has(word) || nouns.has(word))
   );
 }
 
-/** "Get a list of files" is to list files, "get the details of a trip" to get trips. */
+/** "Get a list of files" becomes "list files", "get the details of a trip" "get trips". */
 function withoutHead(
   verb: string,
   words: readonly string[],
@@ -127,7 +127,7 @@ function withoutHead(
   return { verb, rest: words };
 }
 
-/** Without articles and the like in front, and without "info" and the like behind. */
+/** Without leading articles and trailing words such as "info". */
 function trim(words: readonly string[]): string[] {
   let [from, to] = [0, words.length];
   while (from < to && leading.has(words[from] as string)) from++;
@@ -160,7 +160,7 @@ const boundaries = setOf(
   `for from with without by in on at to into onto using based via that which who when where while if and or as between across about within given including such like
   through over under after before only then so per against along of than also is are was be it them you has have not optionally what how whether why @ & | / + -> =`,
 );
-/** Verbs that are said with another word. */
+/** Verbs with a particle. */
 const particles = new Map([
   ["search", "for"],
   ["look", "up"],
@@ -171,7 +171,7 @@ const particles = new Map([
   ["respond", "to"],
   ["reply", "to"],
 ]);
-/** Those that are nothing without it. */
+/** Verbs that always keep their particle. */
 const spoken = setOf("wait navigate connect subscribe respond reply look");
 const synonyms = new Map(
   Object.entries({
@@ -198,7 +198,7 @@ const verbs = setOf(
   search select send set share show solve sort split start stop store submit subscribe suggest summarize switch sync take test track train transcribe translate trigger type
   unlock update upload validate verify view visualize wait watch write`,
 );
-/** Verbs that are also things: "run database queries", "read test results". */
+/** Verbs that are also nouns: "run database queries", "read test results". */
 const nouns = setOf(
   `book build check click clone copy count crop display draft draw export estimate filter format import insert invite list load lock log match merge monitor move order place play plot post
   press preview process push query read record render reply review run scan schedule search select share show sort split start stop store switch sync take test track

@@ -1,4 +1,4 @@
-// What a group can do, in a few words: of all that its tools do, the phrases that together come nearest to every one of them.
+// The actions of a group in a few words: the phrases that together cover its tools best.
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import { likenessOf, type Profile, profileOfText } from "../../ranking/likeness.ts";
@@ -20,38 +20,38 @@ export interface ActionOptions {
   readonly charactersMax: number;
 }
 
-const limits = { candidates: 120, heard: 200, actions: 12, sameVerb: 8 };
-/** What the second way to say it counts beside the first. */
+const limits = { candidates: 120, sample: 200, actions: 12, sameVerb: 8 };
+/** Weight of a tool's second phrase. */
 const secondShare = 0.85;
 
-/** A tool is told best by what is its own, though another's words may come near. */
-const tellerBonus = 0.15;
+/** A tool's own phrase describes it better than a similar one. */
+const ownBonus = 0.15;
 
-/** First as many different things as there is room for, then what else is done to them. */
+/** First as many different objects as fit, then more verbs for them. */
 export function chooseActions(
   members: readonly Member[],
   { reading, vectors, usage, charactersMax }: ActionOptions,
 ): Action[] {
-  const heard = thin(members, limits.heard);
+  const sample = thin(members, limits.sample);
   const sizes = new Map<string, number>();
-  for (const { toolkit } of heard) sizes.set(toolkit, (sizes.get(toolkit) ?? 0) + 1);
-  // A large toolkit is heard more than a small one, but not in proportion.
-  const weights = heard.map(({ toolkit }) => 1 / Math.sqrt(sizes.get(toolkit) ?? 1));
+  for (const { toolkit } of sample) sizes.set(toolkit, (sizes.get(toolkit) ?? 0) + 1);
+  // The weight of a toolkit grows with the square root of its size.
+  const weights = sample.map(({ toolkit }) => 1 / Math.sqrt(sizes.get(toolkit) ?? 1));
   const candidates = findCandidates(thin(members, limits.candidates), usage).map((candidate) => {
     const profile = profileOfText(textOf(candidate.action), reading, vectors);
     return {
       ...candidate,
       stems: new Set(wordsOf(candidate.action.object)),
-      likeness: heard.map(
+      likeness: sample.map(
         (member) =>
-          likenessOf(profile, member.profile) + (candidate.tellers.has(member) ? tellerBonus : 0),
+          likenessOf(profile, member.profile) + (candidate.owners.has(member) ? ownBonus : 0),
       ),
     };
   });
-  const covered = new Float64Array(heard.length);
+  const covered = new Float64Array(sample.length);
   const chosen: Scored[] = [];
   let room = charactersMax;
-  for (const mayFollow of [isAnotherThing, isMoreOfIt]) {
+  for (const mayFollow of [isNewObject, isNewVerb]) {
     while (chosen.length < limits.actions) {
       const best = candidates
         .filter((candidate) => mayFollow(candidate, chosen))
@@ -78,7 +78,7 @@ interface Scored {
   readonly stems: ReadonlySet<string>;
 }
 
-function isAnotherThing({ action, stems }: Scored, chosen: readonly Scored[]): boolean {
+function isNewObject({ action, stems }: Scored, chosen: readonly Scored[]): boolean {
   const isSame = (other: Scored): boolean => {
     const [small, large] =
       stems.size < other.stems.size ? [stems, other.stems] : [other.stems, stems];
@@ -90,8 +90,8 @@ function isAnotherThing({ action, stems }: Scored, chosen: readonly Scored[]): b
   );
 }
 
-/** The very same thing, done otherwise; to get what one can read says nothing more. */
-function isMoreOfIt({ action }: Scored, chosen: readonly Scored[]): boolean {
+/** The same object with another verb; "get" adds nothing to it. */
+function isNewVerb({ action }: Scored, chosen: readonly Scored[]): boolean {
   const same = chosen.filter((other) => other.action.object === action.object);
   return (
     same.length > 0 &&
@@ -100,7 +100,7 @@ function isMoreOfIt({ action }: Scored, chosen: readonly Scored[]): boolean {
   );
 }
 
-/** Every so many, so that all parts of a long list are heard. */
+/** An evenly spaced sample. */
 export function thin<T>(items: readonly T[], countMax: number): readonly T[] {
   const step = items.length / countMax;
   return step <= 1
@@ -111,8 +111,8 @@ export function thin<T>(items: readonly T[], countMax: number): readonly T[] {
 interface Candidate {
   readonly action: Action;
   readonly worth: number;
-  /** Whose action it is. */
-  readonly tellers: ReadonlySet<Member>;
+  /** The tools that have this action. */
+  readonly owners: ReadonlySet<Member>;
 }
 
 function findCandidates(members: readonly Member[], usage: Usage): Candidate[] {
@@ -124,7 +124,7 @@ function findCandidates(members: readonly Member[], usage: Usage): Candidate[] {
       found.set(textOf(action), {
         action,
         worth: Math.max(worth, before?.worth ?? 0),
-        tellers: new Set([...(before?.tellers ?? []), member]),
+        owners: new Set([...(before?.owners ?? []), member]),
       });
     });
   }
@@ -133,7 +133,7 @@ function findCandidates(members: readonly Member[], usage: Usage): Candidate[] {
 
 const textOf = ({ verb, object }: Action): string => `${verb} ${object}`;
 
-/** A verb or a thing that was said is not said again. */
+/** Repeated verbs and objects are written once. */
 function costOf({ verb, object }: Action, chosen: readonly Scored[]): number {
   if (chosen.some(({ action: other }) => other.object === object)) return verb.length + 2;
   return (
@@ -156,7 +156,7 @@ function gainOf(
 }
 
 /** "read, write and move files, create documents and charts, and search the web" */
-export function sayActions(actions: readonly Action[]): string {
+export function formatActions(actions: readonly Action[]): string {
   const phrases = gather(actions).map(
     ({ verbs, objects }) => `${joinWords(verbs.sort(deleteLast))} ${joinWords(objects)}`,
   );
@@ -168,7 +168,7 @@ export function sayActions(actions: readonly Action[]): string {
 const deleteLast = (a: string, b: string): number =>
   Number(a === "delete") - Number(b === "delete");
 
-/** Everything that is done to one thing together, and then the things to which one thing is done. */
+/** Joins the verbs of one object, then the objects of one verb. */
 function gather(
   actions: readonly Action[],
 ): { readonly verbs: string[]; readonly objects: string[] }[] {

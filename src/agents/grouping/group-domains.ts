@@ -1,10 +1,10 @@
-// What people call their tools' fields, and the words such tools use. A group is named after the fields most of its tools belong to.
+// Domains of tools and their typical words. A group is named after the domains of most of its tools.
 
 export interface Domain {
   readonly name: string;
-  /** In a name beside another: `maps` in `maps_and_weather`. */
+  /** In a combined name: `maps` in `maps_and_weather`. */
   readonly short?: string;
-  /** As it stands in a sentence: "Specialized agent for …". */
+  /** For the sentence "Specialized agent for …". */
   readonly subjects: readonly string[];
   readonly words: string;
 }

@@ -1,22 +1,22 @@
-// Names and descriptions of groups, as a person would write them: what it is for, what it can do, and whose tools it has. A person may rewrite them,
-// and a model may; they must only be good enough to choose by.
+// Names and descriptions of groups: the domain, the actions, the servers. People and models may rewrite them; they must be
+// good enough to choose an agent by.
 
 import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
 import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
-import { chooseActions, joinWords, type Member, sayActions, thin } from "./group-actions.ts";
+import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
 import { type Domain, domains } from "./group-domains.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
-/** Some documents that make a group; it has a name already if it is an old one. */
+/** The documents of a group; an existing group has a name. */
 export interface Part {
   readonly documents: readonly number[];
   readonly name?: string | undefined;
 }
 
 export interface GroupText {
-  /** Lower case with underscores, unlike every other group's: `browser_automation`. */
+  /** Unique, in lower case with underscores: `browser_automation`. */
   readonly name: string;
   /** "Specialized agent for …; can …. Works with …." */
   readonly description: string;
@@ -70,26 +70,26 @@ function readTool(
   };
 }
 
-/** Those with more tools first. */
+/** Largest first. */
 function byToolkit(tools: readonly Member[]): Member[][] {
   const members = new Map<string, Member[]>();
   for (const tool of tools) members.set(tool.toolkit, [...(members.get(tool.toolkit) ?? []), tool]);
   return [...members.values()].sort((a, b) => b.length - a.length);
 }
 
-/** A main one is in the group's name. */
+/** A main domain is part of the group's name. */
 type Found = Domain & { readonly isMain: boolean };
 
 const foundMax = 3;
-/** Of a large group not everybody has to be asked. */
+/** A sample of a large group is enough. */
 const votersMax = 300;
-/** What share of the votes it takes: to be named at all, to be in the name beside the first, and to speak for a toolkit that is alone. */
+/** Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, and to describe a single toolkit. */
 const shares = { named: 0.15, besideFirst: 0.5, alone: 0.3 };
 
-/** What the siblings of a tool count beside itself: `create_page` of a notebook is about notes. */
+/** Weight of a tool's siblings: `create_page` of a notebook is about notes. */
 const siblingsShare = 1;
 
-/** Each tool votes for the domain that it and its siblings are nearest to; a toolkit of many tools counts for more than a small one, but not in proportion. */
+/** Each tool votes for the domain nearest to it and its siblings. The weight of a toolkit grows with the square root of its size. */
 function findDomains(
   toolkits: readonly (readonly Member[])[],
   known: readonly (Domain & { readonly profile: Profile })[],
@@ -128,7 +128,7 @@ function findDomains(
     .map(([domain, share]) => ({ ...domain, isMain: share >= shares.besideFirst * most }));
 }
 
-/** After its domains; where that is taken or there are none, after its toolkits. */
+/** Named after its domains, else after its toolkits. */
 function findName(
   found: readonly Found[],
   toolkits: readonly (readonly Member[])[],
@@ -164,7 +164,7 @@ const toName = (id: string): string =>
     .replace(/[^a-z0-9]+/g, "_")
     .replace(/^_+|_+$/g, "");
 
-/** `@owner/mcp-server-chart` is chart to a person. */
+/** `@owner/mcp-server-chart` becomes `chart`. */
 function shortId(id: string): string {
   const [owner = "", name = id] = /^@[^/]+\/./.test(id) ? id.slice(1).split("/") : ["", id];
   const short = name
@@ -173,10 +173,10 @@ function shortId(id: string): string {
   return short || owner || id;
 }
 
-/** All of it, and the list of toolkits in it: who has to choose reads ten of them. */
+/** A client reads up to ten descriptions, so they are short. */
 const charactersMax = { all: 350, toolkits: 90 };
 
-interface Telling {
+interface WritingParts {
   readonly reading: CorpusSnapshot;
   readonly vectors: Vectors | undefined;
   readonly usage: Usage;
@@ -185,7 +185,7 @@ interface Telling {
 function describe(
   toolkits: readonly (readonly Member[])[],
   found: readonly Found[],
-  telling: Telling,
+  parts: WritingParts,
 ): string {
   const ids = [...new Set(toolkits.map(([member]) => shortId(member?.toolkit ?? "")))].filter(
     (id) => id !== "",
@@ -193,20 +193,20 @@ function describe(
   const subjects =
     found.length > 0
       ? joinWords(found.flatMap((domain) => domain.subjects))
-      : `the tools of ${sayToolkits(ids)}`;
+      : `the tools of ${listToolkits(ids)}`;
   const opening = `Specialized agent for ${ids.length > 0 ? subjects : "general tasks"}`;
-  const ending = found.length > 0 && ids.length > 0 ? ` Works with ${sayToolkits(ids)}.` : "";
+  const ending = found.length > 0 && ids.length > 0 ? ` Works with ${listToolkits(ids)}.` : "";
   const room = charactersMax.all - `${opening}; can .${ending}`.length;
-  const actions = chooseActions(toolkits.flat(), { ...telling, charactersMax: room });
-  const say = (): string =>
-    `${opening}${actions.length > 0 ? `; can ${sayActions(actions)}` : ""}.${ending}`;
-  // The words between the phrases take room as well.
-  while (say().length > charactersMax.all && actions.length > 0) actions.pop();
-  return say();
+  const actions = chooseActions(toolkits.flat(), { ...parts, charactersMax: room });
+  const text = (): string =>
+    `${opening}${actions.length > 0 ? `; can ${formatActions(actions)}` : ""}.${ending}`;
+  // The words between the phrases count as well.
+  while (text().length > charactersMax.all && actions.length > 0) actions.pop();
+  return text();
 }
 
-/** As many as there is room for. */
-function sayToolkits(ids: readonly string[]): string {
+/** As many as fit. */
+function listToolkits(ids: readonly string[]): string {
   let count = 1;
   while (count < ids.length && ids.slice(0, count + 1).join(", ").length <= charactersMax.toolkits)
     count++;

@@ -1,20 +1,20 @@
-// How the authors of some tools write: which nouns they count, and which words they write with capitals. A sentence about the tools follows them.
+// How tool authors write: which nouns they use in the plural and which words they capitalise. Descriptions of groups follow them.
 
-/** What was seen in texts. */
+/** The usage found in some texts. */
 export interface Usage {
-  /** The noun for several, as it is written: `issue` is `issues` where people count it, and `weather` stays `weather`. */
+  /** The plural: `issues` for `issue`; `weather` stays `weather`. */
   plural(noun: string): string;
-  /** As the authors write it in the middle of a sentence: `GitHub`, `PDF`. */
+  /** With the authors' capitals: `GitHub`, `PDF`. */
   spell(word: string): string;
-  /** Whether it says who rather than what. */
+  /** Whether it is a proper name. */
   isName(word: string): boolean;
 }
 
 export interface UsageSources {
   readonly texts: Iterable<string>;
-  /** Words of toolkits' ids: they name somebody … */
+  /** Words of toolkit ids, which are proper names … */
   readonly names: ReadonlySet<string>;
-  /** … unless everybody uses them. */
+  /** … unless they are common words. */
   readonly common: ReadonlySet<string>;
 }
 
@@ -30,7 +30,7 @@ export function readUsage({ texts, names, common }: UsageSources): Usage {
       const lower = word.toLowerCase();
       written.add(lower);
       if (articles.has(lower)) counted.add(findHead(words, at + 1));
-      // In a title everything has capitals: only after a small word do they say something.
+      // In a title every word has a capital, so only capitals after a lower-case word count.
       if (/^\p{Ll}/u.test(words[at - 1] ?? "")) count(spellings, lower, word);
     });
   }
@@ -58,7 +58,7 @@ export function readUsage({ texts, names, common }: UsageSources): Usage {
   };
 }
 
-/** The thing an article speaks of: the last word before something else begins. */
+/** The noun of an article: the last word before a linking word. */
 function findHead(words: readonly string[], from: number): string {
   let at = from;
   while (
@@ -76,7 +76,7 @@ const linking = new Set(
   ),
 );
 
-/** Endings of what is rather said of a thing, or done. */
+/** Endings of adjectives, adverbs and verbs. */
 const isNoNoun = /(?:ing|ed|ly|al|ic|ive|able|ous|ful|less|ness|ware|wide)$/;
 const acronyms = new Set("api app gif id llm nft pdf pr sdk ui url vm".split(" "));
 
@@ -88,7 +88,7 @@ function count(spellings: Map<string, Map<string, number>>, word: string, writte
   spellings.set(word, counts);
 }
 
-/** Capitals are kept where hardly anybody writes the word without. */
+/** Capitals are kept if the word is rarely written without them. */
 function usual(counts: ReadonlyMap<string, number> | undefined): string | undefined {
   const sorted = [...(counts ?? [])].sort((a, b) => b[1] - a[1] || (a[0] > b[0] ? -1 : 1));
   const all = sorted.reduce((sum, [, times]) => sum + times, 0);
@@ -124,7 +124,7 @@ const irregulars = new Map(
   }),
 );
 
-/** Nobody counts these, whatever stands before them. */
+/** Uncountable nouns. */
 const uncounted = new Set(
   `access advice analysis audio availability body browsing clipboard clothing cloud code compliance config connectivity content context css csv
   data documentation email expertise feedback fitness food guidance hardware health help history html http inflation info information infrastructure

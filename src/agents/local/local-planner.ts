@@ -44,7 +44,8 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
         const result = await job.call(first.tool.name, first.filling.arguments);
         done.push(result);
         const isFailure = result.step.outcome !== "ok" && result.step.outcome !== "empty";
-        if (isFailure) return handBack(found, `${first.tool.name} failed`);
+        if (isFailure)
+          return handBack(afterFailure(found, first, result), `${first.tool.name} failed`);
       }
       return conclude(done);
     },
@@ -55,6 +56,15 @@ interface Found {
   readonly choices: readonly Choice[];
   /** Tools that fit but cannot be used now. */
   readonly unavailable: readonly OfferedTool[];
+}
+
+/** A tool that turned out to be unavailable is not offered again. */
+function afterFailure(found: Found, { tool }: Choice, { step }: StepResult): Found {
+  if (step.outcome !== "unavailable") return found;
+  return {
+    choices: found.choices.filter((choice) => choice.tool !== tool),
+    unavailable: [...found.unavailable, { ...tool, unavailable: step.excerpt }],
+  };
 }
 
 const foundMax = 8;

@@ -1,16 +1,16 @@
 import type { Editing } from "../editing.ts";
 import type { Intention } from "../events.ts";
-import { type Field, type Form, problemOf, textOf } from "../form.ts";
+import { type Form, type FormField, problemOf, textOf } from "../form.ts";
 import {
-  type Action,
-  type Binding,
   bindingsFrom,
   cursorOf,
   focusOf,
+  type KeyAction,
+  type KeyBinding,
   on,
   type View,
 } from "../view.ts";
-import { type Line, type Span, textLine } from "./line.ts";
+import { type Line, type TextSpan, textLine } from "./line.ts";
 import { firstShown } from "./table.ts";
 import { pad, widthOf, wrap } from "./text.ts";
 
@@ -23,7 +23,7 @@ export interface ActiveForm {
   readonly send: Intention;
 }
 
-function activeField({ id, form }: ActiveForm, view: View): Field | undefined {
+function activeField({ id, form }: ActiveForm, view: View): FormField | undefined {
   const name = focusOf(view, id, form.fields[0]?.name ?? "");
   return form.fields.find((field) => field.name === name) ?? form.fields[0];
 }
@@ -43,15 +43,15 @@ export function formBindings(
   active: ActiveForm,
   view: View,
   sendLabel: string,
-): readonly Binding[] {
+): readonly KeyBinding[] {
   const { fields } = active.form;
   const field = activeField(active, view);
   const at = field ? fields.indexOf(field) : -1;
-  const go = (to: number) => (): Action | undefined => {
+  const go = (to: number) => (): KeyAction | undefined => {
     const next = fields[(to + fields.length) % fields.length];
     return next && { kind: "focus", on: active.id, part: next.name };
   };
-  const send = (keys: string): Binding => on(keys, sendLabel, () => active.send);
+  const send = (keys: string): KeyBinding => on(keys, sendLabel, () => active.send);
   const isLast = at >= fields.length - 1;
   const isChoice = field !== undefined && hasChoices(field);
   return bindingsFrom(
@@ -67,15 +67,15 @@ export function formBindings(
   );
 }
 
-function hasChoices({ kind }: Field): boolean {
+function hasChoices({ kind }: FormField): boolean {
   return kind === "choice" || kind === "boolean";
 }
 
-function titlesOf({ kind, choices }: Field): readonly string[] {
+function titlesOf({ kind, choices }: FormField): readonly string[] {
   return kind === "boolean" ? ["yes", "no"] : choices.map(({ title }) => title);
 }
 
-function choose(active: ActiveForm, field: Field, step: 1 | -1): () => Intention | undefined {
+function choose(active: ActiveForm, field: FormField, step: 1 | -1): () => Intention | undefined {
   // An optional field can also be left empty.
   const all = field.isRequired ? titlesOf(field) : ["", ...titlesOf(field)];
   const at = all.indexOf(textOf(active.form, field));
@@ -119,7 +119,7 @@ interface FieldLayout {
 }
 
 function fieldLines(
-  field: Field,
+  field: FormField,
   { id, form }: ActiveForm,
   { view, columns, label }: FieldLayout,
 ): readonly Line[] {
@@ -158,11 +158,11 @@ interface ChoiceLayout {
 
 /** On one row where they fit; otherwise a list, or only the chosen one without focus. */
 function choiceLines(
-  field: Field,
+  field: FormField,
   { title, text, columns, isFocused }: ChoiceLayout,
 ): readonly Line[] {
   const titles = titlesOf(field);
-  const label: Span = { text: title, role: "strong" };
+  const label: TextSpan = { text: title, role: "strong" };
   const mayFit = titles.length <= columns;
   const width = mayFit ? titles.reduce((sum, one) => sum + widthOf(one) + 4, widthOf(title)) : 0;
   if (mayFit && width <= columns)
@@ -178,7 +178,7 @@ function choiceLines(
   ];
 }
 
-function choiceSpan(title: string, isChosen: boolean): Span {
+function choiceSpan(title: string, isChosen: boolean): TextSpan {
   return isChosen ? { text: `(${title})`, role: "selected" } : { text: ` ${title} ` };
 }
 
@@ -192,7 +192,7 @@ function choiceRows(title: string, isChosen: boolean, columns: number): readonly
   );
 }
 
-function placeholderOf({ kind, choices }: Field): string {
+function placeholderOf({ kind, choices }: FormField): string {
   switch (kind) {
     case "number":
       return "a number";
@@ -230,7 +230,7 @@ export function textFieldLines({
   placeholder = "",
 }: TextFieldOptions): readonly Line[] {
   if (text === "" && placeholder !== "") {
-    const space: Span = { text: cursor === undefined ? "" : " ", role: "cursor" };
+    const space: TextSpan = { text: cursor === undefined ? "" : " ", role: "cursor" };
     return [[{ text: label, role: "strong" }, space, { text: placeholder, role: "quiet" }]];
   }
   const width = Math.max(4, columns - label.length - 1);

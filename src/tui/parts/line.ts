@@ -15,7 +15,7 @@ export type Role =
   | "code"
   | "cursor";
 
-export interface Span {
+export interface TextSpan {
   readonly text: string;
   readonly role?: Role | undefined;
   /** A row of an image, drawn instead of the text where the terminal has enough colours. */
@@ -29,7 +29,7 @@ export interface Cell {
 }
 
 /** One line on the screen. */
-export type Line = readonly Span[];
+export type Line = readonly TextSpan[];
 
 export function textLine(text: string, role?: Role): Line {
   return [{ text, role }];

@@ -1,5 +1,5 @@
 import { makeHarmless } from "../../base/harmless.ts";
-import { type Line, type Role, type Span, textLine, wrapLines } from "./line.ts";
+import { type Line, type Role, type TextSpan, textLine, wrapLines } from "./line.ts";
 import { pad, widthOf, wrap } from "./text.ts";
 
 /** Markdown, as specs, plans and task lists use it, as lines of a terminal. Anything else stays text. */
@@ -148,7 +148,7 @@ function showItem(
 }
 
 /** A text after a sign, with a hanging indent. */
-function hang(sign: Span, text: string, columns: number): readonly Line[] {
+function hang(sign: TextSpan, text: string, columns: number): readonly Line[] {
   const indent = widthOf(sign.text);
   const parts = wrapSpans(readInline(text), Math.max(1, columns - indent));
   return parts.map(
@@ -159,8 +159,8 @@ function hang(sign: Span, text: string, columns: number): readonly Line[] {
 const inline =
   /(`+)(.+?)\1|\*\*(.+?)\*\*|__(.+?)__|(?<![\w*])\*([^*\s][^*]*?)\*(?![\w*])|(?<!\w)_([^_\s][^_]*?)_(?!\w)|\[([^\]]+)\]\(([^)\s]+)\)|(\[NEEDS CLARIFICATION[^\]]*\])/g;
 
-function readInline(text: string): readonly Span[] {
-  const spans: Span[] = [];
+function readInline(text: string): readonly TextSpan[] {
+  const spans: TextSpan[] = [];
   let at = 0;
   for (const match of text.matchAll(inline)) {
     if (match.index > at) spans.push({ text: text.slice(at, match.index) });
@@ -181,7 +181,7 @@ function nameInline([
   label,
   address,
   open,
-]: RegExpExecArray): readonly Span[] {
+]: RegExpExecArray): readonly TextSpan[] {
   if (code !== undefined) return [{ text: code.trim() || code, role: "code" }];
   if (open !== undefined) return [{ text: open, role: "warning" }];
   // Always show the address: a label can say anything.
@@ -201,12 +201,12 @@ function nameInline([
   ];
 }
 
-function plainText(spans: readonly Span[]): string {
+function plainText(spans: readonly TextSpan[]): string {
   return spans.map(({ text }) => text).join("");
 }
 
 /** Wraps the plain text, then applies the roles to each piece. */
-function wrapSpans(spans: readonly Span[], columns: number): readonly Line[] {
+function wrapSpans(spans: readonly TextSpan[], columns: number): readonly Line[] {
   const text = plainText(spans);
   const lines: Line[] = [];
   let at = 0;
@@ -218,9 +218,9 @@ function wrapSpans(spans: readonly Span[], columns: number): readonly Line[] {
   return lines;
 }
 
-function sliceSpans(spans: readonly Span[], from: number, to: number): Line {
+function sliceSpans(spans: readonly TextSpan[], from: number, to: number): Line {
   let start = 0;
-  const sliced: Span[] = [];
+  const sliced: TextSpan[] = [];
   for (const { text, role } of spans) {
     const part = text.slice(Math.max(0, from - start), Math.max(0, to - start));
     if (part !== "") sliced.push({ text: part, role });

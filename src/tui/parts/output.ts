@@ -1,7 +1,7 @@
 import type { OutputLine } from "../output.ts";
 import { imageLines } from "../picture.ts";
 import { isAtWork, type RunView, type TuiState } from "../state.ts";
-import { type Binding, on } from "../view.ts";
+import { type KeyBinding, on } from "../view.ts";
 
 import { type Line, type Role, textLine } from "./line.ts";
 import { wrap } from "./text.ts";
@@ -139,7 +139,7 @@ export function outputBindings(
   run: RunView,
   state: TuiState,
   { page, byLine }: { readonly page: number; readonly byLine: boolean },
-): readonly Binding[] {
+): readonly KeyBinding[] {
   const last = lastOf(run);
   const top = Math.min(run.output.dropped + page, last);
   // Position 0 means the default: the start of an answer, or the growing end.

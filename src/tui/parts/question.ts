@@ -1,10 +1,10 @@
-import type { Page } from "../questions.ts";
+import type { BrowserPage } from "../questions.ts";
 import type { QuestionView, TuiState } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
+  type KeyBinding,
   on,
   type Snapshot,
 } from "../view.ts";
@@ -56,7 +56,10 @@ interface Room {
 }
 
 /** Shows the whole address, on as many lines as it takes; a long one is scrolled. */
-function pageLines({ url, host, warnings }: Page, { columns, rows, from }: Room): readonly Line[] {
+function pageLines(
+  { url, host, warnings }: BrowserPage,
+  { columns, rows, from }: Room,
+): readonly Line[] {
   const head: readonly Line[] = [
     ...wrapLines(`It asks you to open a page on ${host} in your browser:`, columns, "strong"),
     ...warnings.flatMap((warning) => wrapLines(`! ${warning}`, columns, "warning")),
@@ -102,7 +105,7 @@ export function formOf({ id, form }: QuestionView): ActiveForm {
   };
 }
 
-export function questionBindings({ state, view }: Snapshot): readonly Binding[] {
+export function questionBindings({ state, view }: Snapshot): readonly KeyBinding[] {
   const [question] = state.questions;
   if (!question) return [];
   const { id, run } = question;
@@ -125,7 +128,7 @@ export function questionBindings({ state, view }: Snapshot): readonly Binding[] 
 function messageBindings(
   question: QuestionView,
   { isWhole, from, lines }: TextWindow,
-): readonly Binding[] {
+): readonly KeyBinding[] {
   if (isWhole) return [];
   const page = Math.max(1, lines.length - 1);
   const to = (line: number) => () =>
@@ -134,7 +137,7 @@ function messageBindings(
 }
 
 /** Enter is not among them: a key meant for something else must not open a page. */
-function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly Binding[] {
+function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly KeyBinding[] {
   const { id } = question;
   const view = addressScroll(question);
   const from = scrolls[view] ?? 0;

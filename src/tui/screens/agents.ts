@@ -7,11 +7,11 @@ import { type Column, nameWidth, tableLines } from "../parts/table.ts";
 import { wrapUpTo } from "../parts/text.ts";
 import { type AgentsState, findRun, isAtWork, type ToolView } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
   cursorOf,
+  type KeyBinding,
   on,
   type Screen,
   type Snapshot,
@@ -25,7 +25,7 @@ const taskId = "task";
 const taskRows = 3;
 const aboutRows = 8;
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const { items, selected, task } = state.agents;
   const run = findRun(state, state.agents.run);
   const page = Math.max(1, Math.floor(bodyRows(state) / 3));

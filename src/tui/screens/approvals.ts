@@ -6,10 +6,10 @@ import { type Column, tableLines } from "../parts/table.ts";
 import { describeRest, type TextWindow, windowOf, wrap } from "../parts/text.ts";
 import type { TuiState } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
+  type KeyBinding,
   on,
   type Screen,
   type Snapshot,
@@ -19,7 +19,7 @@ import {
 /** Calls that wait for the user's approval. */
 export const approvalsScreen: Screen = { name: "approvals", title: "Approvals", bindings, body };
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const { pending, selected } = state.approvals;
   return [
     ...answerBindings(state),
@@ -30,10 +30,10 @@ function bindings({ state }: Snapshot): readonly Binding[] {
 }
 
 /** Approving is only possible once the end of the call has been visible. */
-function answerBindings(state: TuiState): readonly Binding[] {
+function answerBindings(state: TuiState): readonly KeyBinding[] {
   const call = selectedCall(state);
   if (!call) return [];
-  const answer = (keys: string, label: string, given: Answer): Binding =>
+  const answer = (keys: string, label: string, given: Answer): KeyBinding =>
     on(keys, label, () => ({ kind: "approve", token: call.token, answer: given }));
   const { below, from, lines, isWhole } = previewOf(call, state);
   const to = (line: number) => () =>

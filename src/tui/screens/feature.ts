@@ -6,15 +6,15 @@ import { firstShown } from "../parts/table.ts";
 import {
   type FeatureState,
   type FeatureView,
-  type StepName,
   stepNames,
   type TuiState,
+  type WorkflowStep,
 } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
+  type KeyBinding,
   neighbour,
   on,
   type Screen,
@@ -25,7 +25,7 @@ import { describeWorktree, nextStep, nextStepBinding, worktreeOf } from "./featu
 /** One feature: its documents and its next step. */
 export const featureScreen: Screen = { name: "feature", title: "Feature", bindings, body };
 
-const stepKeys: Readonly<Record<StepName, string>> = {
+const stepKeys: Readonly<Record<WorkflowStep, string>> = {
   specify: "y",
   clarify: "c",
   plan: "p",
@@ -34,7 +34,7 @@ const stepKeys: Readonly<Record<StepName, string>> = {
 };
 const headRows = 3;
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const back = on("esc", "all features", () => ({ kind: "go", screen: "features" }));
   const { feature: opened } = state;
   const feature = opened && viewOf(state, opened);
@@ -61,7 +61,10 @@ function viewOf({ features }: TuiState, { name }: FeatureState): FeatureView | u
   return features.items.find((item) => item.name === name);
 }
 
-function documentBindings({ files }: FeatureView, { document }: FeatureState): readonly Binding[] {
+function documentBindings(
+  { files }: FeatureView,
+  { document }: FeatureState,
+): readonly KeyBinding[] {
   const go = (step: number) => () => {
     const path = neighbour(files, (file) => file === document, step);
     if (path === undefined || path === document) return undefined;
@@ -74,7 +77,7 @@ function scrollName({ name, document }: FeatureState): string {
   return `document ${name}/${document}`;
 }
 
-function scrollBindings(state: TuiState, feature: FeatureState): readonly Binding[] {
+function scrollBindings(state: TuiState, feature: FeatureState): readonly KeyBinding[] {
   const page = bodyRows(state) - headRows - 1;
   const last = Math.max(0, markdownLines(feature.text ?? "", state.size.columns).length - page - 1);
   const at = Math.min(state.scrolls[scrollName(feature)] ?? 0, last);

@@ -6,10 +6,10 @@ import { loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import type { FeatureView, TuiState, Worktree } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   cursorOf,
+  type KeyBinding,
   on,
   type Screen,
   type Snapshot,
@@ -37,7 +37,7 @@ export function worktreeOf({ worktrees }: TuiState, { branch }: FeatureView): Wo
   return worktrees.items.find((worktree) => worktree.branch === branch);
 }
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const { draft, items, selected } = state.features;
   if (draft !== undefined)
     return [
@@ -56,7 +56,7 @@ function bindings({ state }: Snapshot): readonly Binding[] {
   );
 }
 
-function worktreeBindings(state: TuiState, feature: FeatureView): readonly Binding[] {
+function worktreeBindings(state: TuiState, feature: FeatureView): readonly KeyBinding[] {
   const worktree = worktreeOf(state, feature);
   const switchTo = (name: string | undefined) => () =>
     ({ kind: "switch worktree", feature: name }) as const;
@@ -70,7 +70,7 @@ function worktreeBindings(state: TuiState, feature: FeatureView): readonly Bindi
   );
 }
 
-export function nextStepBinding(keys: string, feature: FeatureView): Binding | undefined {
+export function nextStepBinding(keys: string, feature: FeatureView): KeyBinding | undefined {
   if (feature.phase === "done") return undefined;
   const label = `next step: ${nextStep(feature)}`;
   return on(keys, label, () => ({ kind: "run step", feature: feature.name }));

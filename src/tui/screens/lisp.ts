@@ -4,11 +4,11 @@ import { fitRows, type Line, textLine, wrapLines } from "../parts/line.ts";
 import { widthOf, wrap } from "../parts/text.ts";
 import type { LispEntry, LispState, TuiState } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
   cursorOf,
+  type KeyBinding,
   on,
   type Screen,
   type Snapshot,
@@ -21,7 +21,7 @@ const inputId = "lisp";
 const inputRows = 6;
 const scrollName = "lisp";
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const { lisp } = state;
   const running = lisp.entries.findLast((entry) => entry.state === "running");
   const isEmpty = lisp.input.trim() === "";

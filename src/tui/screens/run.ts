@@ -4,10 +4,10 @@ import { isScrolledBack, outputBindings, outputLines } from "../parts/output.ts"
 import { progressLine, runEndLines, runStateSpans } from "../parts/run.ts";
 import { type FeatureView, findRun, isAtWork, type RunView, type TuiState } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
+  type KeyBinding,
   neighbour,
   on,
   type Screen,
@@ -23,7 +23,7 @@ function shownRun(state: TuiState): RunView | undefined {
   return findRun(state, state.shownRun) ?? state.runs[0];
 }
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const run = shownRun(state);
   if (!run) return [toFeatures];
   const page = Math.max(1, bodyRows(state) - 6);
@@ -36,13 +36,13 @@ function bindings({ state }: Snapshot): readonly Binding[] {
 
 const toFeatures = on("esc", "features", () => ({ kind: "go", screen: "features" }));
 
-function cancelBinding({ id, state }: RunView): Binding {
+function cancelBinding({ id, state }: RunView): KeyBinding {
   return on("esc", "cancel", () =>
     state.kind === "running" ? { kind: "cancel run", run: id } : undefined,
   );
 }
 
-function endedBindings(run: RunView, state: TuiState): readonly Binding[] {
+function endedBindings(run: RunView, state: TuiState): readonly KeyBinding[] {
   const feature = featureOf(run, state);
   const failure = "failure" in run.state ? run.state.failure : undefined;
   const retry = on("r", failure ? "retry" : "run again", () => ({
@@ -60,7 +60,7 @@ function endedBindings(run: RunView, state: TuiState): readonly Binding[] {
 }
 
 /** Marks the tasks that were handed to the user as done and continues. */
-function doneBinding({ tool, state }: RunView, { name }: FeatureView): Binding | undefined {
+function doneBinding({ tool, state }: RunView, { name }: FeatureView): KeyBinding | undefined {
   if (tool !== "speckit.implement" || state.kind !== "completed") return undefined;
   const { structuredContent } = state.result;
   const tasks = isObject(structuredContent) ? structuredContent.tasks : undefined;
@@ -90,7 +90,7 @@ function featureOf(
   return named ?? (tool === "speckit.specify" ? items.find(({ isActive }) => isActive) : undefined);
 }
 
-function otherRuns({ runs }: TuiState, { id }: RunView): readonly Binding[] {
+function otherRuns({ runs }: TuiState, { id }: RunView): readonly KeyBinding[] {
   if (runs.length < 2) return [];
   const go = (step: number) => () => {
     const next = neighbour(runs, (run) => run.id === id, step);

@@ -5,9 +5,9 @@ import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import type { ServersState } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
+  type KeyBinding,
   on,
   type Screen,
   type Snapshot,
@@ -17,7 +17,7 @@ import {
 /** The servers behind the hall, their states and logs. */
 export const serversScreen: Screen = { name: "servers", title: "Servers", bindings, body };
 
-function bindings({ state: { servers } }: Snapshot): readonly Binding[] {
+function bindings({ state: { servers } }: Snapshot): readonly KeyBinding[] {
   const { selected, logs, status } = servers;
   const items = status?.upstreams ?? [];
   const server = items.find(({ name }) => name === selected)?.name;

@@ -5,9 +5,9 @@ import { loadLines, sparkline } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import type { TuiState } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bodyRows,
+  type KeyBinding,
   on,
   type Screen,
   type Snapshot,
@@ -20,7 +20,7 @@ const scrollName = "stats";
 const headRows = 4;
 type ToolFigures = Statistics["tools"][number];
 
-function bindings({ state }: Snapshot): readonly Binding[] {
+function bindings({ state }: Snapshot): readonly KeyBinding[] {
   const tools = state.stats.statistics?.tools ?? [];
   const page = bodyRows(state) - headRows - 1;
   const last = Math.max(0, tools.length - page);

@@ -21,11 +21,11 @@ import {
   type TuiState,
 } from "../state.ts";
 import {
-  type Binding,
   type BodyOptions,
   bindingsFrom,
   bodyRows,
   cursorOf,
+  type KeyBinding,
   neighbour,
   on,
   type Screen,
@@ -67,7 +67,7 @@ function currentTool(tools: ToolsState): ToolView | undefined {
   return found.find(({ name }) => name === tools.selected) ?? found[0];
 }
 
-function bindings(snapshot: Snapshot): readonly Binding[] {
+function bindings(snapshot: Snapshot): readonly KeyBinding[] {
   const { state, view } = snapshot;
   const form = formOf(state);
   if (!openTool(snapshot) || !form) return listBindings(state);
@@ -86,7 +86,7 @@ function pageOf(state: TuiState): number {
   return Math.max(1, Math.floor(bodyRows(state) / 2) - 3);
 }
 
-function listBindings(state: TuiState): readonly Binding[] {
+function listBindings(state: TuiState): readonly KeyBinding[] {
   const tool = currentTool(state.tools);
   const go = (step: number) => () => {
     const next = neighbour(foundTools(state.tools), ({ name }) => name === tool?.name, step);
