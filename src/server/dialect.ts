@@ -332,10 +332,7 @@ export function explainInDialect(
   request: Request,
   reference: (failure: unknown) => string,
 ): Reply {
-  const error =
-    failure instanceof HallError
-      ? failure
-      : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+  const error = asHallError(failure);
   const code = errorTable[error.code].registry;
   const callId = request.params?.call_id;
   const isOurs = error.code === "INTERNAL" || error.code === "SERIALIZATION";
@@ -348,4 +345,10 @@ export function explainInDialect(
     ...(isOurs ? { reference: reference(failure) } : {}),
   };
   return { error: { code, message: messages[code] ?? error.message, data } };
+}
+
+export function asHallError(failure: unknown): HallError {
+  return failure instanceof HallError
+    ? failure
+    : new HallError("INTERNAL", "unexpected error inside the hall", { cause: failure });
 }

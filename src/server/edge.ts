@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request, RpcError } from "../wire/message.ts";
 import { addModernEnvelope, resolveCallTool, type Version } from "./client-request.ts";
-import { explainInDialect, isInDialect } from "./dialect.ts";
+import { asHallError, explainInDialect, isInDialect } from "./dialect.ts";
 import type { ServerParts } from "./server.ts";
 
 /**
@@ -49,12 +49,6 @@ export function explainRequest(
   return version === "2026-07-28"
     ? { result: addModernEnvelope("tools/call", result, info) }
     : { result };
-}
-
-export function asHallError(failure: unknown): HallError {
-  return failure instanceof HallError
-    ? failure
-    : new HallError("INTERNAL", "unexpected error inside the hall", { cause: failure });
 }
 
 /** The tool that `call_tool` names, or the request itself when that is what failed. */
