@@ -1,5 +1,5 @@
 import { adviceForModel } from "../base/advice.ts";
-import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, errorType, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request, RpcError } from "../wire/message.ts";
