@@ -64,7 +64,7 @@ const options = {
 const { cli: main, ...others } = entryPoints;
 const starts = {
   cli: [main],
-  mcp: ["src/cli/mcp.ts"],
+  mcp: ["src/cli/commands/mcp.ts"],
   log: ["src/base/log.ts"],
   config: ["src/config/assemble.ts", "src/config/json.ts"],
   hall: ["src/hall/project.ts", "src/hall/settings.ts"],

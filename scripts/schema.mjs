@@ -1,5 +1,5 @@
-// What is written from src/config/schema.ts: guildhall.schema.json for editors, and the tables of docs/config.md.
-// `--check` fails when one of them is out of date.
+// Writes guildhall.schema.json (for editors) and the tables of docs/config.md from
+// src/config/schema.ts. `--check` fails when one of them is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -35,7 +35,7 @@ function read(file) {
   }
 }
 
-/** `config` is the whole without its sections; `stdio` and `remote` are the kinds of server; anything else is a section. */
+/** `config` is the whole schema, `stdio` and `remote` are the kinds of server, anything else is a section. */
 function table(name) {
   const [stdio, remote] = schema.properties.mcpServers.additionalProperties.anyOf;
   const part = { config: schema, stdio, remote }[name] ?? schema.properties[name];
@@ -48,23 +48,21 @@ function row(key, field, isRequired) {
   const inner = Object.entries(field.properties ?? {}).flatMap(([name, value]) =>
     row(`${key}.${name}`, value),
   );
-  const fallback = isRequired
-    ? "needed"
-    : field.default === undefined
-      ? "–"
-      : `\`${JSON.stringify(field.default)}\``;
-  return [
-    `| \`${key}\` | ${typeOf(field)} | ${field.properties ? "" : fallback} | ${field.description} |`,
-    ...inner,
-  ];
+  const initial = field.properties ? "" : defaultOf(field, isRequired);
+  return [`| \`${key}\` | ${typeOf(field)} | ${initial} | ${field.description} |`, ...inner];
+}
+
+function defaultOf(field, isRequired) {
+  if (isRequired) return "required";
+  return field.default === undefined ? "–" : `\`${JSON.stringify(field.default)}\``;
 }
 
 function typeOf({ type, enum: choices, const: only, minimum, maximum, items }) {
   if (choices) return choices.map((choice) => `\`${choice}\``).join(", ");
   if (only) return `\`${only}\``;
   if (minimum !== undefined) return `${minimum}–${maximum}`;
-  if (items) return "list of texts";
-  return { string: "text", boolean: "true, false", object: "object" }[type];
+  if (items) return "list of strings";
+  return { string: "string", boolean: "boolean", object: "object" }[type];
 }
 
 function isForeign({ deprecated }) {

@@ -1,5 +1,5 @@
 import { parseArgs } from "node:util";
-import type { McpOptions } from "./mcp.ts";
+import type { McpOptions } from "./commands/mcp.ts";
 
 /** The flags of `guildhall mcp`, and what its help says of them. */
 export const mcpFlags = [

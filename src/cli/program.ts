@@ -1,14 +1,14 @@
 import { Command } from "commander";
 import { version } from "../base/version.ts";
-import { addAgentCommands } from "./agent-commands.ts";
+import { addAgentCommands } from "./commands/agent-commands.ts";
+import { addHallCommands } from "./commands/hall-commands.ts";
+import { addRecordCommands } from "./commands/record-commands.ts";
+import { addServerCommands } from "./commands/server-commands.ts";
+import { addSetupCommands } from "./commands/setup-commands.ts";
+import { addSpecCommands } from "./commands/spec-commands.ts";
+import { addToolCommands } from "./commands/tool-commands.ts";
+import { addTrustCommands } from "./commands/trust-commands.ts";
 import { examples } from "./declaration.ts";
-import { addHallCommands } from "./hall-commands.ts";
-import { addRecordCommands } from "./record-commands.ts";
-import { addServerCommands } from "./server-commands.ts";
-import { addSetupCommands } from "./setup-commands.ts";
-import { addSpecCommands } from "./spec-commands.ts";
-import { addToolCommands } from "./tool-commands.ts";
-import { addTrustCommands } from "./trust-commands.ts";
 
 /** All commands. Each one's work is loaded when it is run, so that `mcp` starts as fast as it can. */
 export function createProgram(): Command {

@@ -5,7 +5,7 @@ import { readMcpArguments } from "./mcp-flags.ts";
 export async function runLine(args: readonly string[]): Promise<number> {
   try {
     const options = readMcpArguments(args);
-    if (options) await (await import("./mcp.ts")).runMcp(options);
+    if (options) await (await import("./commands/mcp.ts")).runMcp(options);
     else await runCommand(args);
     return 0;
   } catch (error) {

@@ -8,49 +8,52 @@ import type { Written, written } from "./written.ts";
  */
 export const serverNamePattern = /^[A-Za-z0-9_-]{1,40}$/;
 
-/** Fields of both kinds of server, in addition to those every MCP client has. */
+/** What both kinds of server have beside the map every MCP client uses. */
 const ours = {
   start: field(
-    "When the server starts: at its first call (lazy) or with the hall (eager).",
+    "When to start the server: at its first call, or with the hall.",
     z._default(z.enum(["lazy", "eager"]), "lazy"),
   ),
   idleTimeoutSeconds: field(
-    "Seconds without a call after which the server is stopped; 0 for never.",
+    "Seconds without a call before the server is stopped; 0 means never.",
     z._default(whole(0, 86_400), 600),
   ),
   timeoutSeconds: field(
-    "Timeout of one call of this server's tools, in seconds. Default: the hall's timeoutSeconds.",
+    "Time limit of a call to this server in seconds. Default: the hall's timeoutSeconds.",
     z.optional(whole(1, 600)),
   ),
   prefix: field(
-    "Prefix of this server's tool names. Default: the server's name; \"\" for no prefix.",
+    "The prefix of this server's tool names. Default: the server's name; \"\" means none.",
     z.optional(z.string().check(z.regex(/^[A-Za-z0-9_-]{0,40}$/))),
   ),
   tools: field(
-    "Filters the tools that are offered.",
+    "Which of the server's tools are offered.",
     section({
-      include: field("Globs of the tools to offer.", z._default(z.array(text(200)), ["*"])),
+      include: field("Globs of the tools that are offered.", z._default(z.array(text(200)), ["*"])),
       exclude: field(
-        "Globs of tools to leave out; they take precedence over include.",
+        "Globs of the tools that are not offered, even if included.",
         z._default(z.array(text(200)), []),
       ),
     }),
   ),
-  disabled: field("Keeps the entry but does not use the server.", z._default(z.boolean(), false)),
-  allowPrivate: field("Allows a url in a private network.", z._default(z.boolean(), false)),
+  disabled: field("Keeps the entry, but does not use the server.", z._default(z.boolean(), false)),
+  allowPrivate: field("Allows a url inside a private network.", z._default(z.boolean(), false)),
 };
 
 const stdioServer = field(
   "A program on this machine.",
   z.strictObject({
     type: field(
-      "The transport: a program on this machine, over stdin and stdout.",
+      "The transport: a program on this machine, over its stdin and stdout.",
       z._default(z.literal("stdio"), "stdio"),
     ),
-    command: field("The program to start, without arguments. No shell is used.", text()),
-    args: field("Arguments of the program.", z._default(z.array(z.string()), [])),
-    env: field("Environment variables for it.", z._default(z.record(text(), z.string()), {})),
-    cwd: field("Its working directory. Default: the hall's.", z.optional(text())),
+    command: field("The program to start, without arguments; no shell is used.", text()),
+    args: field("Its arguments.", z._default(z.array(z.string()), [])),
+    env: field(
+      "Its environment variables, besides a few of the hall's.",
+      z._default(z.record(text(), z.string()), {}),
+    ),
+    cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
     ...ours,
   }),
 );
@@ -70,41 +73,41 @@ const remoteServer = field(
   "A remote server.",
   z.strictObject({
     type: field(
-      'The transport. "streamable-http" means "http", "websocket" means "ws".',
+      'The transport; "streamable-http" means "http", "websocket" means "ws".',
       z.prefault(remoteType, "http"),
     ),
-    url: field("Its URL: https (wss for ws), or http on this machine.", text()),
+    url: field("Its address: https (wss for ws), or http to this machine.", text()),
     headers: field(
       "HTTP headers sent with every request.",
       z._default(z.record(text(), z.string()), {}),
     ),
     oauth: field(
-      "OAuth settings, for servers where `guildhall login` cannot find them out.",
+      "For servers that require a login with settings of their own.",
       z.optional(
         z.strictObject({
           grant: field(
-            "A person logs in (authorization_code), or the hall with clientId and clientSecret (client_credentials).",
+            "Who logs in: a person, or the hall itself with clientId and clientSecret.",
             z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
           ),
           clientId: field(
-            "A client you registered with the issuer. Default: one is registered at the first login.",
+            "The client that you registered with the issuer. Default: one is registered at the first login.",
             z.optional(text()),
           ),
-          clientSecret: field("Its secret; preferably a variable.", z.optional(text())),
+          clientSecret: field("Its secret; use a variable.", z.optional(text())),
           clientMetadataUrl: field(
-            "URL of a client metadata document, for issuers that read one instead of registering clients.",
+            "The address of a client metadata document, for issuers that use one instead of registration.",
             z.optional(text()),
           ),
           issuer: field(
-            "The only issuer that may receive these credentials. Default: the one the server names at the first login.",
+            "The only issuer that may see these values. Default: the one that the server names at the first login.",
             z.optional(text()),
           ),
           scope: field(
-            "Scopes to request, separated by spaces. Default: those the server asks for.",
+            "The scopes to request, separated by spaces. Default: those that the server asks for.",
             z.optional(text()),
           ),
           callbackPort: field(
-            "The port on 127.0.0.1 for the browser's redirect after a login; 0 for any free port.",
+            "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
             z._default(whole(0, 65_535), 0),
           ),
         }),
@@ -119,52 +122,49 @@ const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
 export const configSchema = z.strictObject({
   $schema: field("The JSON Schema of this file, for editors.", z.optional(z.string())),
   expose: field(
-    "The faces that clients see, comma-separated: tools, search, agents, code. Default: agents once `guildhall build` has made groups; before that, tools for up to 40 tools, otherwise search.",
+    "What clients see, comma-separated: tools, search, agents, code. Default: agents once `guildhall build` has made groups; before that, tools up to 40 of them, search above.",
     z.optional(text()),
   ),
   names: field(
-    "Separator in tool names: server.tool (dot), or server__tool (underscore) for models that reject dots.",
+    "Separator between prefix and tool: server.tool, or server__tool for models that refuse dots.",
     z._default(z.enum(["dot", "underscore"]), "dot"),
   ),
   timeoutSeconds: field(
-    "Timeout of a call in seconds, if its tool sets none.",
+    "Time limit of a call in seconds, unless its tool declares another.",
     z._default(whole(1, 600), 30),
   ),
   listen: field(
-    "The address `guildhall serve` listens on.",
+    "The listener of `guildhall serve`.",
     section({
       host: field(
-        "The address to listen on. Any but loopback requires tokenFile and must be set in the user's own file or with --host.",
+        "The address to listen on. Anything but loopback needs tokenFile, and must come from the user's own file or --host.",
         z._default(text(255), "127.0.0.1"),
       ),
-      port: field(
-        "The port to listen on; 0 for any free port.",
-        z._default(whole(0, 65_535), 8080),
-      ),
+      port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
       tokenFile: field(
-        "A file with the token that every caller must send. A project's config cannot name a file inside the project.",
+        "A file with the token that every caller must send. A project's file cannot name one inside the project.",
         z.optional(text()),
       ),
     }),
   ),
   toolkits: field(
-    "Modules that export toolkits, as globs relative to this file, such as ./tools/*.js.",
+    "Globs of modules that export toolkits, relative to this file's folder, such as ./tools/*.js.",
     z._default(z.array(text(500)), []),
   ),
   limits: field(
-    "Rate limits. A perSecond of 0 means no limit.",
+    "Rate limits. 0 per second means no limit.",
     section({
-      client: field("Per client over HTTP or WebSocket.", allowance(2_000, 4_000)),
+      client: field("For each client over HTTP or WebSocket.", allowance(2_000, 4_000)),
       registered: field(
-        "Per toolkit registered by a service.",
+        "For each registered toolkit.",
         capacity({ perSecond: 50, burst: 100, concurrent: 16, queue: 100 }),
       ),
       clients: field(
-        "Limits for single clients, by the name the client reports.",
+        "Other limits for single clients, by the name they send.",
         z._default(z.record(text(200), allowance()), {}),
       ),
       toolkits: field(
-        "Limits for single toolkits, by name.",
+        "Other limits for single toolkits, by name.",
         z._default(z.record(text(100), capacity()), {}),
       ),
       tools: field(
@@ -174,22 +174,22 @@ export const configSchema = z.strictObject({
     }),
   ),
   trust: field(
-    "The calls that require approval. A project's config can only require more; the user's own can also require less.",
+    "Which calls need approval. A project's file can only ask for more; the user's own file can also ask for less.",
     section({
       policy: field(
-        "destructive: destructive tools, and all tools of an unreviewed server; all: every tool.",
+        "destructive: tools that may destroy or send, and all tools of servers that were not reviewed; all: every tool.",
         policy(),
       ),
       servers: field(
-        "The policy of single servers, by name.",
+        "Another policy for single servers, by name.",
         z._default(z.record(text(100), z.enum(["destructive", "all"])), {}),
       ),
       tools: field(
-        "Marks single tools as safe or destructive, by server and tool such as github.create_issue, or server.* for all tools of a server.",
+        "Marks of single tools, by server and tool such as github.create_issue, or server.* for all tools of a server.",
         z._default(z.record(text(200), z.enum(["safe", "destructive"])), {}),
       ),
       unguarded: field(
-        "Tools exempt from the flow guard, by server and tool, or server.* for all tools of a server.",
+        "Tools that the flow guard ignores, by server and tool, or server.* for all tools of a server.",
         z._default(z.array(text(200)), []),
       ),
     }),
@@ -198,7 +198,7 @@ export const configSchema = z.strictObject({
     "Health checks of toolkits.",
     section({
       intervalSeconds: field(
-        "Seconds between two checks of each running or registered toolkit.",
+        "Seconds between two checks of each toolkit that runs or is registered.",
         z._default(whole(1, 86_400), 60),
       ),
     }),
@@ -206,40 +206,43 @@ export const configSchema = z.strictObject({
   registration: field(
     "Toolkits that services register.",
     section({
-      allowPrivate: field("Allows endpoints in a private network.", z._default(z.boolean(), false)),
+      allowPrivate: field(
+        "Allows endpoints inside a private network.",
+        z._default(z.boolean(), false),
+      ),
     }),
   ),
   store: field(
     "Records of calls and decisions, in .guildhall/state.db or in a database.",
     section({
       url: field(
-        "A PostgreSQL database shared by several halls, such as postgres://user:password@host/guildhall. Supports sslmode and schema; preferably take the password from a variable. Only the user's own file or GUILDHALL__STORE__URL can set it.",
+        "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall, with optional sslmode and schema. Use a variable for the password. Only the user's own file or GUILDHALL__STORE__URL can set it.",
         z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
       ),
       record: field(
-        "What to store of a call's arguments and result: a digest, or everything except secrets.",
+        "How arguments and results of calls are recorded: as a hash, or in full without secrets.",
         z._default(z.enum(["digest", "full"]), "digest"),
       ),
       runs: field(
-        "What to store of an agent's run: everything except secrets, to show and replay it for a week, or an outline without texts.",
+        "How runs of agents are recorded: in full without secrets, to be shown and replayed for a week, or as an outline without texts.",
         z._default(z.enum(["full", "outline"]), "full"),
       ),
-      keepDays: field("Days to keep calls.", z._default(whole(1, 3_650), 30)),
+      keepDays: field("Days that calls are kept.", z._default(whole(1, 3_650), 30)),
       auditKeepDays: field(
-        "Days to keep the audit log and the statistics.",
+        "Days that the audit and the statistics are kept.",
         z._default(whole(1, 36_500), 365),
       ),
       sizeMbMax: field(
-        "Size limit in megabytes of the file, or of all rows in the database. Beyond it the oldest calls are deleted first.",
+        "Size limit of the file, or of all rows in the database, in megabytes. Beyond it the oldest calls are removed.",
         z._default(whole(16, 1_000_000), 512),
       ),
     }),
   ),
   telemetry: field(
-    "Export of traces. Only the user's own file can set a remote URL.",
+    "Traces of calls. Only the user's own file can set a remote address.",
     section({
       otlpUrl: field(
-        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Default: no export.",
+        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Default: nothing is sent.",
         z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
       ),
     }),
@@ -248,25 +251,25 @@ export const configSchema = z.strictObject({
     "The log.",
     section({
       level: field(
-        "The level of the log on stderr. Default: info for `guildhall serve`, warn for `guildhall mcp`.",
+        "The lowest level written to stderr. Default: info for `guildhall serve`, warn for `guildhall mcp`.",
         z.optional(z.enum(["trace", "debug", "info", "warn", "error", "silent"])),
       ),
     }),
   ),
   domain: field(
-    "A few words on what the project is about, for clients and agents. Servers it names form a group.",
+    "The project's subject in a few words. Clients and agents see it, and it influences the groups.",
     z.optional(text(500)),
   ),
   hints: field(
-    "Groups you want: a name and its servers or tools, such as `web research: fetch, search_tool`; or keywords.",
+    "Groups you want, each with its servers or tools, such as `web research: fetch, search_tool`; or single words that should influence the groups.",
     z._default(z.array(text(500)), []),
   ),
   aliases: field(
-    "More search terms for a tool, or questions it answers, by full name; used by find_tools.",
+    "Other words for a tool, or tasks it solves, by full name; find_tools uses them.",
     z._default(z.record(text(200), z.array(text(500))), {}),
   ),
   mcpServers: field(
-    "The servers behind the hall, by name, in the format every MCP client uses.",
+    "The servers behind the hall, by name: the map that every MCP client uses.",
     z.prefault(
       z.record(z.string().check(z.regex(serverNamePattern)), z.union([stdioServer, remoteServer])),
       {},
@@ -276,39 +279,39 @@ export const configSchema = z.strictObject({
     "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       url: field(
-        "Base URL of an API compatible with OpenAI's images/generations, such as https://api.openai.com/v1.",
+        "The base of an API with OpenAI's images/generations, such as https://api.openai.com/v1.",
         z.optional(text()),
       ),
-      model: field("The model to request. Default: the endpoint's default.", z.optional(text(200))),
+      model: field("The model. Default: the endpoint's.", z.optional(text(200))),
       apiKeyEnv: field(
-        "The environment variable with the endpoint's API key.",
+        "The environment variable that holds the endpoint's key.",
         z.optional(variableName()),
       ),
     }),
   ),
   search: field(
-    "The search provider. Without it, search_tool explains how to configure one. Only the user's own file can set a remote url or apiKeyEnv.",
+    "The provider of search_tool. Only the user's own file can set a remote url or apiKeyEnv.",
     section({
       provider: field(
-        "The provider: SearXNG, Brave Search, Tavily, or local folders.",
+        "SearXNG, Brave Search, Tavily, or the folders below (local).",
         z.optional(z.enum(["searxng", "brave", "tavily", "local"])),
       ),
-      url: field("The URL of SearXNG.", z.optional(text())),
+      url: field("The address of SearXNG.", z.optional(text())),
       apiKeyEnv: field(
-        "The environment variable with the API key. Default: BRAVE_API_KEY or TAVILY_API_KEY.",
+        "The environment variable that holds the key. Default: BRAVE_API_KEY or TAVILY_API_KEY.",
         z.optional(variableName()),
       ),
       folders: field(
-        "Folders that `local` searches, relative to the project.",
+        "The folders that `local` searches, relative to the project's folder.",
         z._default(z.array(text()), []),
       ),
     }),
   ),
   planner: field(
-    "The planner of agents. Only the user's own file can set a remote URL or a program that prints a key.",
+    "The planner of agents. Only the user's own file can set a remote baseUrl or apiKeyCommand.",
     section({
       kind: field(
-        "auto: a model if there is a key for it, otherwise the client's model (sampling), otherwise simple rules (local).",
+        "auto: a model if there is a key for it, else the client's model (sampling), else rules (local).",
         z._default(z.enum(["auto", "model", "sampling", "local"]), "auto"),
       ),
       model: field(
@@ -320,15 +323,15 @@ export const configSchema = z.strictObject({
         ),
       ),
       baseUrl: field(
-        "The provider's base URL. Required for openai-compatible.",
+        "The address of the provider. Required for openai-compatible.",
         z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
       ),
       apiKeyEnv: field(
-        "The environment variable with the API key. Default: the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
+        "The environment variable that holds the key. Default: the provider's usual one; GUILDHALL_API_KEY for openai-compatible.",
         z.optional(variableName()),
       ),
       apiKeyCommand: field(
-        "A program that prints the API key, with its arguments. No shell is used.",
+        "A program that prints the key, and its arguments; no shell is used.",
         z.optional(z.array(text()).check(z.minLength(1))),
       ),
     }),
@@ -337,24 +340,24 @@ export const configSchema = z.strictObject({
     "The spec-driven workflow, speckit.*.",
     section({
       commands: field(
-        "Allows implement to run the commands that tasks declare; each one requires approval.",
+        "Allows implement to run the commands that tasks declare; a person approves each.",
         z._default(z.boolean(), false),
       ),
       roots: field(
-        "More folders for specs, relative to the project.",
+        "Further folders for specs, relative to the project's folder.",
         z._default(z.array(text()), []),
       ),
       agent: field(
-        "The agent that carries out the tasks of implement, such as coding_agent. Default: the caller.",
+        "The agent that does the tasks of implement, such as coding_agent. Default: the caller does them.",
         z.optional(text(100)),
       ),
     }),
   ),
   documents: field(
-    "Files document_analyzer may read.",
+    "Files that document_analyzer may read.",
     section({
       roots: field(
-        "Folders that file: URLs may point into, relative to the project.",
+        "The folders that file: URLs may point into, relative to the project's folder.",
         z._default(z.array(text()), []),
       ),
     }),
@@ -369,13 +372,13 @@ export const configSchema = z.strictObject({
         ),
         command: field("The program to start, for stdio.", z.optional(text())),
         args: field("Its arguments.", z._default(z.array(z.string()), [])),
-        endpoint: field("The server's URL, for http and websocket.", z.optional(text())),
+        endpoint: field("The server's address, for http and websocket.", z.optional(text())),
         headers: field(
           "HTTP headers sent with every request, for http and websocket.",
           z.optional(z.record(text(), z.string())),
         ),
         timeout: field(
-          "Seconds a request may stay silent; progress restarts them, up to 600 in total.",
+          "Seconds without progress before a request times out; at most 600 in all.",
           z._default(whole(1, 600), 60),
         ),
       }),
@@ -427,11 +430,11 @@ function text(lengthMax = 10_000) {
   return z.string().check(z.minLength(1), z.maxLength(lengthMax));
 }
 
-/** A rate limit. */
+/** Calls a second on average, and how many at once. */
 function allowanceFields(perSecond: number, burst: number) {
   return {
-    perSecond: field("Calls per second on average.", z._default(whole(0, 1_000_000), perSecond)),
-    burst: field("Calls at once.", z._default(whole(1, 1_000_000), burst)),
+    perSecond: field("Calls per second, on average.", z._default(whole(0, 1_000_000), perSecond)),
+    burst: field("Calls in one burst.", z._default(whole(1, 1_000_000), burst)),
   };
 }
 
@@ -439,15 +442,15 @@ function allowance(perSecond = 0, burst = 1) {
   return section(allowanceFields(perSecond, burst));
 }
 
-/** A rate limit with a limit of running and queued calls. */
+/** The same, with how many calls run at once and how many wait. */
 function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}) {
   return section({
     ...allowanceFields(perSecond, burst),
     concurrent: field(
-      "Calls that run at once; 0 for no limit.",
+      "Calls that run at once; 0 means no limit.",
       z._default(whole(0, 100_000), concurrent),
     ),
-    queue: field("Calls that may queue.", z._default(whole(0, 100_000), queue)),
+    queue: field("Calls that may wait.", z._default(whole(0, 100_000), queue)),
   });
 }
 

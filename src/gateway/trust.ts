@@ -208,8 +208,7 @@ async function decide(
   }
 
   await audit("approved", answer);
-  if (answer === "hall") parts.trust.trustWhileRunning(target);
-  if (answer === "always") await parts.trust.trustAlways(target);
+  await parts.trust.grant(target, answer);
 }
 
 /** True if the client can show its user a form; a client that names no mode supports forms. */

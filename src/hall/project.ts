@@ -238,8 +238,8 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
     async approve({ token, answer }) {
       // The tool as it was when it was asked about: it may be another by now.
       const { target, isWaiting } = hall.approvals.answer(token, answer);
-      if (!isWaiting && answer === "hall") hall.trust?.trustWhileRunning(target);
-      if (!isWaiting && answer === "always") await hall.trust?.trustAlways(target);
+      // A waiting call grants the answer itself, after it is in the audit.
+      if (!isWaiting) await hall.trust?.grant(target, answer);
       return { tool: target.fullName };
     },
     trust: async () => ({ tools: describeTrust(hall) }),
@@ -253,7 +253,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
       await hall.trust?.refresh();
       if (hall.trust?.mayLoadModules(patterns)) await hall.modules.scan();
       hall.server.refreshLists();
-      await bringInLine(hall);
+      await reconcileUpstreams(hall);
       return {};
     },
     statistics: ({ since }) => hall.store.statistics(since),
@@ -267,7 +267,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
 }
 
 /** What was refused for want of an approval need not wait for the next try, what lost its approval ends, and what is held back is looked at again. */
-async function bringInLine({ fleet, registry, trust }: Hall): Promise<void> {
+async function reconcileUpstreams({ fleet, registry, trust }: Hall): Promise<void> {
   if (!trust) return;
   const { servers } = trust.entries();
   const held = new Set(

@@ -54,12 +54,26 @@ export interface ReviewedTool {
 export interface Grant {
   readonly grantedAt: number;
   /** Expiry in milliseconds since 1970; without it the grant is valid until revoked. */
-  readonly until?: number;
+  readonly until?: number | undefined;
   /** The grant covers this definition only. */
   readonly pin: string;
 }
 
 export const noEntries: Entries = { servers: {}, grants: {} };
+
+/** Trusts tools as they are now, until a time or until revoked. */
+export function grantTools(
+  ledger: Ledger,
+  tools: readonly { readonly key: string; readonly pin: string }[],
+  { until, now = Date.now }: { readonly until?: number | undefined; readonly now?: () => number },
+): Promise<Entries> {
+  const grantedAt = now();
+  const granted = tools.map(({ key, pin }): [string, Grant] => [key, { grantedAt, until, pin }]);
+  return ledger.change((entries) => ({
+    ...entries,
+    grants: { ...entries.grants, ...Object.fromEntries(granted) },
+  }));
+}
 
 const lockMsMax = 10_000;
 

@@ -2,7 +2,15 @@ import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { hashOf } from "../base/hash.ts";
 import type { Target, Tool } from "../tool.ts";
-import { type Entries, type Grant, type Ledger, noEntries, type Review } from "./ledger.ts";
+import type { ApprovalAnswer } from "./approvals.ts";
+import {
+  type Entries,
+  type Grant,
+  grantTools,
+  type Ledger,
+  noEntries,
+  type Review,
+} from "./ledger.ts";
 import { type Marks, markTool } from "./marks.ts";
 import { pinOf } from "./pin.ts";
 
@@ -14,11 +22,10 @@ export interface Trust {
   /** Why a server may not be started, as a predicate after its name; undefined if it may. */
   mayStart(server: string, source: string): string | undefined;
   mayLoadModules(patterns: readonly string[]): boolean;
-  /** Until this hall stops. */
-  trustWhileRunning(target: Target): void;
-  /** Revokes all that was trusted with `trustWhileRunning`. */
+  /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
+  grant(target: Target, answer: ApprovalAnswer): Promise<void>;
+  /** Revokes everything that was trusted until the hall stops. */
   clearRuntimeTrust(): void;
-  trustAlways(target: Target): Promise<void>;
   /** Reads the ledger again. */
   refresh(): Promise<void>;
   entries(): Entries;
@@ -138,22 +145,17 @@ export function createTrust({
         : "has another command or URL than the one you approved";
     },
     mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
-    trustWhileRunning(target) {
-      runtimeTrust.set(keyOf(target), pinOf(target.tool));
-      verdicts = new WeakMap();
+    async grant(target, answer) {
+      if (answer === "hall") {
+        runtimeTrust.set(keyOf(target), pinOf(target.tool));
+        verdicts = new WeakMap();
+      }
+      if (answer === "always")
+        adopt(await grantTools(ledger, [{ key: keyOf(target), pin: pinOf(target.tool) }], { now }));
     },
     clearRuntimeTrust() {
       runtimeTrust.clear();
       verdicts = new WeakMap();
-    },
-    async trustAlways(target) {
-      const grant: Grant = { grantedAt: now(), pin: pinOf(target.tool) };
-      adopt(
-        await ledger.change((current) => ({
-          ...current,
-          grants: { ...current.grants, [keyOf(target)]: grant },
-        })),
-      );
     },
     async refresh() {
       adopt(await ledger.read());

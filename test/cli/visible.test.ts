@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
-import { showContent, toolError } from "../../src/cli/call.ts";
+import { showContent, toolError } from "../../src/cli/commands/call.ts";
 import { explainToPerson } from "../../src/cli/exit.ts";
 
 /** What strangers wrote reaches a terminal as text only. */
@@ -21,7 +21,7 @@ test("a failure that quotes a stranger moves no cursor and paints nothing", () =
   for (const failure of failures) expect(explainToPerson(failure)).not.toMatch(commands);
 });
 
-test("nor does content of a kind that nobody knows", async () => {
+test("nor does content of an unknown type", async () => {
   expect(
     await showContent({ type: tricks, text: tricks, nested: { [tricks]: tricks } }, "x"),
   ).not.toMatch(commands);

@@ -47,7 +47,7 @@ describe("the schema", () => {
 
   test("accepts the examples of docs/config.md", async () => {
     const [json = "", toml = ""] = Array.from(
-      docs.matchAll(/```(?:json|toml)\n(.*?)```/gs),
+      docs.matchAll(/```(?:jsonc?|toml)\n(.*?)```/gs),
       ([, example = ""]) => example,
     );
     const env = { HOME: "/home/a", GITHUB_TOKEN: "ghp_0123456789" };

@@ -1,0 +1,198 @@
+import { agentName } from "../../agents/agent-file.ts";
+import { plannerChoices } from "../../agents/planner.ts";
+import { plannerMeta } from "../../agents/planners.ts";
+import { readAdvice } from "../../base/advice.ts";
+import { HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { visible } from "../../base/text.ts";
+import type { HallClient } from "../../hall/hall-client.ts";
+import type { Progress } from "../../tool.ts";
+import { formatBlockedCalls } from "../advice.ts";
+import { callLine, quoteWord } from "../call-line.ts";
+import { paint, print } from "../print.ts";
+import { contentOf, showContent } from "./call.ts";
+import { voteForGroups } from "./groups.ts";
+import { withHall } from "./tools.ts";
+
+export interface AskOptions {
+  readonly planner?: string;
+  readonly data?: string;
+  readonly json?: boolean;
+}
+
+/** Gives a task to the named agent or to the best one, and shows the steps as they are taken. */
+export async function runAsk(words: readonly string[], options: AskOptions): Promise<void> {
+  requirePlanner(options.planner);
+  requireTask(words.join(" "));
+  const data = options.data === undefined ? undefined : parseData(options.data);
+
+  await withHall(async (client) => {
+    const { agent, task } = await chooseAgent(client, words);
+    if (!options.json) process.stderr.write(paint("dim", `${agent}\n`));
+    const result = await client.request(
+      "tools/call",
+      {
+        name: agent,
+        arguments: { task, data },
+        _meta: { [plannerMeta]: options.planner },
+      },
+      options.json ? {} : { progress: createStepLines() },
+    );
+    await showAnswer(agent, result, { ...options, isEphemeral: client.isEphemeral });
+  });
+}
+
+/** Throws EXECUTION if the agent failed. */
+async function showAnswer(
+  agent: string,
+  result: JsonObject,
+  { json, isEphemeral }: { readonly json?: boolean; readonly isEphemeral: boolean },
+): Promise<void> {
+  const answer = isObject(result.structuredContent) ? result.structuredContent : {};
+  if (result.isError === true) {
+    const reason = visible(String(answer.problem ?? answer.stopped_because ?? "unknown reason"));
+    throw new HallError("EXECUTION", `${agent} failed: ${reason}`, {
+      next: [{ do: "run-command", command: commandAfterFailure(answer) }],
+      details: { result: answer },
+    });
+  }
+
+  const shown = json
+    ? []
+    : await Promise.all(
+        contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)),
+      );
+  print(answer, {
+    json,
+    text: () =>
+      [
+        ...shown,
+        ...formatCalls(answer),
+        ...formatBlockedCalls(result, isEphemeral),
+        paint("dim", summarise(answer)),
+      ].join("\n"),
+  });
+}
+
+/** The prepared calls of an answer, as commands. */
+function formatCalls({ next }: JsonObject): readonly string[] {
+  const lines = readAdvice(next).flatMap((advice) =>
+    advice.do === "call-tool"
+      ? [`  ${callLine({ name: advice.tool, call: { arguments: advice.arguments } })}`]
+      : [],
+  );
+  if (lines.length === 0) return [];
+  return ["", "Check the values, add what is missing, and continue with one of:", ...lines, ""];
+}
+
+function requirePlanner(planner: string | undefined): void {
+  if (planner === undefined || plannerChoices.some((choice) => choice === planner)) return;
+  throw new HallError(
+    "INVALID_PARAMS",
+    `unknown planner "${planner}" (expected: ${plannerChoices.join(", ")})`,
+  );
+}
+
+function requireTask(task: string): void {
+  if (task.trim() === "")
+    throw new HallError("INVALID_PARAMS", "missing task", {
+      next: [{ do: "run-command", command: 'ask "current time in America/Lima"' }],
+    });
+}
+
+function parseData(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    if (/^\s*[[{]/.test(text))
+      throw new HallError(
+        "INVALID_PARAMS",
+        `--data is not valid JSON (${error instanceof Error ? error.message : error})`,
+        {
+          hint: "Correct the JSON, or pass plain text that does not begin with a bracket.",
+        },
+      );
+    // Plain text is data too.
+    return text;
+  }
+}
+
+interface Chosen {
+  readonly agent: string;
+  readonly task: string;
+}
+
+/** The first word may name an agent. Throws NOT_FOUND if there are no agents, if the word is a misspelt one, and if none fits. */
+async function chooseAgent(client: HallClient, words: readonly string[]): Promise<Chosen> {
+  const agents = (await client.list("tools/list", "tools", "agents"))
+    .map(({ name }) => String(name))
+    .filter((name) => name.endsWith("_agent"));
+  if (agents.length === 0)
+    throw new HallError("NOT_FOUND", "this project has no agents yet", {
+      next: [{ do: "run-command", command: "build" }],
+    });
+  const [first = "", ...rest] = words;
+  const named =
+    rest.length > 0 && /^[\w-]+$/.test(first)
+      ? agents.find((name) => name === first || name === agentName(first))
+      : undefined;
+  if (named !== undefined) {
+    requireTask(rest.join(" "));
+    return { agent: named, task: rest.join(" ") };
+  }
+  if (/^[\w-]+_agent$/.test(first))
+    throw new HallError("NOT_FOUND", `unknown agent "${first}" (known: ${agents.join(", ")})`);
+  const nearly =
+    rest.length > 0
+      ? agents.find((name) => isNearly(agentName(first.toLowerCase()), name))
+      : undefined;
+  if (nearly !== undefined)
+    throw new HallError("NOT_FOUND", `unknown agent "${first}"; did you mean ${nearly}?`, {
+      hint: "If the word belongs to the task, quote the whole task.",
+    });
+  const task = words.join(" ");
+  const { fits, votes } = await voteForGroups(client, task);
+  const known = votes.filter(({ name }) => agents.includes(name));
+  const [best] = known;
+  if (fits && best) return { agent: best.name, task };
+  const nearest = known
+    .slice(0, 3)
+    .map(({ name, tools }) => (tools[0] ? `${name} (${tools[0].name})` : name));
+  const detail = nearest.length > 0 ? `; nearest: ${nearest.join(", ")}` : "";
+  throw new HallError("NOT_FOUND", `no agent fits this task${detail}`, {
+    next: [{ do: "run-command", command: `ask ${best?.name ?? agents[0]} ${quoteWord(task)}` }],
+  });
+}
+
+/** At most one letter added, removed or changed: "calculate" does not mean calculator_agent. */
+function isNearly(word: string, name: string): boolean {
+  if (word === name || Math.abs(word.length - name.length) > 1) return false;
+  let same = 0;
+  while (same < word.length && word[same] === name[same]) same++;
+  const [a, b] = [word.slice(same), name.slice(same)];
+  return a.slice(1) === b.slice(1) || a.slice(1) === b || a === b.slice(1);
+}
+
+/** One line for each step; repeated messages only report elapsed time. */
+function createStepLines(): (progress: Progress) => void {
+  let last = "";
+  return ({ message = "" }) => {
+    if (message !== "" && message !== last)
+      process.stderr.write(paint("dim", `  ${visible(message)}\n`));
+    last = message;
+  };
+}
+
+function summarise({ planner, steps, usage, run, stopped_because: stopped }: JsonObject): string {
+  const count = Array.isArray(steps) ? steps.length : 0;
+  const { turns = 0, inputTokens = 0, outputTokens = 0 } = isObject(usage) ? usage : {};
+  const cost =
+    turns === 0
+      ? ""
+      : `, ${String(turns)} turns, ${Number(inputTokens) + Number(outputTokens)} tokens`;
+  return `${String(planner)} planner, ${count} ${count === 1 ? "step" : "steps"}${cost}, ended: ${String(stopped)}, ${String(run)}`;
+}
+
+function commandAfterFailure({ planner, run }: JsonObject): string {
+  return planner === "model" ? "models test" : `runs show ${String(run)}`;
+}

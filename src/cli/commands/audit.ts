@@ -1,0 +1,114 @@
+import { HallError } from "../../base/errors.ts";
+import { formatTime, plural } from "../../base/text.ts";
+import { withProjectStore } from "../../hall/project-store.ts";
+import type { AuditRow, CallFilter, KeptCall, Store } from "../../store/store.ts";
+import { paint, print, table } from "../print.ts";
+import { formatMs } from "./stats.ts";
+
+export interface AuditOptions {
+  readonly since?: number;
+  readonly tool?: string;
+  readonly outcome?: string;
+  readonly export?: string;
+  readonly limit?: number;
+  readonly json?: boolean;
+}
+
+/** Calls and decisions in the order they happened. */
+export async function runAudit(options: AuditOptions): Promise<void> {
+  const filter: CallFilter = {
+    since: options.since,
+    tool: options.tool,
+    outcome: options.outcome,
+    limit: options.limit ?? 50,
+  };
+  await withProjectStore(async (store) => {
+    if (options.export !== undefined) return exportAll(store, filter);
+    const events = await readNewest(store, filter);
+    print(
+      { events },
+      {
+        json: options.json,
+        text: () => (events.length > 0 ? describe(events) : "no matching rows"),
+      },
+    );
+  });
+}
+
+export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promise<void> {
+  const found = await withProjectStore((store) => store.audit.verify());
+  const { rows, head, broken } = found;
+  if (broken) {
+    throw new HallError("EXECUTION", `the audit is broken at row ${broken.seq}: ${broken.reason}`, {
+      hint: `The ${plural(rows, "row")} before it are intact. Keep the store as evidence (.guildhall/state.db, or the database in store.url) and find out who can write to it.`,
+      details: { ok: false, ...found },
+    });
+  }
+  print(
+    { ok: true, ...found },
+    {
+      json: options.json,
+      text: () => `${plural(rows, "row")} verified${head === null ? "" : `; last hash ${head}`}`,
+    },
+  );
+}
+
+type Event = (KeptCall & { readonly event: "call" }) | (AuditRow & { readonly event: "audit" });
+
+async function readNewest(store: Store, filter: CallFilter): Promise<readonly Event[]> {
+  const [calls, rows] = await Promise.all([store.calls.list(filter), store.audit.list(filter)]);
+  return [...calls.map(asCall), ...rows.map(asRow)]
+    .sort((a, b) => a.at - b.at)
+    .slice(-(filter.limit ?? 0));
+}
+
+const asCall = (call: KeptCall): Event => ({ event: "call", ...call });
+const asRow = (row: AuditRow): Event => ({ event: "audit", ...row });
+const pageRows = 1_000;
+
+/** One line of JSON per row: decisions first, then calls. Reads page by page to bound memory. */
+async function exportAll(store: Store, filter: CallFilter): Promise<void> {
+  await exportPages((after) => store.audit.list({ ...filter, after, limit: pageRows }), asRow);
+  await exportPages((after) => store.calls.list({ ...filter, after, limit: pageRows }), asCall);
+}
+
+async function exportPages<T extends { readonly seq: number }>(
+  read: (after: number) => Promise<readonly T[]>,
+  as: (row: T) => Event,
+): Promise<void> {
+  for (let after = 0; ; ) {
+    const page = await read(after);
+    const last = page.at(-1);
+    if (!last) return;
+    await writeOut(page.map((row) => `${JSON.stringify(as(row))}\n`).join(""));
+    after = last.seq;
+  }
+}
+
+function writeOut(text: string): Promise<void> {
+  return new Promise((resolve, reject) =>
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
+  );
+}
+
+function describe(events: readonly Event[]): string {
+  return table(
+    ["time", "event", "tool", "caller", "face", "outcome", "duration", "reason"],
+    events.map((event) => [formatTime(event.at), ...cells(event)]),
+  );
+}
+
+function cells(event: Event): readonly string[] {
+  if (event.event === "audit")
+    return [event.kind, event.subject, event.caller, "", "", "", event.reason];
+  const outcome = event.code === null ? event.outcome : `${event.outcome} ${event.code}`;
+  return [
+    "call",
+    event.tool,
+    event.caller,
+    event.face ?? "",
+    event.outcome === "ok" ? outcome : paint("red", outcome),
+    formatMs(event.ms),
+    "",
+  ];
+}

@@ -1,0 +1,103 @@
+import { formatBytes, formatTime } from "../../base/text.ts";
+import { connectAdmin } from "../../hall/admin-client.ts";
+import { openProjectStore } from "../../hall/project-store.ts";
+import { socketPath } from "../../hall/socket.ts";
+import type { Figures, Statistics } from "../../store/store.ts";
+import { paint, print, table } from "../print.ts";
+
+export interface StatsOptions {
+  readonly since?: number;
+  readonly json?: boolean;
+}
+
+export async function runStats(options: StatsOptions): Promise<void> {
+  const statistics = await readStatistics(options.since);
+  print(statistics ?? null, {
+    json: options.json,
+    text: () =>
+      statistics && statistics.total.calls > 0
+        ? describe(statistics)
+        : "no calls recorded in this folder",
+  });
+}
+
+/** From the project's store, or from a running hall that keeps its calls in memory. */
+async function readStatistics(since: number | undefined): Promise<Statistics | undefined> {
+  const store = await openProjectStore();
+  if (store) {
+    try {
+      return await store.statistics(since);
+    } finally {
+      await store.close();
+    }
+  }
+  const admin = await connectAdmin(await socketPath(process.cwd()));
+  if (!admin) return undefined;
+  try {
+    return await admin.ask("statistics", since === undefined ? {} : { since });
+  } finally {
+    await admin.close();
+  }
+}
+
+const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" ");
+
+function describe({ from, to, total, toolkits, tools }: Statistics): string {
+  return [
+    paint("dim", `${formatTime(from ?? 0)} to ${formatTime(to ?? 0)}`),
+    "",
+    table(
+      ["tool", ...head],
+      [...tools.map((tool) => [tool.tool, ...cells(tool)]), ["all", ...cells(total)]],
+    ),
+    "",
+    table(
+      ["toolkit", ...head],
+      toolkits.map((toolkit) => [toolkit.toolkit, ...cells(toolkit)]),
+    ),
+  ].join("\n");
+}
+
+function cells({
+  calls,
+  errorRate,
+  p50Ms,
+  p95Ms,
+  p99Ms,
+  bytesIn,
+  bytesOut,
+  timeouts,
+  cancelled,
+  trend,
+}: Figures): readonly string[] {
+  return [
+    String(calls),
+    `${(100 * errorRate).toFixed(1)} %`,
+    formatMs(p50Ms),
+    formatMs(p95Ms),
+    formatMs(p99Ms),
+    formatBytes(bytesIn),
+    formatBytes(bytesOut),
+    String(timeouts),
+    String(cancelled),
+    sparkline(trend),
+  ];
+}
+
+/** "350 µs", "12.5 ms", "1.42 s". */
+export function formatMs(ms: number): string {
+  if (ms < 1) return `${Math.round(ms * 1_000)} µs`;
+  return ms < 1_000
+    ? `${Number(ms.toPrecision(3))} ms`
+    : `${Number((ms / 1_000).toPrecision(3))} s`;
+}
+
+const bars = "▁▂▃▄▅▆▇█";
+
+/** A part without calls is blank. */
+function sparkline(values: readonly number[]): string {
+  const most = Math.max(...values, 1);
+  return values
+    .map((value) => (value === 0 ? " " : (bars[Math.ceil((value / most) * bars.length) - 1] ?? "")))
+    .join("");
+}

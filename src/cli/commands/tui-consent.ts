@@ -1,0 +1,53 @@
+import { realpath } from "node:fs/promises";
+import { dataFolder } from "../../base/data-folder.ts";
+import { HallError } from "../../base/errors.ts";
+import { hashOf } from "../../base/hash.ts";
+import type { Log } from "../../base/log.ts";
+import { visible } from "../../base/text.ts";
+import { loadConfig } from "../../config/load.ts";
+import { openLedger } from "../../trust/ledger.ts";
+import type { ClientConfig } from "../../tui/target.ts";
+import { quoteWord } from "../call-line.ts";
+import { type AskLine, askLine, askYes } from "../terminal.ts";
+
+export interface ConsentOptions {
+  /** The file that names the server. */
+  readonly file: string | undefined;
+  /** The project. */
+  readonly folder: string;
+  readonly log: Log;
+  readonly ask?: AskLine;
+}
+
+/**
+ * Asks before the terminal client starts or contacts a server that only the project's config names.
+ * The answer is kept in the ledger for exactly that server. Throws DENIED.
+ */
+export async function requireConsent(
+  config: ClientConfig,
+  { file = "the project's config", folder, log, ask = askLine }: ConsentOptions,
+): Promise<void> {
+  const { config: own } = await loadConfig({ folder: dataFolder() });
+  const wanted = serverHash(config);
+  if (own.mcp && serverHash(own.mcp) === wanted) return;
+  const ledger = openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
+  if ((await ledger.read()).client === wanted) return;
+  const question = `${visible(file)} wants to ${visible(describe(config))}. Do you trust it?`;
+  if (!(await askYes(question, ask)))
+    throw new HallError("DENIED", "not started: the server is not trusted", {
+      hint: "Use --command or --endpoint, or remove [mcp] from the project's config.",
+    });
+  await ledger.change((entries) => ({ ...entries, client: wanted }));
+}
+
+function describe({ transport, command, args, endpoint, headers = {} }: ClientConfig): string {
+  if (transport === "stdio") return `start ${[command ?? "", ...args].map(quoteWord).join(" ")}`;
+  const names = Object.keys(headers).sort();
+  if (names.length === 0) return `connect to ${endpoint}`;
+  return `connect to ${endpoint} and send ${names.join(", ")}, which may contain your secrets`;
+}
+
+/** Covers header values, since a changed one may be another secret, but not the timeout. */
+function serverHash({ transport, command, args, endpoint, headers }: ClientConfig): string {
+  return hashOf({ transport, command, args, endpoint, ...(headers ? { headers } : {}) });
+}

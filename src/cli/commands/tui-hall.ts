@@ -1,0 +1,43 @@
+import { basename } from "node:path";
+import { connectAdmin } from "../../hall/admin-client.ts";
+import { attach } from "../../hall/attach.ts";
+import { type Project, type ProjectOptions, reachHall } from "../../hall/project.ts";
+import { socketPath } from "../../hall/socket.ts";
+import { type ClientTarget, createHallTarget } from "../../tui/target.ts";
+import type { Channel } from "../../wire/channel.ts";
+import { defaultLimits } from "../../wire/limits.ts";
+import { createMemoryPair } from "../../wire/memory.ts";
+import { drainMs } from "../process.ts";
+
+/** The project's hall: the running one, its successor when that ends, or one in this process. */
+export function openHallTarget(options: ProjectOptions): ClientTarget {
+  const { folder, settings } = options;
+  let project: Project | undefined;
+
+  async function dial(): Promise<Channel> {
+    const reached = await reachHall(options);
+    project = reached.project ?? project;
+    return reached.channel;
+  }
+
+  return createHallTarget({
+    name: basename(folder),
+    folder,
+    log: settings.log,
+    async reach() {
+      // A failure of the first attempt is reported; after a later one the client reconnects.
+      let first: Channel | undefined = await dial();
+      const [near, far] = createMemoryPair();
+      const connect = async (): Promise<Channel> => {
+        const ready = first;
+        first = undefined;
+        return ready ?? dial();
+      };
+      void attach(far, { limits: defaultLimits, connect }).catch(() => near.close({ now: true }));
+      return near;
+    },
+    isHere: () => project !== undefined,
+    admin: async () => connectAdmin(await socketPath(folder)),
+    close: async () => project?.close(drainMs),
+  });
+}
