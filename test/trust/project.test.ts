@@ -65,7 +65,7 @@ describe("a project's config cannot ask for fewer approvals", () => {
       { GUILDHALL__TRUST__POLICY: "all" },
     ],
   ])("%s", async (_how, project, user, env) => {
-    await expect(load(project, user, env)).rejects.toThrow("asks for fewer approvals");
+    await expect(load(project, user, env)).rejects.toThrow("requires fewer approvals");
   });
 
   test("but for more", async () => {
