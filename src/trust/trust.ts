@@ -231,7 +231,7 @@ function judgeOwn({ tool }: Target): Known {
 }
 
 /** Advice for a tool that must be reviewed; a changed one is compared first. */
-export function reviewAdvice({ kind }: Pick<Held, "kind">, server: string): readonly Advice[] {
+function reviewAdvice({ kind }: Pick<Held, "kind">, server: string): readonly Advice[] {
   const verify: Advice = { do: "verify", server };
   return kind === "changed" ? [{ do: "run-command", command: "diff" }, verify] : [verify];
 }
