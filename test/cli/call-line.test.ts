@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callLine, quoteWord } from "../../src/cli/call-line.ts";
+import { callLine, quoteWord } from "../../src/cli/advice.ts";
 import { parseArguments } from "../../src/cli/commands/call.ts";
 
 const prepared = (args: object, filled: readonly object[] = []) => ({
