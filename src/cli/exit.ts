@@ -1,4 +1,5 @@
 import type { CommanderError } from "commander";
+import type { Advice } from "../base/advice.ts";
 import { errorTable, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { escapeInvisible } from "../base/text.ts";
@@ -49,6 +50,7 @@ interface Failure {
   readonly message: string;
   readonly suggestion?: string | undefined;
   readonly details?: HallError["details"];
+  readonly next?: readonly Advice[] | undefined;
 }
 
 /** 0 ok, 1 failure, 2 usage, 66 not found, 69 unavailable, 75 timeout, 77 denied, 78 config. */
@@ -88,7 +90,8 @@ function readFailure(error: unknown): Failure {
   if (error instanceof HallError) {
     const { code, message, details } = error;
     const { exit } = errorTable[code];
-    return { code, exit, message, suggestion: suggestionOf(error), details };
+    const next = error.next.length > 0 ? error.next : undefined;
+    return { code, exit, message, suggestion: suggestionOf(error), details, next };
   }
   return readSystemFailure(error);
 }
