@@ -2,10 +2,14 @@ import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
 import { isLoopback } from "../server/http/guard.ts";
-import { type HttpListener, type HttpOptions, listenHttp } from "../server/http/listener.ts";
+import { type HttpListener, type ListenerOptions, listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
-import { openNamedTokens } from "../server/http/named-tokens.ts";
-import { isOpenToOthers, loadOwnToken, readTokenFile } from "../server/http/token.ts";
+import {
+  isOpenToOthers,
+  loadOwnToken,
+  openNamedTokens,
+  readTokenFile,
+} from "../server/http/tokens.ts";
 import { openAlone, openShared, type Project, type ProjectOptions } from "./project.ts";
 import type { Settings } from "./settings.ts";
 import { socketPath } from "./socket.ts";
@@ -69,7 +73,7 @@ async function openProject(options: ProjectOptions): Promise<Project> {
   return openAlone(options);
 }
 
-async function listen(options: HttpOptions): Promise<HttpListener> {
+async function listen(options: ListenerOptions): Promise<HttpListener> {
   const { host, port } = options;
   try {
     return await listenHttp(options);

@@ -114,7 +114,7 @@ async function openChannel({ url, tokenFile }: HallFlags): Promise<Channel> {
   if (url !== undefined) {
     const [{ dialHall }, { readTokenFile }] = await Promise.all([
       import("../../author/dial.ts"),
-      import("../../server/http/token.ts"),
+      import("../../server/http/tokens.ts"),
     ]);
     return dialHall(url, tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
   }

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { formatTime } from "../../base/text.ts";
-import type { NamedTokens } from "../../server/http/named-tokens.ts";
+import type { NamedTokens } from "../../server/http/tokens.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { print, table } from "../print.ts";
 
@@ -30,7 +30,7 @@ export function addTokenCommands(program: Command): void {
 }
 
 async function openTokens(): Promise<NamedTokens> {
-  return (await import("../../server/http/named-tokens.ts")).openNamedTokens();
+  return (await import("../../server/http/tokens.ts")).openNamedTokens();
 }
 
 async function runTokenCreate(name: string, { json }: JsonOption): Promise<void> {
