@@ -42,8 +42,8 @@ import { createTrust, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet } from "../upstream/fleet.ts";
 import { emptyLock, type Lock } from "../upstream/lock.ts";
 import { defaultLimits, type Limits } from "../wire/limits.ts";
-import { createModelWriter } from "../workflow/model-writer.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
+import { createModelWriter } from "../workflow/writer.ts";
 
 /** A running hall: the line of a call, built right to left. `close` undoes it in reverse. */
 export interface Hall {

@@ -1,13 +1,11 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { readInside, replaceFile } from "./artefacts.ts";
-import { cleanName } from "./feature-name.ts";
+import { checkInside, readInside, replaceFile } from "./artefacts.ts";
+import { cleanName } from "./feature.ts";
+import { namedIn } from "./manifest.ts";
 import { bodyOf, findSection } from "./markdown.ts";
-import { checkInside } from "./place.ts";
-import { findOpenTopics } from "./questions.ts";
-import { parseSpec, type Spec } from "./spec.ts";
+import { findOpenTopics, parseSpec, type Spec } from "./spec.ts";
 import { dateOf, needDocument, type Step } from "./step.ts";
-import { namedIn } from "./technologies.ts";
 
 /** Appends questions about the quality of the requirements to `checklists/<domain>.md`. */
 export const checklist: Step = async (input) => {

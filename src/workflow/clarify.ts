@@ -2,7 +2,13 @@ import { basename, join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
-import { readInside, replaceFile, type Written } from "./artefacts.ts";
+import {
+  checkInside,
+  type FeaturePlace,
+  readInside,
+  replaceFile,
+  type Written,
+} from "./artefacts.ts";
 import { writeRequirementsChecklist } from "./checklist.ts";
 import {
   appendTo,
@@ -12,16 +18,17 @@ import {
   oneLine,
   sectionsOf,
 } from "./markdown.ts";
-import { checkInside, type FeaturePlace } from "./place.ts";
 import {
+  answerOpenQuestion,
+  findOpenQuestions,
   findOpenTopics,
   markedTopics,
   type OpenTopic,
   optionsIn,
+  parseSpec,
   resultOptions,
   type TopicSection,
-} from "./questions.ts";
-import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
+} from "./spec.ts";
 import { noEdgeCase, resultQuestion } from "./spec-draft.ts";
 import { dateOf, needDocument, type Step, type StepInput } from "./step.ts";
 

@@ -1,8 +1,7 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { readInside, replaceFile } from "./artefacts.ts";
+import { checkInside, type FeaturePlace, readInside, replaceFile } from "./artefacts.ts";
 import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
-import { checkInside, type FeaturePlace } from "./place.ts";
 import { dateOf, type Step, type StepInput } from "./step.ts";
 
 /** `.specify/memory/constitution.md`: the principles that every plan is checked against. */

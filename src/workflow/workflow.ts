@@ -8,15 +8,12 @@ import type { Secrets } from "../base/log.ts";
 import { startPulse } from "../base/pulse.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
-import { explainDisk, openArtefactMemory } from "./artefacts.ts";
+import { explainDisk, type FeaturePlace, findPlace, openArtefactMemory } from "./artefacts.ts";
 import { defaultClaims, findClaim } from "./claim.ts";
 import { type Feature, findActive, listFeatureNames, readFeature } from "./feature.ts";
 import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
-import { type FeaturePlace, findPlace } from "./place.ts";
-import { beginRun, type StepRun } from "./run.ts";
-import type { Step, StepAnswer, StepSettings } from "./step.ts";
-import { createStepPrompts } from "./step-prompts.ts";
-import { listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
+import { beginRun, type Step, type StepAnswer, type StepRun, type StepSettings } from "./step.ts";
+import { createStepPrompts, listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
 import type { Writer } from "./writer.ts";
 
 export interface WorkflowOptions {
