@@ -9,7 +9,7 @@ import type { Group, Groups } from "./groups.ts";
 import { limitsOf, limitsSchema } from "./limits.ts";
 import type { RunRequest } from "./planner.ts";
 import type { Planners } from "./planners.ts";
-import { Run } from "./run.ts";
+import { AgentRun } from "./run.ts";
 import { type Runs, recordRun } from "./runs.ts";
 import { openWorkbench } from "./workbench.ts";
 
@@ -40,7 +40,7 @@ export function createAgentToolkit({
     const chosen = planners.choose({ file: group.file, context });
     const words = `${request.task}\n${request.context ?? ""}`.trim().slice(0, wordsMax);
     const bench = await openWorkbench({ group, groups, finder, parts, context, words });
-    const run = new Run(request, { bench, scope: context.scope, progress: context.progress });
+    const run = new AgentRun(request, { bench, scope: context.scope, progress: context.progress });
     const ended = await run.work(chosen);
     const id = runIds();
     const ms = Math.round(performance.now() - startedAt);

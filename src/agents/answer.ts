@@ -1,6 +1,6 @@
 import { adviceForModel, contentForModel } from "../base/advice.ts";
 import type { Outcome } from "../tool.ts";
-import type { Step, StopReason } from "./planner.ts";
+import type { RunStep, StopReason } from "./planner.ts";
 import type { EndedRun } from "./run.ts";
 
 /** The answer of a run: text for people and models, and the same as data with its evidence. */
@@ -86,6 +86,6 @@ function writeText(
 }
 
 /** For a planner that was stopped before its answer. */
-function describeSteps(steps: readonly Step[]): string {
+function describeSteps(steps: readonly RunStep[]): string {
   return steps.map(({ tool, outcome, excerpt }) => `- ${tool} (${outcome}): ${excerpt}`).join("\n");
 }

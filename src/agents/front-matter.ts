@@ -5,14 +5,14 @@ import { HallError } from "../base/errors.ts";
  * listed before a YAML library is loaded, and because edits must not touch other lines.
  */
 export interface FrontMatter {
-  readonly fields: ReadonlyMap<string, Field>;
+  readonly fields: ReadonlyMap<string, MatterField>;
   readonly body: string;
   /** All lines of the file; the body begins at `bodyLine`. */
   readonly lines: readonly string[];
   readonly bodyLine: number;
 }
 
-export interface Field {
+export interface MatterField {
   readonly value: string | readonly string[] | Readonly<Record<string, string>>;
   /** Counted from 1. */
   readonly line: number;
@@ -35,7 +35,7 @@ export function parseFrontMatter(text: string): FrontMatter {
   const close = lines.findIndex((line, at) => at > 0 && line.trim() === "---");
   if (close === -1)
     throw new HallError("INVALID_PARAMS", "the front matter is not closed by a line `---`");
-  const fields = new Map<string, Field>();
+  const fields = new Map<string, MatterField>();
   let at = 1;
   while (at < close) {
     if (isEmpty(lines[at])) {
@@ -97,7 +97,7 @@ function splitKey(line: string, at: number): readonly [key: string, rest: string
   return [match[1] ?? "", (match[2] ?? "").trim()];
 }
 
-function readValue(rest: string, below: readonly string[], at: number): Field["value"] {
+function readValue(rest: string, below: readonly string[], at: number): MatterField["value"] {
   const filled = below.filter((line) => !isEmpty(line));
   if (/^[>|][+-]?$/.test(rest))
     return filled.map((line) => line.trim()).join(rest.startsWith(">") ? " " : "\n");

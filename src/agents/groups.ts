@@ -25,7 +25,7 @@ export interface GroupSource {
   readonly guide?: string | undefined;
 }
 
-export interface GroupsOptions {
+export interface AgentGroupsOptions {
   readonly registry: Registry;
   readonly source?: GroupSource | undefined;
   readonly log: Log;
@@ -38,7 +38,7 @@ export function createGroups({
   registry,
   source: initial = { files: [] },
   log,
-}: GroupsOptions): Groups {
+}: AgentGroupsOptions): Groups {
   let source = initial;
   let sortedTools: readonly Target[] | undefined;
   let sorted = nothing;

@@ -12,14 +12,14 @@ import { replaceFields, writeText } from "./front-matter.ts";
 /** The changes of a build to the files of a project, from three versions of each: last proposal, file on disk, new proposal. */
 export interface Plan {
   /** Sorted by file name, `agents/…` and `instructions.md` alike. */
-  readonly changes: readonly Change[];
+  readonly changes: readonly FileChange[];
   /** The resulting agents. */
   readonly agents: readonly { readonly fileName: string; readonly agent: AgentFile }[];
   readonly warnings: readonly string[];
   readonly lock: AgentsLock;
 }
 
-export interface Change {
+export interface FileChange {
   /** Relative to `.guildhall`. */
   readonly path: string;
   readonly before: string | undefined;
@@ -39,7 +39,7 @@ export interface MergeOptions {
 export function planMerge({ folder, lock, proposed, guide, known }: MergeOptions): Plan {
   const onDisk = new Map(folder.agents.map((folded) => [folded.agent.name, folded]));
   const warnings: string[] = [];
-  const changes: Change[] = [];
+  const changes: FileChange[] = [];
   const agents: { fileName: string; agent: AgentFile }[] = [];
   const generated: Record<string, LockedAgent> = {};
   const used = new Set<string>([

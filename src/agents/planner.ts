@@ -32,7 +32,7 @@ export interface RunRequest {
 }
 
 /** The group's tools for a task. */
-export interface Offer {
+export interface ToolOffer {
   /** Best first, at most `offeredMax`; `find` knows the others. */
   readonly tools: readonly OfferedTool[];
   /** False if no tool of the group clearly fits the task. */
@@ -46,7 +46,7 @@ export interface Offer {
 /** One task of one agent, and all that a planner may do about it. */
 export interface Job {
   readonly request: RunRequest;
-  readonly offer: Offer;
+  readonly offer: ToolOffer;
   /** Aborted when the caller cancels or the time is up. */
   readonly signal: AbortSignal;
   /** Milliseconds left of the run's time. */
@@ -59,7 +59,7 @@ export interface Job {
    */
   call(tool: string, args: JsonObject): Promise<StepResult>;
   /** Adds to the trace. `isTransient` marks events that a replay does not repeat, such as retries. */
-  note(phase: Phase, text: string, options?: { readonly isTransient?: boolean }): void;
+  note(phase: RunPhase, text: string, options?: { readonly isTransient?: boolean }): void;
   /** The answer to give if the run ends now. */
   draft(text: string): void;
   /** Before each turn of a model. Throws BUDGET when the run has no turns or tokens left. */
@@ -88,7 +88,7 @@ export interface OfferedTool {
 export const offeredMax = 20;
 
 /** One call of a run, as the answer reports it. */
-export interface Step {
+export interface RunStep {
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly outcome: StepOutcome;
@@ -101,7 +101,7 @@ export interface Step {
 export type StepOutcome = "ok" | "empty" | "error" | (string & {});
 
 export interface StepResult {
-  readonly step: Step;
+  readonly step: RunStep;
   /** The tool's result; a failure looks like a tool's own error. */
   readonly outcome: Outcome;
 }
@@ -126,7 +126,7 @@ export interface Usage {
 }
 
 export const phases = ["observe", "think", "execute", "verify", "learn"] as const;
-export type Phase = (typeof phases)[number];
+export type RunPhase = (typeof phases)[number];
 
 /** How a planner ended. */
 export interface Conclusion {

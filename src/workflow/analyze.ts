@@ -4,11 +4,11 @@ import { vagueWords } from "./checklist.ts";
 import { readConstitution } from "./constitution.ts";
 import { oneLine } from "./markdown.ts";
 import { parseSpec, type Spec } from "./spec.ts";
-import { needDocument, type Step } from "./step.ts";
+import { needDocument, type StepFunction } from "./step.ts";
 import { parseTasks, type Task, type TaskList } from "./tasks.ts";
 
 /** Compares spec, plan and tasks and reports contradictions and gaps. Changes nothing. */
-export const analyze: Step = async (input) => {
+export const analyze: StepFunction = async (input) => {
   const { place, run } = input;
   const spec = parseSpec(await needDocument(input, "spec.md", "specify"));
   const plan = await needDocument(input, "plan.md", "plan");

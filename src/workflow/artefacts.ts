@@ -13,7 +13,7 @@ export interface Draft {
   readonly text: string;
 }
 
-export interface Written {
+export interface WrittenFile {
   readonly path: string;
   readonly change: "created" | "updated" | "merged" | "replaced" | "unchanged";
 }
@@ -37,7 +37,7 @@ export interface ArtefactMemory {
 export async function writeArtefacts(
   drafts: readonly Draft[],
   { place, memory, force, blanks = [] }: WriteOptions,
-): Promise<readonly Written[]> {
+): Promise<readonly WrittenFile[]> {
   const remembered = await memory.read();
   const plans = await Promise.all(
     drafts.map(async (draft) => {
@@ -77,7 +77,7 @@ export async function writeArtefacts(
 
 interface Resolved {
   readonly after: string;
-  readonly change: Written["change"];
+  readonly change: WrittenFile["change"];
   readonly conflict?: string;
 }
 

@@ -5,10 +5,10 @@ import { cleanName } from "./feature.ts";
 import { namedIn } from "./manifest.ts";
 import { bodyOf, findSection } from "./markdown.ts";
 import { findOpenTopics, parseSpec, type Spec } from "./spec.ts";
-import { dateOf, needDocument, type Step } from "./step.ts";
+import { dateOf, needDocument, type StepFunction } from "./step.ts";
 
 /** Appends questions about the quality of the requirements to `checklists/<domain>.md`. */
-export const checklist: Step = async (input) => {
+export const checklist: StepFunction = async (input) => {
   const { place, args, run, settings } = input;
   const spec = parseSpec(await needDocument(input, "spec.md", "specify"));
   const domain = cleanName(typeof args.domain === "string" ? args.domain : "") || "quality";

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { checkInside, type FeaturePlace, readInside, replaceFile } from "./artefacts.ts";
 import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
-import { dateOf, type Step, type StepInput } from "./step.ts";
+import { dateOf, type StepInput, type StepFunction } from "./step.ts";
 
 /** `.specify/memory/constitution.md`: the principles that every plan is checked against. */
 export interface Constitution {
@@ -48,7 +48,7 @@ function parseConstitution(text: string): Constitution {
 }
 
 /** Writes or amends the constitution from given principles, or from rules in the project's notes. */
-export const constitution: Step = async (input) => {
+export const constitution: StepFunction = async (input) => {
   const { place, args, run, settings } = input;
   run.report(20, "Reading the project's principles");
   const file = constitutionPath(place);

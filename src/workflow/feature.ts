@@ -9,7 +9,7 @@ import { countTasks, parseTasks, type TaskCount } from "./tasks.ts";
 export interface Feature {
   readonly name: string;
   readonly directory: string;
-  readonly phase: Phase;
+  readonly phase: FeaturePhase;
   /** Relative to the folder, sorted. */
   readonly files: readonly string[];
   readonly tasks?: TaskCount | undefined;
@@ -17,7 +17,7 @@ export interface Feature {
   readonly openQuestions: number;
 }
 
-export type Phase = "specify" | "clarify" | "plan" | "tasks" | "implement" | "done";
+export type FeaturePhase = "specify" | "clarify" | "plan" | "tasks" | "implement" | "done";
 
 export async function readFeature(place: FeaturePlace): Promise<Feature> {
   const [files, spec, plan, tasksText] = await Promise.all([
@@ -44,7 +44,7 @@ interface PhaseFacts {
   readonly tasks: TaskCount | undefined;
 }
 
-function phaseOf({ hasSpec, openQuestions, hasPlan, tasks }: PhaseFacts): Phase {
+function phaseOf({ hasSpec, openQuestions, hasPlan, tasks }: PhaseFacts): FeaturePhase {
   if (!hasSpec) return "specify";
   if (!hasPlan) return openQuestions > 0 ? "clarify" : "plan";
   if (!tasks) return "tasks";

@@ -7,7 +7,7 @@ export interface Spec {
   readonly stories: readonly Story[];
   readonly edgeCases: readonly string[];
   readonly requirements: readonly Item[];
-  readonly entities: readonly Entity[];
+  readonly entities: readonly SpecEntity[];
   readonly criteria: readonly Item[];
   readonly assumptions: readonly string[];
   readonly openQuestions: readonly string[];
@@ -28,7 +28,7 @@ export interface Item {
   readonly text: string;
 }
 
-export interface Entity {
+export interface SpecEntity {
   readonly name: string;
   readonly text: string;
 }
@@ -89,7 +89,7 @@ function itemsOf(body: string, prefix: "FR" | "SC"): readonly Item[] {
   }));
 }
 
-function parseEntity(bullet: string): Entity[] {
+function parseEntity(bullet: string): SpecEntity[] {
   const found = /^\*\*(.+?)\*\*:?\s*(.*)$/.exec(bullet);
   if (!found) return [];
   const [, name = "", text = ""] = found;

@@ -28,12 +28,12 @@ import {
   type SpecParts,
   writeSpec,
 } from "./spec-draft.ts";
-import { dateOf, describeWritten, listWritten, type Step, type StepInput } from "./step.ts";
+import { dateOf, describeWritten, listWritten, type StepInput, type StepFunction } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { writeSection } from "./writer.ts";
 
 /** Writes spec.md and its checklist from a description. */
-export const specify: Step = async (input) => {
+export const specify: StepFunction = async (input) => {
   const { place, args, run, memory, settings } = input;
   const description = String(args.feature_description);
   const date = dateOf(settings.now());

@@ -11,15 +11,15 @@ import {
   checkInside,
   type FeaturePlace,
   readInside,
-  type Written,
+  type WrittenFile,
 } from "./artefacts.ts";
 import { type NewClaim, takeClaim } from "./claim.ts";
 import { timestampOf } from "./feature.ts";
 import type { StepName } from "./tool-list.ts";
-import type { Writer } from "./writer.ts";
+import type { ModelWriter } from "./writer.ts";
 
 /** One step of the workflow. Throws HallError; files written before the failure stay. */
-export type Step = (input: StepInput) => Promise<StepAnswer>;
+export type StepFunction = (input: StepInput) => Promise<StepAnswer>;
 
 export interface StepInput {
   readonly place: FeaturePlace;
@@ -36,7 +36,7 @@ export interface StepSettings {
   /** The agent for the tasks of `implement` if the caller names none. */
   readonly agent?: string | undefined;
   /** The model that writes; undefined without one. */
-  writer(context: CallContext): Promise<Writer | undefined>;
+  writer(context: CallContext): Promise<ModelWriter | undefined>;
   now(): Date;
   /** How often silent work reports that it is alive. */
   readonly pulseMs?: number | undefined;
@@ -45,7 +45,7 @@ export interface StepSettings {
 export interface StepAnswer {
   /** The result, naming the files. */
   readonly text: string;
-  readonly files: readonly Written[];
+  readonly files: readonly WrittenFile[];
   readonly notes?: readonly string[];
   /** The step to run next, and arguments beside `spec_directory`. */
   readonly next?: StepName | undefined;
@@ -81,11 +81,11 @@ export function dateOf(now: Date): string {
   return now.toISOString().slice(0, 10);
 }
 
-export function listWritten(files: readonly Written[], { path }: FeaturePlace): string {
+export function listWritten(files: readonly WrittenFile[], { path }: FeaturePlace): string {
   return files.map((file) => `- ${join(path, file.path)} (${file.change})`).join("\n");
 }
 
-export function describeWritten(what: string, files: readonly Written[], file: string): string {
+export function describeWritten(what: string, files: readonly WrittenFile[], file: string): string {
   if (files.every(({ change }) => change === "unchanged"))
     return `${what} unchanged at ${file}; hand edits are kept`;
   const isCreated = files[0]?.change === "created";

@@ -10,16 +10,16 @@ import {
   folderOf,
   listWritten,
   needDocument,
-  type Step,
   type StepAnswer,
   type StepInput,
+  type StepFunction,
 } from "./step.ts";
 import { type Survey, surveyRepository } from "./survey.ts";
 import { countTasks, parseTasks, shareFile, type Task } from "./tasks.ts";
 import { writeSection } from "./writer.ts";
 
 /** Writes tasks.md from the spec and the plan, or ticks the tasks that the caller has done. */
-export const writeTasks: Step = async (input) => {
+export const writeTasks: StepFunction = async (input) => {
   const { place, args, context, run, memory } = input;
   const specText = await needDocument(input, "spec.md", "specify");
   const planText = await needDocument(input, "plan.md", "plan");

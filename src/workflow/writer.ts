@@ -7,7 +7,7 @@ import type { Scope } from "../base/scope.ts";
 import type { CallContext } from "../tool.ts";
 
 /** A model that writes: a prompt in, text out. Rejects when it cannot. */
-export type Writer = (prompt: string, signal: AbortSignal) => Promise<string>;
+export type ModelWriter = (prompt: string, signal: AbortSignal) => Promise<string>;
 
 /** A part of a document that a model may write. The draft is its starting point and the fallback. */
 export interface DraftSection {
@@ -20,7 +20,7 @@ export interface DraftSection {
 }
 
 export interface WriterInput {
-  readonly writer: Writer;
+  readonly writer: ModelWriter;
   /** The description, facts of the repository and other documents. */
   readonly background: string;
   readonly scope: Scope;
@@ -57,7 +57,7 @@ export async function writeSection(
   };
 }
 
-async function askWriter(writer: Writer, prompt: string, scope: Scope): Promise<string> {
+async function askWriter(writer: ModelWriter, prompt: string, scope: Scope): Promise<string> {
   try {
     return await scope.race(writer(prompt, scope.signal));
   } catch (error) {
@@ -93,7 +93,7 @@ export function createModelWriter({
   planner = {},
   secrets,
   env = process.env,
-}: ModelWriterOptions): (context: CallContext) => Promise<Writer | undefined> {
+}: ModelWriterOptions): (context: CallContext) => Promise<ModelWriter | undefined> {
   return async (context) => {
     const choice = context.meta?.[plannerMeta] ?? planner.kind ?? "auto";
     if (choice === "sampling")
@@ -130,7 +130,7 @@ export function createModelWriter({
   };
 }
 
-function sampleWith(context: CallContext): Writer {
+function sampleWith(context: CallContext): ModelWriter {
   let asked = 0;
   return async (prompt) => {
     const key = `write-${++asked}`;

@@ -1,7 +1,7 @@
 // How tool authors write: which nouns they use in the plural and which words they capitalise. Descriptions of groups follow them.
 
 /** The usage found in some texts. */
-export interface Usage {
+export interface WordUsage {
   /** The plural: `issues` for `issue`; `weather` stays `weather`. */
   plural(noun: string): string;
   /** With the authors' capitals: `GitHub`, `PDF`. */
@@ -20,7 +20,7 @@ export interface UsageSources {
 
 const charactersMax = 400;
 
-export function readUsage({ texts, names, common }: UsageSources): Usage {
+export function readUsage({ texts, names, common }: UsageSources): WordUsage {
   const written = new Set<string>();
   const counted = new Set<string>();
   const spellings = new Map<string, Map<string, number>>();

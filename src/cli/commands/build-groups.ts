@@ -1,5 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import type { Change, Plan } from "../../agents/merge.ts";
+import type { FileChange, Plan } from "../../agents/merge.ts";
 import { applyPlan, planAgents, type Refine } from "../../agents/plan.ts";
 import { openingFor } from "../../agents/planners.ts";
 import { HallError } from "../../base/errors.ts";
@@ -146,7 +146,7 @@ function formatWarning(warning: string): string {
   return paint("yellow", `note: ${visible(warning)}`);
 }
 
-function kindOf({ before, after }: Change): "new" | "deleted" | "changed" {
+function kindOf({ before, after }: FileChange): "new" | "deleted" | "changed" {
   if (before === undefined) return "new";
   return after === undefined ? "deleted" : "changed";
 }
