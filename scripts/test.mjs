@@ -33,7 +33,7 @@ function installPackages() {
   const missing = Object.keys(packages).filter((name) => !packages[name]());
   if (missing.length === 0) return;
 
-  const install = `apt-get install -y --no-install-recommends ${missing.join(" ")}`;
+  const install = `apt-get install -y ${missing.join(" ")}`;
   if (process.getuid?.() !== 0) {
     console.error(`✘ the tests need these Debian packages: ${missing.join(", ")}`);
     console.error(`  Install them: sudo apt-get update && sudo ${install}`);

@@ -1,18 +1,17 @@
 // The public interface: a session and its evaluations. Sessions share nothing that a program can change.
-
-import { type Budgets, budgetTexts, defaultBudgets, Ended } from "./budgets.ts";
+import { type Budgets, defaultBudgets } from "./budgets.ts";
 import { compileLambda, evaluateForm } from "./compile/compile.ts";
 import { reportOf, Unhandled } from "./conditions.ts";
-import { asCondition } from "./core/handling.ts";
+import { type ConditionReport, reportCondition } from "./core/handling.ts";
 import { named, nativeFunction } from "./define.ts";
 import { formatText } from "./format/format.ts";
 import type { Pending } from "./function.ts";
-import type { DefinitionKind } from "./global.ts";
-import { type Backtrace, type Host, Machine } from "./machine.ts";
-import { createRoom, safely, showValues } from "./output.ts";
+import { type Host, Machine } from "./machine.ts";
+import { createRoom, showValues } from "./output.ts";
 import {
   addPackage,
   currentPackage,
+  type DefinitionKind,
   findPackage,
   intern,
   openPackages,
@@ -24,7 +23,7 @@ import { defineStandard } from "./standard.ts";
 import { Str } from "./string.ts";
 import { NIL, Package } from "./symbol.ts";
 import { typep } from "./types.ts";
-import { Cons, type Instance, Stream, type Value } from "./values.ts";
+import { Cons, Stream, type Value } from "./values.ts";
 
 export interface LispOptions {
   readonly budgets?: Partial<Budgets>;
@@ -37,20 +36,6 @@ export interface EvaluateOptions {
   readonly budgets?: Partial<Budgets>;
   /** The initial package. Default: that of the end of the last evaluation. */
   readonly package?: string | undefined;
-}
-
-export interface ConditionReport {
-  /** `DIVISION-BY-ZERO` */
-  readonly type: string;
-  /** The type and its supertypes, without `T`. */
-  readonly types: readonly string[];
-  readonly message: string;
-  readonly restarts: readonly string[];
-  readonly backtrace: Backtrace;
-  /** The start of the evaluated form; null if it could not be read. */
-  readonly position: Position | null;
-  /** Null if the grace of a budget was used up as well. */
-  readonly value: Instance | null;
 }
 
 export interface Evaluation {
@@ -165,7 +150,7 @@ function evaluate(m: Machine, text: string, { budgets, packageName, brief }: How
       if (packageName !== undefined) enterPackage(m, packageName);
       results = evaluateAll(m, text, reading);
     } catch (thrown) {
-      condition = { ...describe(m, thrown), ...reading };
+      condition = { ...reportCondition(m, thrown), ...reading };
     }
     const used = { steps: m.stepsUsed(), cells: budgets.cells - m.cellsLeft };
     const room = createRoom(m);
@@ -236,44 +221,6 @@ function remember(m: Machine, form: Value, results: Value[]): void {
   }
 }
 
-function describe(m: Machine, thrown: unknown): Omit<ConditionReport, "position"> {
-  let known = thrown;
-  if (!(thrown instanceof Unhandled) && !(thrown instanceof Ended)) {
-    try {
-      asCondition(m, thrown);
-    } catch (raised) {
-      known = raised;
-    }
-  }
-  if (known instanceof Unhandled) {
-    const { condition, backtrace, restarts } = known;
-    // Internal classes are reported as their standard superclass.
-    const types = condition.cls.precedence
-      .map((cls) => cls.name.name)
-      .filter((name) => name !== "T" && !name.startsWith("%"));
-    return {
-      type: types[0] ?? "CONDITION",
-      types,
-      message: safely(() => reportOf(m, condition)),
-      restarts,
-      backtrace,
-      value: condition,
-    };
-  }
-  if (known instanceof Ended) {
-    const type = known.kind === "INTERRUPT" ? "INTERRUPTED" : `${known.kind}-BUDGET-EXCEEDED`;
-    return {
-      type,
-      types: [type, "BUDGET-EXCEEDED", "STORAGE-CONDITION", "SERIOUS-CONDITION", "CONDITION"],
-      message: budgetTexts[known.kind],
-      restarts: [],
-      backtrace: [],
-      value: null,
-    };
-  }
-  throw known;
-}
-
 function defineHostFunction(
   m: Machine,
   packageName: string,
@@ -288,7 +235,7 @@ function defineHostFunction(
   const sym = intern(m, pkg, name);
   pkg.external.add(name);
   const lambdaList = host.lambdaList ?? "&rest arguments";
-  const fn = nativeFunction(sym, "&rest arguments", (inner: Machine, args: Value[]) =>
+  const fn = nativeFunction(sym, "&rest arguments", (inner, args: Value[]) =>
     host.call(inner, args),
   );
   fn.code.lambdaList = lambdaList;

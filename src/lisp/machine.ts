@@ -7,7 +7,7 @@ import type { Lambda } from "./compile/nodes.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
 import { named, sharedVariables, typeNamed } from "./define.ts";
 import { Box, Fn, type Frame } from "./function.ts";
-import type { DefinitionKind } from "./global.ts";
+import type { DefinitionKind } from "./packages.ts";
 import type { Position } from "./reader.ts";
 import { type Restart, undefinedFunction } from "./restarts.ts";
 import { Str } from "./string.ts";

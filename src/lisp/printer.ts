@@ -1,7 +1,6 @@
 /**
  * Prints values according to the `*print-…*` variables. A circular value would print forever, so every text
  * has a limit, after which it signals the output budget's condition.
- *
  * A session with methods on `print-object` keeps an `ObjectPrinter` under that name.
  */
 

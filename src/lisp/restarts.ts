@@ -2,8 +2,8 @@
 import { makeCondition } from "./conditions.ts";
 import { named } from "./define.ts";
 import type { Fn } from "./function.ts";
-import { setFunction, setGlobal } from "./global.ts";
 import type { Machine } from "./machine.ts";
+import { setFunction, setGlobal } from "./packages.ts";
 import { NIL, type Sym } from "./symbol.ts";
 import { type Instance, listOf, Opaque, type Value } from "./values.ts";
 

@@ -41,7 +41,6 @@ import { defineStrings } from "./library/strings.ts";
 import { defineEquality, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
 import { defineBitArrays, defineFillPointers } from "./library/vectors.ts";
-import type { Machine } from "./machine.ts";
 import { cl, commonLisp } from "./symbol.ts";
 import { defineTypeTable } from "./types.ts";
 
@@ -251,7 +250,7 @@ function defineAbsent(): void {
 function absentFunction(name: string, why: string): void {
   const sym = named(name);
   if (sym.fn !== null) return;
-  defineFunction(name, "&rest arguments", (m: Machine) =>
+  defineFunction(name, "&rest arguments", (m) =>
     m.unavailable(sym, `${sym.name.toLowerCase()} is not available: ${why}`),
   );
 }

@@ -172,7 +172,7 @@ test("serve over HTTP is an MCP server of its own, with names without a prefix",
 });
 
 describe("register", () => {
-  test("joins a hall, serves calls, and comes back whenever the connection is lost", async () => {
+  test("joins a hall, serves calls, and reconnects whenever the connection is lost", async () => {
     await using door = await openDoor({ toolkits: [] });
     const warnings: string[] = [];
     const lines: Channel[] = [];
@@ -219,7 +219,7 @@ describe("register", () => {
     client.close();
   });
 
-  test("a refusal is told with its places, and a token that is wrong too", async () => {
+  test("a refusal names its places, and a wrong token is reported", async () => {
     await using door = await openDoor({ toolkits: [] });
     const bad = toolkit({ name: "find_tools", tools: [plain] });
     await expect(register(bad, door.url, { token: door.token })).rejects.toMatchObject({
@@ -252,7 +252,7 @@ describe("messages", () => {
     result: { content: [{ type: "text", text: "{}" }], isError: false },
   };
 
-  test("what is written can be read, and the reverse", () => {
+  test("written files can be read, and the reverse", () => {
     const id = fc.oneof(fc.integer(), fc.stringMatching(/^[\w-]{1,20}$/));
     const args = fc
       .dictionary(fc.string(), fc.jsonValue())

@@ -33,7 +33,7 @@ test("the page is given to the launcher as one word, whatever is in it", async (
   expect(readFileSync(join(folder, "heard"), "utf8")).toBe(`1\n${page.href}\n`);
 });
 
-test("a launcher that finds no browser, and none at all, are told from one that opened the page", async () => {
+test("a launcher without a browser, and a missing launcher, are distinguished from one that opened the page", async () => {
   expect(await openBrowser(new URL("https://example.org/"), launchMs)).toBe(false);
   install("exit 3");
   expect(await openBrowser(new URL("https://example.org/"), launchMs)).toBe(false);

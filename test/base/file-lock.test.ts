@@ -84,7 +84,7 @@ describe("a file lock", () => {
     expect(order).toEqual(["second", "third"]);
   });
 
-  test("where there can be none says so at once", async () => {
+  test("that cannot be created fails", async () => {
     const file = join(root, "no-folder");
     writeFileSync(file, "");
     await expect(withFileLock(join(file, "work.lock"), never, async () => {})).rejects.toThrow(

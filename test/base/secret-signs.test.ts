@@ -18,7 +18,7 @@ const endings = [
   "x-token",
 ];
 
-test("a text of JSON that a secret's name stands in is never taken for one without", () => {
+test("a JSON text with the name of a secret is always recognised", () => {
   const names = fc
     .tuple(fc.string({ maxLength: 8, unit: "grapheme" }), fc.constantFrom(...endings))
     .map((parts) => parts.join(""));
@@ -35,7 +35,7 @@ test("a text of JSON that a secret's name stands in is never taken for one witho
   );
 });
 
-test("what is kept of a value has no secret under its name, at any depth, and is otherwise the same", () => {
+test("redaction removes values under secret names at any depth, and changes nothing else", () => {
   expect(
     redact({ a: [{ apiKey: "k", token: { type: "string" } }], usage: { inputTokens: 3 }, key: 1 }),
   ).toBe('{"a":[{"apiKey":"***","token":{"type":"string"}}],"usage":{"inputTokens":3},"key":1}');

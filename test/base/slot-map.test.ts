@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { SlotMap } from "../../src/base/slot-map.ts";
 
-test("it answers as a Map does, whatever comes and goes", () => {
+test("it behaves like a Map under any sequence of changes", () => {
   const fleeting = new SlotMap<string | number, { readonly turn: number }>();
   const plain = new Map<string | number, { readonly turn: number }>();
   let seed = 7;
@@ -22,7 +22,7 @@ test("it answers as a Map does, whatever comes and goes", () => {
   expect(fleeting.values()).toEqual([...plain.values()]);
 });
 
-test("its lists are of the moment they were asked for, so that whoever goes through them may take things out", () => {
+test("its lists are snapshots, so that entries may be removed while iterating", () => {
   const fleeting = new SlotMap<number, string>();
   for (const key of [1, 2, 3]) fleeting.set(key, `value ${key}`);
   for (const key of fleeting.keys()) fleeting.delete(key);

@@ -17,13 +17,13 @@ test("a prepared call is written as it is typed", () => {
   );
 });
 
-test("what is only a guess is in the line, and marked", () => {
+test("guessed arguments are in the line, and marked", () => {
   expect(callLine(prepared({}, [{ name: "path", value: "docs", certainty: "guess" }]))).toBe(
     "guildhall call files.list_directory path=docs\n   (only perhaps: path)",
   );
 });
 
-test("what key=value could not say is one JSON object, and reads back the same", () => {
+test("arguments that key=value cannot express become one JSON object, and read back the same", () => {
   for (const args of [{ filter: { since: "it's" } }, { code: "17" }]) {
     const line = callLine(prepared(args));
     const word = line

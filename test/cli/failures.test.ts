@@ -143,7 +143,7 @@ test("without --json, or with one that is another program's, nothing but the mes
   });
 });
 
-test("what the machine refuses is told with what to do", async () => {
+test("errors of the operating system come with advice", async () => {
   mkdirSync(join(root, "blocked"));
   writeFileSync(join(root, "blocked", ".guildhall"), "a file");
   const blocked = await run("blocked", ["build", "--json"]);

@@ -55,7 +55,7 @@ test("a choice is made by its number, by its value, or left at its default", asy
   }
 });
 
-test("what does not fit is asked again, and the end of the input is no answer", async () => {
+test("an invalid answer is asked for again, and the end of the input is no answer", async () => {
   const again = person("7", "perhaps", "2");
   expect(await answerForm(approval, again.ask, again.show)).toEqual({
     action: "accept",
@@ -65,7 +65,7 @@ test("what does not fit is asked again, and the end of the input is no answer", 
   expect(await answerForm(approval, gone.ask, gone.show)).toEqual({ action: "cancel" });
 });
 
-test("numbers, yes and no, and text are read as what the schema wants", async () => {
+test("numbers, booleans and text are read as the schema requires", async () => {
   const properties = {
     age: { type: "integer" },
     share: { type: "number" },
@@ -79,7 +79,7 @@ test("numbers, yes and no, and text are read as what the schema wants", async ()
   });
 });
 
-test("escape codes of whoever asks are shown, not obeyed", async () => {
+test("escape codes in questions are shown, not interpreted", async () => {
   const { ask, show, shown } = person("1");
   await answerForm(
     {

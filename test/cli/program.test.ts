@@ -29,7 +29,7 @@ describe("a slip", () => {
   });
 });
 
-test("every command says what it does and shows an example", () => {
+test("every command has a description and an example", () => {
   const every = (command: Command): readonly Command[] =>
     command.commands.flatMap((inner) => [inner, ...every(inner)]);
   for (const command of every(createProgram())) {

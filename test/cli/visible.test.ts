@@ -21,7 +21,7 @@ test("a failure that quotes a stranger moves no cursor and paints nothing", () =
   for (const failure of failures) expect(explainToPerson(failure)).not.toMatch(commands);
 });
 
-test("nor does content of a kind that nobody knows", async () => {
+test("nor does content of an unknown type", async () => {
   expect(
     await showContent({ type: tricks, text: tricks, nested: { [tricks]: tricks } }, "x"),
   ).not.toMatch(commands);

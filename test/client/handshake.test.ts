@@ -282,7 +282,7 @@ describe.concurrent("a real server", () => {
     expect(readStarts(starts)).toHaveLength(3);
   });
 
-  test("that ends whatever it is told is not started over and over", async () => {
+  test("that always exits is not restarted over and over", async () => {
     const starts = join(folder, "wrong-version");
     await using upstream = open(faulty(`wrong-version starts=${starts}`));
     await expect(upstream.discover()).rejects.toMatchObject({

@@ -14,7 +14,7 @@ describe.concurrent("every command of the documentation runs", () => {
     );
     if (blocks.length === 0) continue;
 
-    test(name, { timeout: 240_000 }, async () => {
+    test(name, { timeout: 600_000 }, async () => {
       await using workplace = new Workplace();
       for (const block of blocks) {
         await workplace.prepare(block);

@@ -12,6 +12,7 @@ import type { Reply } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { binOf } from "../servers/real.ts";
 import { watchProcess } from "../servers/serve-process.ts";
+import { until } from "../servers/until.ts";
 
 /** One story across the whole product, with the built command, two real servers, a service that joins, and a scripted model. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -67,17 +68,6 @@ function openPlace(planner: JsonObject): Place {
         );
       }),
   };
-}
-
-async function eventually<T>(look: () => Promise<T>, isSo: (found: T) => boolean): Promise<T> {
-  const giveUpAt = performance.now() + 15_000;
-  for (;;) {
-    const found = await look();
-    if (isSo(found)) return found;
-    if (performance.now() > giveUpAt)
-      throw new Error(`the last answer was ${JSON.stringify(found)}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-  }
 }
 
 test("servers are imported, reviewed and grouped; a service joins; agents work, ask before harm, and name what is missing; the audit has it all", {
@@ -216,10 +206,11 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
     steps: [{ tool: "notes.add", outcome: "ok" }],
   });
   await joined[Symbol.asyncDispose]();
-  const missing = await eventually(
-    () => ask("other_agent", "Keep a note", [note, { say: "I could not keep it." }]),
-    ({ steps }) => (steps as { outcome: string }[])[0]?.outcome === "unavailable",
-  );
+  const missing = await until(async () => {
+    const answer = await ask("other_agent", "Keep a note", [note, { say: "I could not keep it." }]);
+    const [step] = answer.steps as { outcome: string }[];
+    return step?.outcome === "unavailable" ? answer : undefined;
+  }, "the note is refused");
   expect(missing).toMatchObject({
     answer: "I could not keep it.",
     limitations: [expect.stringMatching(/^notes\.add /)],

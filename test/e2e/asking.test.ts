@@ -43,7 +43,7 @@ const refused = {
 };
 
 describe("a modern client", () => {
-  test("is asked by the answer to its request, and the tool goes on where it was", async () => {
+  test("is asked by the answer to its request, and the tool continues where it was", async () => {
     const asking = createAskingToolkit();
     await using hall = await startHall({ toolkits: [asking] });
     const client = hall.connect();
@@ -241,7 +241,7 @@ describe("a modern client", () => {
     });
   });
 
-  test("hears of progress under the token of the request it waits for", async () => {
+  test("gets progress under the token of the pending request", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
     const heard = (): unknown[] =>
@@ -282,7 +282,7 @@ describe("a modern client", () => {
     },
   );
 
-  test("that can do some of it is told what is missing", async () => {
+  test("with some of the capabilities is told which are missing", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     expect(
       await hall
@@ -293,7 +293,7 @@ describe("a modern client", () => {
     });
   });
 
-  test("must still be able to answer when it comes back", async () => {
+  test("must still have the capability when it answers", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connect();
     const state = stateOf(await call(client, { name: "asking.twice" }));
@@ -422,7 +422,7 @@ describe("a modern client", () => {
     expect(client.unread).toEqual([]);
   });
 
-  test("that asks for more than a hall can wait for is refused, and the tool is told that nobody will answer", async () => {
+  test("past the limit of open questions is refused, and the tool gets the error", async () => {
     const told: unknown[] = [];
     const patient = createToolkit("patient", {
       ask: {
@@ -635,7 +635,7 @@ describe("a legacy client", () => {
     expect(client.unread).toEqual([]);
   });
 
-  test("that ends its input while it is asked does not keep the line open: nobody can answer any more", async () => {
+  test("that ends its input while it is asked does not keep the connection open", async () => {
     await using hall = await startHall({ toolkits: [createAskingToolkit()] });
     const client = hall.connectStdio();
     await client.greet("2025-11-25", everything);

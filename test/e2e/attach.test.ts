@@ -152,7 +152,7 @@ describe.concurrent("clients of one project", () => {
     await until(() => !readStarts(project.starts).some(isAlive), "the server is gone with them");
   });
 
-  test("get what belongs to them, and nothing of each other", async () => {
+  test("get their own answers, and nothing of each other", async () => {
     const project = await newProject("delayed");
     const clients = await openAll(project, 3);
     try {
@@ -267,7 +267,7 @@ describe.concurrent("clients of one project", () => {
 });
 
 describe.concurrent("when the hall", () => {
-  test("is killed, one of the attached takes over: calls that ran are told, everything else is just slow", async () => {
+  test("is killed, one of the attached takes over: running calls fail, everything else is only slow", async () => {
     const project = await newProject("hang echo");
     const clients = await openAll(project, 4);
     const [first, ...others] = clients as [CliProcess, ...CliProcess[]];
@@ -372,7 +372,7 @@ describe.concurrent("when the hall", () => {
     }
   });
 
-  test("ends because its own client leaves, nobody else notices more than a slow answer", async () => {
+  test("ends because its own client leaves, the others notice only a slow answer", async () => {
     const project = await newProject("");
     const clients = await openAll(project, 3);
     const [first, ...others] = clients as [CliProcess, ...CliProcess[]];
@@ -407,7 +407,7 @@ describe.concurrent("when the hall", () => {
     }
   });
 
-  test("takes long to end its servers, nobody calls into that: the next one starts its own", async () => {
+  test("takes long to end its servers, the next one does not call those and starts its own", async () => {
     const project = await newProject("stubborn");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];
@@ -430,7 +430,7 @@ describe.concurrent("when the hall", () => {
     }
   });
 
-  test("is told to stop with a signal, it lets calls of the attached end, and they go on elsewhere", async () => {
+  test("is stopped with a signal, running calls of the attached end, and later ones go to the next hall", async () => {
     const project = await newProject("wait");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];
@@ -448,7 +448,7 @@ describe.concurrent("when the hall", () => {
     }
   });
 
-  test("changes, what a client has subscribed to and the log level it has set stay", async () => {
+  test("changes, subscriptions and log levels of clients are kept", async () => {
     const project = await newProject("resources touch log");
     const clients = await openAll(project, 2);
     const [first, second] = clients as [CliProcess, CliProcess];

@@ -820,7 +820,7 @@ describe("batches on 2025-03-26", () => {
     expect(await client.next()).toEqual(written(invalidRequest("an empty batch"), "legacy"));
   });
 
-  test("leave out what was withdrawn, and hold what $/cancelRequest is answered with", async () => {
+  test("omit cancelled requests, and include answers to $/cancelRequest", async () => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connect();
@@ -877,7 +877,7 @@ describe("batches on 2025-03-26", () => {
   });
 });
 
-describe("ids at the edge of what is allowed", () => {
+describe("ids at the limits", () => {
   test.each([
     '"x"',
     '""',
@@ -1082,7 +1082,7 @@ test.each(eras)(
 );
 
 describe.each(eras)("cancelling on a %s connection", (era) => {
-  test("reaches only the request that is meant, and nobody is answered", async () => {
+  test("reaches only its request, and gets no answer", async () => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connect();

@@ -263,7 +263,7 @@ describe("SDK 2.4", () => {
     expectNow(await client.callTool({ name: "time_tool.current_time" }));
   });
 
-  it("is told what is served when it pins something else", async () => {
+  it("gets the supported versions when it pins another one", async () => {
     const refused = { code: -32022, data: { supported: ["2026-07-28"], requested: "2027-01-01" } };
     await expect(connect(guildhall, { pin: "2027-01-01" })).rejects.toMatchObject(refused);
   });
@@ -316,7 +316,7 @@ describe("SDK 2.4", () => {
       expect(completion.values).toEqual(["Aa", "Ab"]);
     });
 
-    it("answers what it is asked", async () => {
+    it("answers questions", async () => {
       const user = { action: "accept", content: { name: "Ada" } };
       expect(JSON.parse(await call("ask_user"))).toMatchObject({ q: user });
       expect(JSON.parse(await call("ask_all"))).toMatchObject({

@@ -97,7 +97,7 @@ async function untilCalled(client: CliProcess, name: string): Promise<void> {
 }
 
 describe.concurrent("guildhall build", () => {
-  test("looks at every server once and writes what it found, the same bytes each time", async () => {
+  test("discovers every server once and writes the same bytes each time", async () => {
     const starts = startsOf("build");
     const project = await newProject({
       old: faulty(`resources prompts starts=${starts}`),
@@ -146,7 +146,7 @@ describe.concurrent("guildhall build", () => {
     expect(readStarts(starts).some(isAlive)).toBe(false);
   });
 
-  test("goes on without those that are down, keeps what was known of them, and says why", async () => {
+  test("continues without servers that are down, keeps their entries, and prints why", async () => {
     const bad = faulty("crash-start");
     const project = await newProject({
       good: faulty(),
@@ -189,7 +189,7 @@ describe.concurrent("guildhall build", () => {
 });
 
 describe.concurrent("guildhall status, logs and restart", () => {
-  test("without a hall say what is configured and known, and what to do", async () => {
+  test("without a hall print the config, the lock and the next step", async () => {
     const config = faulty();
     const project = await newProject({ box: config });
     project.writeLock({ box: locked(config, ["echo"]) });
@@ -218,7 +218,7 @@ describe.concurrent("guildhall status, logs and restart", () => {
     }
   });
 
-  test("without a hall say what went wrong last", async () => {
+  test("without a hall print the last failure", async () => {
     const project = await newProject({ box: faulty("error"), bad: faulty("crash-start") });
     await project.run("build");
     await project.run("call", "box.error");
@@ -366,7 +366,7 @@ const ownTable =
   "resource            name\nguildhall://health  health\nguildhall://stats   stats\nguildhall://trust   trust\n";
 
 describe.concurrent("guildhall tools, resources and prompts", () => {
-  test("list from the lock without starting anything, and find what fits a task", async () => {
+  test("list from the lock without starting anything, and find tools for a task", async () => {
     const starts = startsOf("listed");
     const project = await newLibrary(starts);
     const found = await project.json<{ tools: JsonObject[] }>("tools", "DOES", "told");
@@ -410,7 +410,7 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
     );
   });
 
-  test("say so when there is nothing", async () => {
+  test("print a notice when there are none", async () => {
     const project = await newProject({});
     expect((await project.run("resources")).stdout).toBe(ownTable);
     expect((await project.run("prompts")).stdout).toMatch(
@@ -436,7 +436,7 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
   });
 });
 
-describe.concurrent("what a command has to say comes before its servers are ended, which may take them seconds:", () => {
+describe.concurrent("the output of a command precedes the end of its servers, which may take seconds:", () => {
   test.each([
     ["call", ["call", "box.echo"]],
     ["tools", ["tools", "echo"]],
@@ -490,7 +490,7 @@ describe.concurrent("guildhall call", () => {
     });
   });
 
-  test("tells what it hears on the way on stderr, and nothing of it with --json", async () => {
+  test("prints progress on stderr, and none with --json", async () => {
     const project = await newProject({ box: faulty("progress log") });
     const { code, stderr } = await project.run("call", "box.progress", "steps=2");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "[50 %] step 1\n[100 %] step 2\n" });
@@ -501,7 +501,7 @@ describe.concurrent("guildhall call", () => {
     await project.json("call", "box.log");
   });
 
-  test("saves images next to it, and makes what cannot be seen visible", async () => {
+  test("saves images, and makes invisible characters visible", async () => {
     const { code, stdout } = await project.run("call", "box.image");
     expect({ code, stdout }).toEqual({
       code: 0,
@@ -515,7 +515,7 @@ describe.concurrent("guildhall call", () => {
     );
   });
 
-  test("works before anything was built, starts what it needs, and leaves nothing running", async () => {
+  test("works before a build, starts the servers it needs, and leaves nothing running", async () => {
     const own = startsOf("unbuilt");
     const fresh = await newProject({ box: faulty(`starts=${own}`) });
     expect(await fresh.run("call", "box.echo", "a=1")).toEqual({
@@ -580,7 +580,7 @@ describe.concurrent("guildhall doctor", () => {
     ]);
   });
 
-  test("says what is wrong and what to do, and ends with 69", async () => {
+  test("prints the failure and the next step, and ends with 69", async () => {
     const missing = faulty("", { command: "no-such-program-anywhere" });
     const project = await newProject({
       good: faulty(),
@@ -626,7 +626,7 @@ describe.concurrent("guildhall doctor", () => {
     expect(text.stdout).toContain("✘ missing\n  ✘ the program");
   });
 
-  test("ends with 66 when there is nothing to look at", async () => {
+  test("ends with 66 when there are no servers", async () => {
     expect(await (await newProject({})).run("doctor")).toMatchObject({
       code: 66,
       stderr: expect.stringContaining("no servers are configured"),
@@ -634,7 +634,7 @@ describe.concurrent("guildhall doctor", () => {
   });
 });
 
-describe.concurrent("whoever reads the output", () => {
+describe.concurrent("the reader of the output", () => {
   test("may stop reading, which is no failure and nothing to tell of", async () => {
     const project = await newProject({});
     await using command = places.spawn(cli, ["tools", "--json"], project.folder);
@@ -645,7 +645,7 @@ describe.concurrent("whoever reads the output", () => {
     });
   });
 
-  test("hears of it when it cannot be written", async () => {
+  test("gets an error when it cannot be written", async () => {
     const project = await newProject({});
     const child = spawn(process.execPath, [cli, "tools"], {
       cwd: project.folder,
@@ -665,7 +665,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
   const bad = faulty("", { args: [faultyFile, `\${GUILDHALL_TEST_UNSET}`] });
   const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set; expected a value; set it, or write \${GUILDHALL_TEST_UNSET:-} to do without`;
 
-  test("is named with the reason, keeps what was known of it, and nothing else is affected", async () => {
+  test("is named with the reason, keeps its entry, and affects nothing else", async () => {
     const good = faulty("starts=nowhere");
     const project = await newProject({ good, bad });
     project.writeLock({ good: locked(good, ["echo"]), bad: locked(bad, ["echo"]) });

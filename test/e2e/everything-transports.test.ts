@@ -156,7 +156,7 @@ const calls: readonly (readonly [tool: string, args: JsonObject])[] = [
   ["no-such-tool", {}],
 ];
 
-test("what the server offers is the same over stdio, SSE and HTTP", async () => {
+test("the server offers the same over stdio, SSE and HTTP", async () => {
   const [stdio, ...others] = upstreams().map((upstream) => ({
     offer: upstream.offer(),
     handshake: upstream.handshake(),

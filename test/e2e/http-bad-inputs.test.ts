@@ -931,7 +931,7 @@ describe("routes and methods", () => {
     expect([reply.status, reply.json]).toMatchObject([404, { error: { code: -32602 } }]);
   });
 
-  test("health tells the version and what there is", async () => {
+  test("health has the version and the number of tools", async () => {
     const reply = await door.send({ method: "GET", path: "/health" });
     expect([reply.status, reply.json]).toEqual([
       200,

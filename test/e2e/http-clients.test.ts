@@ -103,7 +103,7 @@ describe("SDK 1.32", () => {
   });
 
   describe.each(ways)("over %s", (name, transport) => {
-    test("lists, reads and calls all there is", async () => {
+    test("lists, reads and calls everything", async () => {
       const client = await connect(transport());
       expect(client.getServerVersion()?.name).toBe("guildhall");
       expect((await client.listTools()).tools.length).toBeGreaterThan(10);
@@ -130,14 +130,14 @@ describe("SDK 1.32", () => {
       expect(await client.ping()).toEqual({});
     });
 
-    test("answers what it is asked", async () => {
+    test("answers questions", async () => {
       const client = await connect(transport());
       expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject(
         { user, model: { content: { text: "4" } }, roots },
       );
     });
 
-    test("sees progress, withdraws, hears of changes", async () => {
+    test("gets progress, cancels, gets notifications", async () => {
       const client = await connect(transport());
       const steps: number[] = [];
       await client.callTool({ name: "showcase.progress" }, undefined, {
@@ -170,7 +170,7 @@ describe("SDK 1.32", () => {
     });
   });
 
-  test("a call outlives a stream that is ended early: the client comes back for it by itself", async () => {
+  test("a call survives a stream that is ended early: the client polls by itself", async () => {
     const other = createShowcase();
     await using polled = await openDoor({ toolkits: [other], streamAfterMs: 20, pollAfterMs: 50 });
     const client = await connect(new FirstHttp(new URL(`${polled.url}/mcp`)) as Transport);
@@ -183,7 +183,7 @@ describe("SDK 1.32", () => {
     await client.close();
   });
 
-  test("ends its connection when it is told to", async () => {
+  test("ends its session on request", async () => {
     const transport = new FirstHttp(mcp());
     const client = await connect(transport as Transport);
     const { sessionId = "" } = transport;
@@ -199,7 +199,7 @@ describe("SDK 1.32", () => {
     ).toBe(404);
   });
 
-  test("a token that is wrong is told so", async () => {
+  test("a wrong token is refused", async () => {
     const transport = new FirstHttp(mcp(), {
       requestInit: { headers: { authorization: "Bearer wrong-wrong-wrong-wrong" } },
     });
@@ -260,7 +260,7 @@ describe("SDK 2.4", () => {
       });
     });
 
-    test("answers what it is asked", async () => {
+    test("answers questions", async () => {
       const client = await connect(new NewHttp(mcp()), mode);
       expect(JSON.parse(textOf(await client.callTool({ name: "showcase.ask_all" })))).toMatchObject(
         { user, model: { content: { text: "4" } }, roots },
@@ -268,7 +268,7 @@ describe("SDK 2.4", () => {
       expect((await client.getPrompt({ name: "showcase.asks" })).messages).toHaveLength(6);
     });
 
-    test("sees progress, withdraws, hears of changes", async () => {
+    test("gets progress, cancels, gets notifications", async () => {
       const client = await connect(new NewHttp(mcp()), mode);
       const steps: number[] = [];
       await client.callTool(
@@ -315,7 +315,7 @@ describe("SDK 2.4", () => {
     ).toMatchObject({ structuredContent: { double: 42 } });
   });
 
-  test("is told what is served when it pins something else", async () => {
+  test("gets the supported versions when it pins another one", async () => {
     await expect(connect(new NewHttp(mcp()), { pin: "2027-01-01" })).rejects.toThrow(
       /2027-01-01|protocol version/,
     );

@@ -111,7 +111,7 @@ describe("the handshake", () => {
 });
 
 describe("how long a connection lives", () => {
-  test("one that nobody uses is forgotten, one that is used is not", async () => {
+  test("an idle one is forgotten, one in use is not", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
     onTestFinished(() => void vi.useRealTimers());
     await using door = await openDoor({ toolkits: [], sessionIdleMsMax: 60_000 });
@@ -144,7 +144,7 @@ describe("how long a connection lives", () => {
     stream.cut();
   });
 
-  test("when all are in use the next one is told to come later", async () => {
+  test("when all are in use the next one is asked to retry later", async () => {
     await using door = await openDoor({ toolkits: [], sessionsMax: 2 });
     const streams = [await (await greet(door)).listen(), await (await greet(door)).listen()];
     const reply = await door.send({ body: initialize() });
@@ -157,7 +157,7 @@ describe("how long a connection lives", () => {
     await expect.poll(async () => (await door.send({ body: initialize() })).status).toBe(200);
   });
 
-  test("what runs on a connection that is ended is answered, and its streams end", async () => {
+  test("running calls of an ended session are answered, and its streams end", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow] });
     const session = await greet(door);
@@ -172,7 +172,7 @@ describe("how long a connection lives", () => {
 });
 
 describe("the stream of a GET", () => {
-  test("tells of changed lists and resources", async () => {
+  test("announces changed lists and resources", async () => {
     const [changing, library] = [createChangingToolkit(), createLibraryToolkit()];
     await using door = await openDoor({ toolkits: [changing, library] });
     const session = await greet(door);
@@ -215,7 +215,7 @@ describe("the stream of a GET", () => {
     stream.cut();
   });
 
-  test("what was said while nobody listened is not lost", async () => {
+  test("announcements without a listener are not lost", async () => {
     const changing = createChangingToolkit();
     await using door = await openDoor({ toolkits: [changing] });
     const session = await greet(door);
@@ -250,7 +250,7 @@ describe("the stream of a GET", () => {
     second.cut();
   });
 
-  test("comes back with the id of the last event it saw, and misses nothing", async () => {
+  test("resumes with the id of the last event, and misses nothing", async () => {
     const library = createLibraryToolkit();
     await using door = await openDoor({ toolkits: [library] });
     const session = await greet(door);
@@ -314,7 +314,7 @@ describe("the stream of a GET", () => {
 });
 
 describe("the stream of a POST", () => {
-  test("is plain JSON when the answer comes soon and alone, events when something comes before", async () => {
+  test("is plain JSON when the answer is quick and alone, events when something precedes it", async () => {
     await using door = await openDoor({
       toolkits: [createReportingToolkit(), createSlowToolkit()],
       streamAfterMs: 100,
@@ -568,7 +568,7 @@ describe("questions of the hall", () => {
     });
   });
 
-  test("nobody is asked what it cannot answer", async () => {
+  test("a client without the capability is not asked", async () => {
     await using door = await openDoor({ toolkits: [createAskingToolkit()] });
     const session = await greet(door, { capabilities: { roots: {} } });
     expect((await session.send(call(1, "asking.one"))).json).toMatchObject({
@@ -598,7 +598,7 @@ describe("a client that loses its socket", () => {
     expect(slow.aborted).toEqual([]);
   });
 
-  test("gets the end of what ended meanwhile", async () => {
+  test("gets the rest of a call that ended meanwhile", async () => {
     const reporting = createReportingToolkit();
     await using door = await openDoor({ toolkits: [reporting] });
     const session = await greet(door);
@@ -647,7 +647,7 @@ describe("a client that loses its socket", () => {
     });
   });
 
-  test("is asked again on the GET what it was asked on the lost stream", async () => {
+  test("gets the question of the lost stream again on the GET", async () => {
     await using door = await openDoor({ toolkits: [createAskingToolkit()], streamAfterMs: 10 });
     const session = await greet(door, { capabilities: { elicitation: {} } });
     const stream = await session.open(call(1, "asking.one"));
@@ -678,7 +678,7 @@ describe("a client that loses its socket", () => {
 });
 
 describe("polling", () => {
-  test("2025-11-25: a long call's stream ends early, and the client comes back for the answer", async () => {
+  test("2025-11-25: the stream of a long call ends early, and the client polls for the answer", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow], streamAfterMs: 30, pollAfterMs: 100 });
     const session = await greet(door);
@@ -798,7 +798,7 @@ describe("batches, in 2025-03-26", () => {
     general.cut();
   });
 
-  test("what is said on the way comes on the stream of the batch, for every request in it", async () => {
+  test("messages before the answers arrive on the stream of the batch, for every request in it", async () => {
     await using door = await openDoor({
       toolkits: [createReportingToolkit(), createAskingToolkit()],
     });
@@ -837,7 +837,7 @@ describe("batches, in 2025-03-26", () => {
     general.cut();
   });
 
-  test("with an id that is still running is refused, wherever it stands", async () => {
+  test("with an id that is still running is refused, at any position", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow] });
     const session = await greet(door, { version });

@@ -25,7 +25,7 @@ const resultOf = ({ json: message }: Reply): JsonObject =>
   isObject(message?.result) ? message.result : {};
 
 describe("an answer", () => {
-  test("is one line of JSON when nothing comes before it", async () => {
+  test("is one line of JSON when nothing precedes it", async () => {
     await using door = await openDoor({ toolkits: [createEchoToolkit()] });
     const reply = await askModern(door, "tools/call", {
       name: "echo.echo",
@@ -46,7 +46,7 @@ describe("an answer", () => {
     });
   });
 
-  test("becomes a stream with the first thing that is said before it, and ends with it", async () => {
+  test("becomes a stream with the first message before it, and ends with it", async () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit()] });
     const steps = {
       name: "reporting.steps",
@@ -76,7 +76,7 @@ describe("an answer", () => {
     ).toBe(true);
   });
 
-  test("without a token or a level there is nothing to say before it", async () => {
+  test("without a token or a level nothing precedes it", async () => {
     await using door = await openDoor({ toolkits: [createReportingToolkit()] });
     expect(
       (
@@ -116,7 +116,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("that takes long is announced, so that nobody on the way gives up", async () => {
+  test("that takes long is kept alive with comments, so that proxies wait", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow], keepAliveMs: 50 });
     const stream = await openModern(door, "tools/call", modern({ name: "slow.wait" }));
@@ -136,7 +136,7 @@ describe("an answer", () => {
     expect([plain.headers["content-type"], plain.json]).toMatchObject([json, { id: 1 }]);
   });
 
-  test("keeps its status when it comes late: an error is not hidden in a stream", async () => {
+  test("keeps its status when it is late: an error is not hidden in a stream", async () => {
     const late = createToolkit("late", {
       asks: {
         async run(_args, context) {
@@ -211,7 +211,7 @@ describe("an answer", () => {
     expect(dialled.received.length).toBeLessThan(9 * 1024 * 1024);
   });
 
-  test("that is long in coming is not one that nobody reads, also when another was sent before it", async () => {
+  test("that takes long does not count as unread, also when another was sent before it", async () => {
     await using door = await openDoor({ toolkits: [createSlowToolkit()], stalledMsMax: 100 });
     const dialled = door.dial();
     for (const ms of [1, 500]) {
@@ -341,7 +341,7 @@ describe("subscriptions/listen", () => {
     resourceSubscriptions: ["book://alice"],
   };
 
-  test("is acknowledged first, then tells what was asked for, under its own id", async () => {
+  test("is acknowledged first, then sends the requested notifications under its own id", async () => {
     const [changing, library] = [createChangingToolkit(), createLibraryToolkit()];
     await using door = await openDoor({ toolkits: [changing, library] });
     const stream = await openModern(
@@ -376,7 +376,7 @@ describe("subscriptions/listen", () => {
     stream.cut();
   });
 
-  test("tells nothing else", async () => {
+  test("sends nothing else", async () => {
     const changing = createChangingToolkit();
     await using door = await openDoor({ toolkits: [changing] });
     const stream = await openModern(
@@ -392,7 +392,7 @@ describe("subscriptions/listen", () => {
     stream.cut();
   });
 
-  test("says which resources it watches: those nobody serves are left out", async () => {
+  test("names the resources it watches: unknown ones are left out", async () => {
     const library = createLibraryToolkit();
     await using door = await openDoor({ toolkits: [library] });
     const notifications = { resourceSubscriptions: ["book://nobody", "book://alice"] };
@@ -407,7 +407,7 @@ describe("subscriptions/listen", () => {
     stream.cut();
   });
 
-  test("ends when the client closes it, and nobody watches any more", async () => {
+  test("ends when the client closes it, and so do its watches", async () => {
     const library = createLibraryToolkit();
     await using door = await openDoor({ toolkits: [library] });
     const streams = await Promise.all(
@@ -470,7 +470,7 @@ describe("questions of the hall", () => {
     modern({ name, arguments: { a: 1 }, ...more }, capabilities);
   const ada = { name: { action: "accept", content: { name: "Ada" } } };
 
-  test("end the POST, and the next one goes on where it stood", async () => {
+  test("end the POST, and the next one continues where it stopped", async () => {
     const asking = createAskingToolkit();
     await using door = await openDoor({ toolkits: [asking] });
     const first = await askModern(door, "tools/call", asks());
@@ -612,7 +612,7 @@ describe("the rest of the door", () => {
     }
   });
 
-  test("nobody is served while the hall closes, and everybody is told so", async () => {
+  test("requests are refused while the hall closes", async () => {
     const slow = createSlowToolkit();
     await using door = await openDoor({ toolkits: [slow] });
     const running = askModern(door, "tools/call", { name: "slow.wait", arguments: { ms: 300 } });

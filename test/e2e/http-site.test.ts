@@ -223,7 +223,7 @@ describe("a browser at /", () => {
     expect(body).not.toContain(doorToken);
   });
 
-  test("is told apart from programs, which are answered as before", async () => {
+  test("is distinguished from programs, which are answered as before", async () => {
     for (const accept of [
       "*/*",
       "application/json, text/event-stream",
@@ -347,7 +347,7 @@ describe("Host and Origin, on every route", () => {
     }
   });
 
-  test("what is turned away changes nothing", async () => {
+  test("a refused request changes nothing", async () => {
     const session = await greet(door);
     const reply = await door.send({
       method: "DELETE",
@@ -417,7 +417,7 @@ describe("tokens", () => {
     }
   });
 
-  test("what one principal opened another cannot use: 404, as if it were not there", async () => {
+  test("a session of one principal is unknown to another: 404", async () => {
     const [local, holder] = [
       await greet(door),
       await greet(door, { headers: { authorization: `Bearer ${doorToken}` } }),
@@ -513,12 +513,12 @@ describe("tokens", () => {
       }
     });
 
-    test("elsewhere than at /ws there is none", async () => {
+    test("it exists only at /ws", async () => {
       for (const path of ["/", "/mcp", "/ws/", "/WS", "/sse"])
         await expect(connectWebSocket(door, { path })).rejects.toMatchObject({ status: 404 });
     });
 
-    test("who is refused is let go of, even when it does not hang up itself", async () => {
+    test("a refused client is disconnected, even if it keeps the socket open", async () => {
       const dialled = door.dial();
       dialled.write(
         `GET /ws HTTP/1.1\r\nHost: evil.example\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
@@ -615,7 +615,7 @@ describe("guildhall serve", () => {
     },
   );
 
-  test("makes itself a token only this user can read, keeps it, and shows it to nobody", async () => {
+  test("creates a token that only this user can read, keeps it, and never shows it", async () => {
     const texts: string[] = [];
     const tokens: string[] = [];
     const project = ownFolder();
@@ -675,7 +675,7 @@ describe("guildhall serve", () => {
     expect((await hall.exited).code).toBe(2);
   });
 
-  test("without --json it says how to connect", async () => {
+  test("without --json it prints how to connect", async () => {
     await using hall = spawnServe(["--port", "0"], { folder: ownFolder() });
     const line = await hall.firstLine;
     expect(line).toMatch(/^Guildhall \d+\.\d+\.\d+ is open at http:\/\/127\.0\.0\.1:\d+ /);
@@ -686,7 +686,7 @@ describe("guildhall serve", () => {
     expect((await fetch(`${url}/health`)).status).toBe(200);
   });
 
-  describe("when it is told to stop", () => {
+  describe("on SIGTERM", () => {
     let testCli: Awaited<ReturnType<typeof buildTestCli>>;
     beforeAll(async () => {
       testCli = await buildTestCli();
@@ -710,7 +710,7 @@ describe("guildhall serve", () => {
         body: JSON.stringify(message),
       });
 
-    test("what runs is answered, who comes is sent away, streams and sockets end, and it exits with 0", async () => {
+    test("running calls are answered, new ones refused, streams and sockets end, and it exits with 0", async () => {
       await using hall = spawnServe(["--port", "0", "--json"], {
         folder: ownFolder(),
         cli: testCli.cli,
@@ -759,7 +759,7 @@ describe("guildhall serve", () => {
       expect(await hall.exited).toEqual({ code: 0, signal: null });
     });
 
-    test("what never ends is answered with an error when it is told twice", async () => {
+    test("a call that never ends is answered with an error at the second signal", async () => {
       await using hall = spawnServe(["--port", "0", "--json"], {
         folder: ownFolder(),
         cli: testCli.cli,

@@ -64,7 +64,7 @@ async function initJson(home: Home, ...args: string[]): Promise<JsonObject> {
 }
 
 describe("guildhall init", () => {
-  test("writes what all clients have as one config that loads, without a secret in it or in what is printed", async () => {
+  test("writes the servers of all clients into one valid config, without a secret in the file or the output", async () => {
     using home = crowdedHome();
     const before = home.files();
     const { code, stdout, stderr } = await home.run(cli, ["init"]);
@@ -156,7 +156,7 @@ describe("guildhall init", () => {
     expect(config.mcpServers.github).toMatchObject({ ...github, env: { A: "b" } });
   });
 
-  test("writes anew with --force only, and then keeps what was there", async () => {
+  test("overwrites with --force only, and then keeps the existing entries", async () => {
     using home = makeHome({
       "./guildhall.json": '{ "mcpServers": { "old": { "command": "old" } } } // mine',
       "./.mcp.json": { mcpServers: { github } },
@@ -179,7 +179,7 @@ describe("guildhall init", () => {
     expect(unknown).toMatchObject({ code: 66 });
   });
 
-  test("takes only the clients it is told, and other projects' servers with --all", async () => {
+  test("takes only the named clients, and servers of other projects with --all", async () => {
     using home = crowdedHome();
     const named = (told: JsonObject): string[] =>
       (told.added as { name: string }[]).map(({ name }) => name);

@@ -51,7 +51,7 @@ describe("the handshake", () => {
     expect(await toolNames(client)).toEqual(["echo.echo", "echo.typed"]);
   });
 
-  test("is not needed by a modern client: server/discover says the same", async () => {
+  test("is not needed by a modern client: server/discover returns the same", async () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()] });
     expect(await hall.connect().result("server/discover", modern())).toEqual({
       resultType: "complete",
@@ -87,7 +87,7 @@ describe("the handshake", () => {
     }
   });
 
-  test("says content newer than the client's version as text", async () => {
+  test("converts content newer than the client's version to text", async () => {
     const media = createToolkit("media", {
       mixed: {
         run: () => ({
@@ -117,7 +117,7 @@ describe("the list of tools", () => {
   const names = Array.from({ length: 25 }, (_, n) => `tool${n}`);
   const sorted = names.map((name) => `changing.${name}`).sort();
 
-  test("comes in pages of the same order every time, whatever order toolkits list in", async () => {
+  test("has pages in the same order every time, whatever order toolkits list in", async () => {
     await using hall = await startHall({
       toolkits: [createChangingToolkit([...names].reverse()), createEchoToolkit()],
       pageSize: 7,
@@ -139,7 +139,7 @@ describe("the list of tools", () => {
     }
   });
 
-  test("goes on at the right place when it changes between two pages", async () => {
+  test("continues at the right place when it changes between two pages", async () => {
     const changing = createChangingToolkit(["a", "c", "e", "g"]);
     await using hall = await startHall({ toolkits: [changing], pageSize: 2 });
     const client = hall.connect();
@@ -191,7 +191,7 @@ describe("the list of tools", () => {
     });
   });
 
-  test("keeps fields it does not know and hides what only the hall needs", async () => {
+  test("keeps unknown fields and hides internal ones", async () => {
     await using hall = await startHall({
       toolkits: [
         createToolkit("odd", {
@@ -425,7 +425,7 @@ describe("a tool that fails", () => {
     expect(result).toMatchObject({ isError: true, _meta: { "guildhall/error": body } });
   });
 
-  test("and has an output schema says what is wrong in _meta only, because the rest must fit the schema", async () => {
+  test("and has an output schema reports the failure in _meta only, because the rest must match the schema", async () => {
     await using hall = await startHall({ toolkits: [createLiarToolkit()] });
     const client = hall.connect();
     await client.greet();
@@ -458,7 +458,7 @@ describe("a tool that fails", () => {
     },
   );
 
-  test("by saying more than 10 MiB is told to ask for less, in both eras", async () => {
+  test("with an answer over 10 MiB fails with advice to request less, in both versions", async () => {
     await using hall = await startHall({ toolkits: [createHeavyToolkit()] });
     const client = hall.connect();
     await client.greet();
@@ -509,7 +509,7 @@ describe("a tool that fails", () => {
 });
 
 describe("lists that change", () => {
-  test("are announced to those who shook hands, and only to those", async () => {
+  test("are announced to initialized clients, and only to those", async () => {
     const changing = createChangingToolkit();
     await using hall = await startHall({ toolkits: [changing] });
     const [ready, greeted, unknown, current] = [
@@ -588,7 +588,7 @@ describe("lists that change", () => {
     expect(await client.result("prompts/list")).toEqual({ prompts: [{ name: "library.praise" }] });
   });
 
-  test("stay as they are in a static hall, which says so and announces nothing", async () => {
+  test("never change in a static hall, which declares so and announces nothing", async () => {
     const changing = createChangingToolkit();
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [changing, library], isStatic: true });
@@ -722,14 +722,14 @@ describe("progress", () => {
     },
   );
 
-  test("is not told to those who gave no token", async () => {
+  test("is not sent without a token", async () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();
     await client.result("tools/call", modern(steps([[1], [2]])));
     expect(heardSteps(client)).toEqual([]);
   });
 
-  test("in a flood is told at most twenty times a second, and the last step always", async () => {
+  test("in a flood is sent at most twenty times a second, and the last step always", async () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();
     const startedAt = performance.now();
@@ -744,7 +744,7 @@ describe("progress", () => {
     expect(told.at(-1)).toBe(200);
   });
 
-  test("that came too soon after another is told all the same, while its step takes its time", async () => {
+  test("that came too soon after another is sent later, while the call still runs", async () => {
     await using hall = await startHall({ toolkits: [createReportingToolkit()] });
     const client = hall.connect();
     await client.result(
@@ -915,7 +915,7 @@ describe("subscriptions/listen", () => {
     client.ask("subscriptions/listen", modern({ notifications }));
   const under = (id: number): JsonObject => ({ [keys.subscription]: id });
 
-  test("says first what it will tell, and then tells that and nothing else", async () => {
+  test("acknowledges its filter first, and then sends only matching notifications", async () => {
     const changing = createChangingToolkit();
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [changing, library] });
@@ -952,7 +952,7 @@ describe("subscriptions/listen", () => {
     expect(client.unread).toEqual([]);
   });
 
-  test("tells two listeners of one client each under its own id", async () => {
+  test("notifies two listeners of one client each under its own id", async () => {
     const changing = createChangingToolkit();
     await using hall = await startHall({ toolkits: [changing] });
     const client = hall.connect();
@@ -969,7 +969,7 @@ describe("subscriptions/listen", () => {
     expect(heard.sort()).toEqual(ids);
   });
 
-  test("leaves out a resource that nobody has, and tells the rest", async () => {
+  test("leaves out an unknown resource, and announces the rest", async () => {
     const changing = createChangingToolkit();
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [changing, library] });
@@ -1016,7 +1016,7 @@ describe("subscriptions/listen", () => {
     expect(client.unread).toEqual([]);
   });
 
-  test("ends without an answer when the client cancels it, and tells nothing more", async () => {
+  test("ends without an answer when the client cancels it, and sends nothing more", async () => {
     const changing = createChangingToolkit();
     const library = createLibraryToolkit();
     await using hall = await startHall({ toolkits: [changing, library] });
@@ -1074,7 +1074,7 @@ describe("the end", () => {
     expect(client.unread).toEqual([]);
   });
 
-  test("shutdown lets what runs end, and says its failure the way the client's version has it", async () => {
+  test("shutdown lets running calls end, and reports failures as the client's version requires", async () => {
     const slow = createSlowToolkit();
     const late = createToolkit("late", {
       invalid: {
@@ -1096,7 +1096,7 @@ describe("the end", () => {
     });
   });
 
-  test("exit answers what still runs with an error", async () => {
+  test("exit answers running calls with an error", async () => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connectStdio();
@@ -1114,7 +1114,7 @@ describe("the end", () => {
     expect(slow.aborted).toMatchObject([{ code: "UNAVAILABLE" }]);
   });
 
-  test("of a client's input lets what runs be answered, and then closes", async () => {
+  test("of a client's input lets running calls be answered, and then closes", async () => {
     const slow = createSlowToolkit();
     await using hall = await startHall({ toolkits: [slow] });
     const client = hall.connectStdio();
@@ -1164,7 +1164,7 @@ describe("the end", () => {
     expect(closed).toBe(1);
   });
 
-  test("of the hall answers what does not end in time", async () => {
+  test("of the hall answers calls that do not end in time", async () => {
     await using hall = await startHall({ toolkits: [createSlowToolkit()] });
     const client = hall.connect();
     await client.greet();

@@ -62,7 +62,7 @@ async function follow({ output }: CliProcess): Promise<void> {
   await (await fetch(find() ?? "")).text();
 }
 
-test("login prints the page, waits, and tells the hall that runs; logout takes it back", async () => {
+test("login prints the page, waits, and notifies the running hall; logout reverts it", async () => {
   const folder = await newProject();
   await using hall = places.spawn(cli, ["mcp"], folder);
   await hall.greet();
@@ -97,7 +97,7 @@ test("login prints the page, waits, and tells the hall that runs; logout takes i
   });
 });
 
-test("login --json says where to go and what came of it, and no token", async () => {
+test("login --json prints the page and the result, and no token", async () => {
   const folder = await newProject();
   await using command = start(folder, "login", "far", "--json");
   await follow(command);
@@ -131,7 +131,7 @@ test.each([
   expect(ran.stderr).toContain(message);
 });
 
-test("doctor says what to run", async () => {
+test("doctor names the command to run", async () => {
   const { stdout } = await run(await newProject(), "doctor");
   expect(stdout).toContain("it needs login: run `guildhall login far`");
 });

@@ -97,7 +97,7 @@ describe("guildhall mcp", () => {
     expect(hall.output.stderr).toContain("nobody caught this either");
   });
 
-  test("with --static says that its lists do not change", async () => {
+  test("with --static declares that its lists do not change", async () => {
     await using hall = spawnHall(["--static"]);
     const fixed = { listChanged: false };
     expect(await hall.greet()).toMatchObject({
@@ -205,7 +205,7 @@ test("a client that never reads is not read from any more, and the hall stays sm
 });
 
 describe.concurrent("the command line", () => {
-  test("says what it is", async () => {
+  test("prints its version", async () => {
     expect(await runCli(["--version"])).toEqual({
       code: 0,
       signal: null,

@@ -91,7 +91,7 @@ function childrenOf(pid: number): string[] {
   return readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").split(" ").filter(Boolean);
 }
 
-test("build finds what twelve real servers offer, in both eras, and writes it the same way twice", async () => {
+test("build finds the tools of twelve real servers, in both versions, and writes the same lock twice", async () => {
   const lock = join(project, ".guildhall", "tools.lock.json");
   const { stdout } = await run(process.execPath, [cli, "build", "--yes", "--json"], {
     cwd: project,
@@ -115,7 +115,7 @@ test("build finds what twelve real servers offer, in both eras, and writes it th
   expect(readFileSync(lock, "utf8")).toBe(first);
 }, 120_000);
 
-test("with the lock, the first list comes with no server running, and only what is called is started", async () => {
+test("with the lock, the first list needs no running server, and only called servers are started", async () => {
   const hall = await connect(process.execPath, [cli, "mcp"]);
   try {
     const { tools } = await hall.client.listTools();

@@ -217,7 +217,7 @@ describe("tools/greeter.mjs, a toolkit in a module", () => {
   });
 });
 
-test("`guildhall register FILE.json` and `guildhall unregister NAME` say what they did, and exit as they should", async () => {
+test("`guildhall register FILE.json` and `guildhall unregister NAME` print the result and set the exit code", async () => {
   await using hall = await openHall();
   const runWith = async (
     variables: NodeJS.ProcessEnv,

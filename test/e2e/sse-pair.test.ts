@@ -23,7 +23,7 @@ import { happens, until } from "../servers/until.ts";
 /** The transport of 2024-11-05: a stream that says where to post, and posts that are answered on the stream. */
 const ping = (id: unknown): JsonObject => ({ jsonrpc: "2.0", id, method: "ping" });
 
-test("the first event says where to post, and nobody can guess it", async () => {
+test("the first event names the endpoint, which is unguessable", async () => {
   await using door = await openDoor({ toolkits: [] });
   const [one, two] = [await connectPair(door), await connectPair(door)];
   expect(one.stream.headers["content-type"]).toBe("text/event-stream");
@@ -114,7 +114,7 @@ describe("posts that go nowhere", () => {
     client.close();
   });
 
-  test("what is not a message is refused, and the connection lives on", async () => {
+  test("an invalid message is refused, and the connection stays open", async () => {
     await using door = await openDoor({ toolkits: [] });
     const client = await connectPair(door);
     await client.greet("2024-11-05");
@@ -141,7 +141,7 @@ describe("posts that go nowhere", () => {
 });
 
 describe("the end of the stream", () => {
-  test("is the end of everything: what runs stops, and the address is gone", async () => {
+  test("ends everything: running calls are cancelled, and the endpoint is gone", async () => {
     const [slow, library] = [createSlowToolkit(), createLibraryToolkit()];
     await using door = await openDoor({ toolkits: [slow, library] });
     const client = await connectPair(door);
@@ -155,7 +155,7 @@ describe("the end of the stream", () => {
     expect((await door.send({ path: client.endpoint, body: ping(1) })).status).toBe(404);
   });
 
-  test("comes with the hall's", async () => {
+  test("follows the end of the hall", async () => {
     const door = await openDoor({ toolkits: [] });
     const client = await connectPair(door);
     await door[Symbol.asyncDispose]();
@@ -170,7 +170,7 @@ describe("the end of the stream", () => {
   });
 });
 
-test("past the limit the next one is told to come later", async () => {
+test("past the limit the next one is asked to retry later", async () => {
   await using door = await openDoor({ toolkits: [], sessionsMax: 2 });
   const clients = [await connectPair(door), await connectPair(door)];
   const reply = await door.send({ method: "GET", path: "/sse" });
@@ -186,7 +186,7 @@ test("past the limit the next one is told to come later", async () => {
     .toBeUndefined();
 });
 
-test("SDK 1 over its SSE transport: calls, is asked, hears, withdraws, leaves", async () => {
+test("SDK 1 over its SSE transport: calls, questions, notifications, cancels, close", async () => {
   const [slow, changing] = [createSlowToolkit(), createChangingToolkit()];
   await using door = await openDoor({
     toolkits: [createEchoToolkit(), createAskingToolkit(), slow, changing],

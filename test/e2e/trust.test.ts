@@ -98,7 +98,7 @@ async function said(client: CliProcess, name: string, args: JsonObject = {}): Pr
   return JSON.stringify((await callTool(client, name, args)).result);
 }
 
-test.concurrent("a build that nobody watches starts nothing that nobody approved, and says what waits", async () => {
+test.concurrent("a build without a terminal starts no unapproved server, and lists those that wait", async () => {
   const project = newProject();
   expect(await project.json("build")).toMatchObject({ servers: [], waiting: ["shelf"] });
   expect(await project.run("build", "--dry-run")).toMatchObject({
@@ -108,7 +108,7 @@ test.concurrent("a build that nobody watches starts nothing that nobody approved
   expect(existsSync(project.starts)).toBe(false);
 });
 
-test.concurrent("a project that was never approved lists from its lock, starts nothing, and says what to run, whatever it brings along", async () => {
+test.concurrent("an unapproved project lists from its lock, starts nothing, and names the command to run, whatever its config contains", async () => {
   const project = newProject();
   // The lock comes with the repository; what was said about it does not.
   await project.json("build", "--yes");
@@ -178,7 +178,7 @@ test.concurrent("a project that was never approved lists from its lock, starts n
   expect(existsSync(ran)).toBe(true);
 });
 
-test.concurrent("calls wait for a yes, which comes from another terminal, for once, for the hall, or for good; and trust can be given and taken back", async () => {
+test.concurrent("calls wait for approval from another terminal, once, for the hall, or permanently; and trust can be given and revoked", async () => {
   const project = newProject();
   await project.json("build", "--yes");
   await using client = await project.open();
@@ -263,7 +263,7 @@ test.concurrent("calls wait for a yes, which comes from another terminal, for on
   expect(await said(client, "shelf.look")).toContain("nobody has reviewed shelf");
 });
 
-test.concurrent("a server that was started again as another is caught before the call that started it; diff shows what changed; its siblings work", async () => {
+test.concurrent("a restarted server with other tools is caught before the call that started it; diff shows the changes; other servers work", async () => {
   const project = newProject();
   await project.json("build", "--yes");
   const [look, deleting] = tools as [Tool, Tool];

@@ -39,7 +39,7 @@ async function beginImplement(pane: Pane, place: Place): Promise<void> {
   await pane.until("● Yes, for this tool while the hall runs");
   await pane.press("Enter");
   for (const name of ["one", "two"]) await allowCommand(pane, name);
-  await vi.waitFor(() => expect(place.project.read("begun")).toBe("one\ntwo\n"), 20_000);
+  await expect.poll(() => place.project.read("begun")).toBe("one\ntwo\n");
 }
 
 async function allowCommand(pane: Pane, name: string): Promise<void> {

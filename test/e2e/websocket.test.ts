@@ -164,7 +164,7 @@ describe("messages", () => {
     client.close();
   });
 
-  test("a modern subscription is told of changes and ends when it is withdrawn", async () => {
+  test("a modern subscription gets changes and ends when it is cancelled", async () => {
     const client = await connectWebSocket(door);
     const id = client.ask(
       "subscriptions/listen",
@@ -182,7 +182,7 @@ describe("messages", () => {
     client.close();
   });
 
-  test("what runs stops when the socket is lost", async () => {
+  test("running calls are cancelled when the socket is lost", async () => {
     const client = await connectWebSocket(door);
     await client.greet();
     const before = slow.aborted.length;
@@ -394,7 +394,7 @@ describe("frames", () => {
 });
 
 describe("how many, and for how long", () => {
-  test("past the limit the next one is told to come later", async () => {
+  test("past the limit the next one is asked to retry later", async () => {
     await using small = await openDoor({ toolkits: [], sessionsMax: 2 });
     const clients = [await connectWebSocket(small), await connectWebSocket(small)];
     await expect(connectWebSocket(small)).rejects.toMatchObject({ status: 503 });
@@ -409,7 +409,7 @@ describe("how many, and for how long", () => {
       .toBeUndefined();
   });
 
-  test("all are told goodbye when the hall closes: 1001", async () => {
+  test("all are closed with 1001 when the hall closes", async () => {
     const other = await openDoor({ toolkits: [] });
     const client = await connectWebSocket(other);
     await other[Symbol.asyncDispose]();

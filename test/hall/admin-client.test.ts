@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { greetHall } from "../../src/hall/admin-client.ts";
 
-test("a hall that has the socket and says nothing is given up, and the caller hears what to do", async () => {
+test("a hall that holds the socket and never answers times out with advice", async () => {
   const folder = await mkdtemp(join(tmpdir(), "guildhall-mute-"));
   const path = join(folder, "hall.sock");
   const mute = createServer((socket) => socket.resume()).listen(path);

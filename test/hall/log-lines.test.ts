@@ -5,7 +5,7 @@ import { createLineSink, describeLogLine } from "../../src/hall/log-lines.ts";
 const line = (entry: object): string =>
   describeLogLine(`${JSON.stringify({ level: "info", time: Date.now(), ...entry })}\n`, false);
 
-test("a line has the time, the level, who it is about, what is said, and the fields", () => {
+test("a line has the time, the level, the subject, the message and the fields", () => {
   expect(
     line({
       upstream: "files",
@@ -21,7 +21,7 @@ test("a line has the time, the level, who it is about, what is said, and the fie
   );
 });
 
-test("an error shows where it happened; what is warned of only what it was", () => {
+test("an error shows its stack; a warning only its message", () => {
   const err = { type: "Error", message: "no luck", stack: "Error: no luck\n    at here" };
   expect(line({ level: "error", msg: "uncaught exception", err })).toMatch(
     /uncaught exception\nError: no luck\n {4}at here\n$/,
@@ -31,14 +31,14 @@ test("an error shows where it happened; what is warned of only what it was", () 
   );
 });
 
-test("what a stranger said moves no cursor, and what is no entry is shown as it is", () => {
+test("control characters are escaped, and other lines are shown as they are", () => {
   expect(line({ msg: "it said \u001b[2J\u001b[31m", "\u009bkey": "\u202etext" })).not.toMatch(
     /(?!\n)[\p{Cc}\p{Cf}]/u,
   );
   expect(describeLogLine("not \u001bJSON\n", false)).toBe("not \\u{1b}JSON\n");
 });
 
-test("colour comes where it is wanted only, and secrets never", () => {
+test("colour is optional, and secrets are never shown", () => {
   const written: string[] = [];
   const terminal: LogSink = { write: (text) => written.push(text) };
   const secrets = new Secrets();

@@ -36,7 +36,7 @@ test("two probes in a row without an answer make a toolkit unavailable, one that
   expect(record.lastError).toBe("silent");
 });
 
-test("what says it is in maintenance is not called until it says otherwise", async () => {
+test("a tool in maintenance is not called until maintenance ends", async () => {
   await using started = await startHall({
     toolkits: [
       {
@@ -314,7 +314,7 @@ test("the same over plain HTTP, with the token", async () => {
   expect(await api("DELETE", "/dictionary")).toMatchObject({ status: 404 });
 });
 
-test("a toolkit that says itself it is not well is listed so before anyone has asked or called it", async () => {
+test("a toolkit that reports itself as unhealthy is listed so before its first call", async () => {
   const poor = createToolkit(
     "poor",
     {},

@@ -69,7 +69,7 @@ test("globs find modules; each of their toolkits is there", async () => {
   expect(namesOf(all)).toEqual(["a.say", "b.say", "d.say"]);
 });
 
-test("broken ones are listed with their errors, and hurt nobody else", async () => {
+test("broken ones are listed with their errors, and do not affect others", async () => {
   const project = newProject({
     "tools/bad-syntax.mjs": "export const = 3",
     "tools/empty.mjs": "export const three = 3;",
@@ -101,7 +101,7 @@ test("broken ones are listed with their errors, and hurt nobody else", async () 
   });
 });
 
-test("a scan takes what is new or changed, keeps what an edit broke, and lets go of what is gone", async () => {
+test("a scan loads new and changed modules, keeps the last good version of a broken one, and drops removed ones", async () => {
   const project = newProject({ "tools/a.mjs": module("a", "first"), "tools/b.mjs": module("b") });
   await using started = await start(project);
   project.write("tools/a.mjs", module("a", "second"));

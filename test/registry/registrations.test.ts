@@ -328,7 +328,7 @@ describe("refusals", () => {
     expect(started.hall.registrations.all()).toEqual([]);
   });
 
-  test("every fault is told at once", async () => {
+  test("all faults are reported together", async () => {
     await using started = await startHall();
     const tool = {
       name: "a b",
@@ -387,7 +387,7 @@ describe("one name", () => {
     ]);
   });
 
-  test("what was replaced or unregistered is forgotten by the connection that ran it", async () => {
+  test("a replaced or unregistered tool is forgotten by the connection that served it", async () => {
     await using hall = await startHall({ toolkits: [] });
     const runner = createRunner("one");
     await register(hall, dictionary, runner);
@@ -400,7 +400,7 @@ describe("one name", () => {
     expect(runner.waiting).toBe(0);
   });
 
-  test("a built-in toolkit is shadowed, and comes back", async () => {
+  test("a built-in toolkit is shadowed, and returns afterwards", async () => {
     await using started = await startHall();
     const fake = {
       name: "time_tool",
@@ -430,7 +430,7 @@ describe("one name", () => {
     expect(tries.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
   });
 
-  test("unregistering takes a name or an id, and names what is near", async () => {
+  test("unregistering takes a name or an id, and suggests similar names", async () => {
     await using started = await startHall();
     await register(started, dictionary);
     await expect(started.hall.registrations.unregister("dictionry")).rejects.toMatchObject({
@@ -445,8 +445,8 @@ describe("one name", () => {
   });
 });
 
-describe("who runs it", () => {
-  test("with nobody, it is listed, marked, and answers at once with what could serve instead", async () => {
+describe("the connection that serves it", () => {
+  test("without one, it is listed and marked, and calls fail with the alternatives", async () => {
     await using started = await startHall({
       toolkits: [
         createToolkit("lexicon", { find: { run: () => text("found") } }, { category: "REFERENCE" }),
@@ -613,7 +613,7 @@ describe("who runs it", () => {
   });
 });
 
-test("metadata: a destructive tool is marked, a deprecated one says so in its list and in its answers", async () => {
+test("metadata: a destructive tool is marked, a deprecated one is marked in lists and answers", async () => {
   await using started = await startHall();
   const metadata = {
     module: "words/look.py",

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit } from "../servers/toolkits.ts";
 
-test("what a server lists is read from it, whatever templates others have", async () => {
+test("a listed resource is read from its server, whatever templates others have", async () => {
   const greedy = createToolkit(
     "greedy",
     {},

@@ -147,7 +147,7 @@ test("a modern client is asked with input_required, and its second call_tool res
   expect(asking.steps).toEqual(["before", "after"]);
 });
 
-test("over HTTP the header Mcp-Name says call_tool, as the body does", async () => {
+test("over HTTP the header Mcp-Name is call_tool, as in the body", async () => {
   await using door = await openDoor({ toolkits: [createEchoToolkit()], faces: ["search"] });
   const client = await connectModern(door);
   expect(await client.result("tools/call", modern(wrap("echo.echo", { a: 1 })))).toMatchObject({

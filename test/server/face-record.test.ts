@@ -32,7 +32,7 @@ test("a call is recorded with the face its client was shown, or asked for", asyn
   ]);
 });
 
-test("a hall that chooses its face by what there is records the one it chose", async () => {
+test("a hall that chooses its face by the number of tools records its choice", async () => {
   await using hall = await startHall({ toolkits: [createEchoToolkit()], faces: "auto" });
   const client = hall.connect();
   await client.result("tools/call", echo);

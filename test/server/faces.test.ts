@@ -98,7 +98,7 @@ test("without a choice, few tools are shown as they are, many are searched, and 
   ]);
 });
 
-test("the face follows the number of tools, and clients are told", async () => {
+test("the face follows the number of tools, and clients are notified", async () => {
   const shelf = (id: string) =>
     createShelf(
       id,
@@ -143,7 +143,7 @@ test("the hall's own names win over a tool without a prefix", async () => {
   expect(result.structuredContent).toMatchObject({ tools: [{ name: "other" }, {}] });
 });
 
-test("what clients are told fits what they are shown", async () => {
+test("the instructions match the visible tools", async () => {
   const guide = "Ask the agents.";
   const told = async (
     faces: "auto" | readonly ("tools" | "search" | "agents")[],

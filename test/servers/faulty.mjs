@@ -166,7 +166,7 @@ const acts = {
     await put(isIdLast ? `"}]},"id":${id},"jsonrpc":"2.0"}\n` : `"}]}}\n`);
   },
   endless: async () => {
-    const block = text(64 * 1024);
+    const block = text(1024 * 1024);
     for (;;) {
       await put(block);
       await pause(1);
@@ -384,7 +384,11 @@ function tools() {
 let page = 0;
 function listTools({ cursor }) {
   if (has("endless-pages"))
-    return { tools: page++ === 0 ? tools() : [], nextCursor: `page ${page}` };
+    // Large pages, so that a limit is reached after few of them.
+    return {
+      tools: page++ === 0 ? tools() : [{ padding: "x".repeat(2 * 1024 * 1024) }],
+      nextCursor: `page ${page}`,
+    };
   if (has("repeated-cursor"))
     return { tools: cursor === undefined ? tools() : [], nextCursor: "again" };
   return { tools: tools() };

@@ -52,7 +52,7 @@ describe("a question whose call has failed", () => {
     expect(approvals.take(subject)).toBe(true);
   });
 
-  test("is open for 60 s, and a yes waits for its call that long", () => {
+  test("is open for 60 s, and an approval waits for its call that long", () => {
     const { approvals, clock } = openApprovals();
     const first = approvals.leave(subject);
     clock.ms += approvalMsMax;
@@ -83,7 +83,7 @@ describe("a question whose call waits", () => {
     expect(approvals.take(subject)).toBe(false);
   });
 
-  test("is off the list when its call is gone, and there is room for so many only", () => {
+  test("leaves the list with its call, and the list is bounded", () => {
     const { approvals } = openApprovals();
     const waiting = Array.from({ length: 1_000 }, () => approvals.ask(subject));
     expect(() => approvals.ask(subject)).toThrow("1000 calls already wait");
@@ -91,7 +91,7 @@ describe("a question whose call waits", () => {
     expect(approvals.pending()).toEqual([]);
   });
 
-  test("has a token nobody can guess", () => {
+  test("has an unguessable token", () => {
     const { approvals } = openApprovals();
     expect(approvals.ask(subject).pending.token).toMatch(/^[0-9a-f]{24}$/);
   });

@@ -160,7 +160,7 @@ describe("the preview of a call", () => {
     },
   );
 
-  test("writes out what leaves no trace on a screen", () => {
+  test("escapes invisible characters", () => {
     expect(previewCall(named("sh", "run"), { text: "a\u3164b\ufe01c\u034fd" })).toContain(
       "text: a\\u{3164}b\\u{fe01}c\\u{34f}d",
     );
@@ -178,7 +178,7 @@ describe("the preview of a call", () => {
     ]);
   });
 
-  test("shows both ends of what is long, and not what is secret by its name", () => {
+  test("shows both ends of long values, and hides secrets by name", () => {
     const preview = previewCall(named("sh", "run"), {
       script: `begin ${"x".repeat(5_000)} rm -rf /`,
       apiKey: "sk-1234567890",

@@ -31,7 +31,7 @@ const grant = (name: string): ((entries: Entries) => Entries) => {
 };
 
 describe("the ledger", () => {
-  test("is empty at first, keeps what was said, and is readable by its user only", async () => {
+  test("is empty at first, keeps its entries, and is readable by its user only", async () => {
     expect(await open().read()).toEqual(noEntries);
     await open().change(grant("box.echo"));
     expect(Object.keys((await open().read()).grants)).toEqual(["box.echo"]);

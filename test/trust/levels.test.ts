@@ -104,7 +104,7 @@ describe("levels", () => {
     expect(world.decisions).toEqual([]);
   });
 
-  test("a grant ends when its time is up, and holds for what the tool was", async () => {
+  test("a grant ends when its time is up, and holds for one definition of the tool", async () => {
     let now = 1_000;
     await using world = await openWorld({ now: () => now });
     const [tool] = world.files.tools.filter(({ name }) => name === "delete_file");
@@ -124,7 +124,7 @@ describe("levels", () => {
     expect(levelOf(world, "files.delete_file")).toBe("verified");
   });
 
-  test("policy all asks for every tool, for one server or for all; the user's own word comes first", async () => {
+  test("policy all asks for every tool, for one server or for all; the user's own config wins", async () => {
     const read = { name: "files.read_file", arguments: {} };
     const kindOf = async (
       options: Parameters<typeof openWorld>[0],
@@ -145,7 +145,7 @@ describe("levels", () => {
 });
 
 describe("a person who is asked", () => {
-  test("sees the call, and says yes once, for as long as the hall runs, or always", async () => {
+  test("sees the call, and approves it once, for as long as the hall runs, or always", async () => {
     await using world = await openWorld();
     const client = await world.connect(forms);
     const id = client.ask("tools/call", deleting);
@@ -174,7 +174,7 @@ describe("a person who is asked", () => {
     ).toEqual(["once", "hall", "always"]);
   });
 
-  test("is asked in the modern way with a state nobody else can make", async () => {
+  test("is asked through the answer with a state that cannot be forged", async () => {
     await using world = await openWorld();
     const client = await world.connect();
     const first = (await client.request("tools/call", modern(deleting, forms))).result as {
@@ -249,7 +249,7 @@ describe("a person who is asked", () => {
     expect(world.decisions.filter(({ kind }) => kind === "approved")).toHaveLength(1);
   });
 
-  test("is not asked from inside: the root's answer says what to allow, and after a yes the same call goes through", async () => {
+  test("is not asked by nested calls: the outer answer names the approval, and afterwards the same call succeeds", async () => {
     await using world = await openWorld();
     const client = await world.connect(forms);
     const steps = {
@@ -279,7 +279,7 @@ describe("the flow guard", () => {
     arguments: { steps: names.map((tool) => ({ tool })) },
   });
 
-  test("stops what sends only after something was brought in, in the same piece of work, and says why", async () => {
+  test("stops sending tools only after untrusted content was read in the same run, with the reason", async () => {
     await using world = await openWorld();
     const client = await world.connect();
     await callIt(client, steps("mail.send_email", "web.fetch_page", "mail.send_email"));
@@ -290,7 +290,7 @@ describe("the flow guard", () => {
     expect(world.ran).toHaveLength(2);
   });
 
-  test("leaves alone what the user names, the one that reads or the one that sends", async () => {
+  test("exempts tools that the user names, readers or senders", async () => {
     for (const name of ["web.fetch_page", "mail.send_email", "mail.*"]) {
       await using world = await openWorld({ unguarded: [name] });
       await callIt(await world.connect(), steps("web.fetch_page", "mail.send_email"));

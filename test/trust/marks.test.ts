@@ -75,7 +75,7 @@ describe("a tool's marks", () => {
     },
   );
 
-  test("what takes an address brings in what others wrote", () => {
+  test("a tool that takes an address reads untrusted content", () => {
     expect(
       markTool(named("load", { inputSchema: { type: "object", properties: { url: {} } } }))
         .bringsIn,

@@ -81,7 +81,7 @@ describe("a project's config cannot ask for fewer approvals", () => {
   });
 });
 
-describe("what is approved of a server", () => {
+describe("the approved facts of a server", () => {
   const env = { TRACE: "1", AWS_SECRET_ACCESS_KEY: "aws" };
   const of = (variable: string): string => ["$", "{", variable, "}"].join("");
   const load = async (entry: object, more: NodeJS.ProcessEnv = {}): Promise<ServerConfig> => {
@@ -170,7 +170,7 @@ describe("a review on a terminal", () => {
     return { ...reviewing, entries: await reviewing.ledger.read(), asked };
   }
 
-  test("shows what would run and what each tool says, and writes down a yes with the marks a person chose", async () => {
+  test("shows the command and every tool, and records an approval with the chosen marks", async () => {
     const { entries, asked } = await review("what?", "2", "y");
     expect(asked[0]).toMatch(
       /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/,
@@ -184,7 +184,7 @@ describe("a review on a terminal", () => {
     expect((await review()).asked).toEqual([]);
   });
 
-  test("says of a server that did not answer why, and what a yes is for", async () => {
+  test("shows why a server did not answer, and the meaning of an approval", async () => {
     const asked: string[] = [];
     vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
     const ask = async (question: string): Promise<string> => String(asked.push(question) && "n");

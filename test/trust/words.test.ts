@@ -117,7 +117,7 @@ describe.each([
   });
 });
 
-test("what nobody has reviewed is not found, and find_tools says whose it is", async () => {
+test("tools that were not reviewed are not found, and find_tools names their server", async () => {
   await using world = await openWorld();
   const answer = JSON.stringify(
     await ask(await world.connect(), {
@@ -131,7 +131,7 @@ test("what nobody has reviewed is not found, and find_tools says whose it is", a
   );
 });
 
-test("a tool that has changed still has its name in the registry dialect, and says why it is all there is", async () => {
+test("a changed tool keeps its name in the registry dialect, with the reason it is withheld", async () => {
   await using world = await openPoisoned();
   const { result } = await (await world.connect()).request("tools/schema", inDialect);
   expect(result).toEqual({

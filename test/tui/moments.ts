@@ -115,7 +115,7 @@ export const document = `# Tasks: Create Taskify
 
 > A quote, and [NEEDS CLARIFICATION: how many users?]
 
-| FormField | Meaning |
+| Field | Meaning |
 |---|---|
 | \`id\` | a number that is never used again |
 | name | text |

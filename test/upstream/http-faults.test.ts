@@ -720,7 +720,7 @@ describe.concurrent("an answer of another content type", () => {
     empty: ({ response }) => response.writeHead(204).end(),
   };
 
-  test.each(httpWays)("over %s is told at once", (_name, options) =>
+  test.each(httpWays)("over %s fails its call", (_name, options) =>
     beside({ ...options, tools: kinds }, async ({ call }) => {
       for (const kind of Object.keys(kinds)) {
         const answer = await call(kind);

@@ -111,7 +111,7 @@ function readKept(): { readonly text: string; readonly mode: number; readonly fi
 }
 
 describe("a login", () => {
-  test("is asked for by name where there is none, and the server stays listed", async () => {
+  test("is requested by name when it is missing, and the server stays listed", async () => {
     await using server = await startOAuthServer();
     await using far = await startFar(remote(server.url));
     const upstream = far.hall.hall.fleet.get("far");
@@ -180,7 +180,7 @@ describe("a login", () => {
     expect(readdirSync(folder)).toHaveLength(1);
   });
 
-  test("that a person refuses says so, and leaves nothing", async () => {
+  test("that a person refuses fails, and leaves nothing", async () => {
     await using server = await startOAuthServer({ loginError: "access_denied" });
     await expect(logIn(remote(server.url))).rejects.toMatchObject({
       code: "DENIED",
@@ -189,7 +189,7 @@ describe("a login", () => {
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test("is not there to be had where nobody wants one", async () => {
+  test("is not offered where none is required", async () => {
     const server = createServer((_request, response) =>
       response.writeHead(_request.method === "POST" ? 200 : 404).end(),
     );
@@ -273,7 +273,7 @@ describe("a token that has expired", () => {
     expect(await far.call()).toMatchObject(worked);
   });
 
-  test("and is revoked needs a person; what cannot be used is not kept", async () => {
+  test("and is revoked needs a person; unusable tokens are not kept", async () => {
     await using server = await startOAuthServer();
     await using far = await startLoggedIn(server);
     server.revoke();
@@ -332,7 +332,7 @@ describe("the issuer", () => {
     expect(server.seen.logins).toEqual([]);
   });
 
-  test("a server moves to is not shown what the one before gave", async () => {
+  test("of another issuer never gets tokens of the previous one", async () => {
     await using server = await startOAuthServer();
     await using other = await startOAuthServer();
     await using far = await startLoggedIn(server);
@@ -369,7 +369,7 @@ describe("the issuer", () => {
   });
 });
 
-describe("what a token is for", () => {
+describe("the scope of a token", () => {
   test("is checked before anybody is asked to log in", async () => {
     await using server = await startOAuthServer({ resource: "https://elsewhere.example.com/mcp" });
     await expect(logIn(remote(server.url))).rejects.toMatchObject({
@@ -412,7 +412,7 @@ describe("what a token is for", () => {
 });
 
 describe("more than was granted", () => {
-  test("is named, remembered, and asked for with what there was", async () => {
+  test("is named, remembered, and requested together with earlier ones", async () => {
     await using server = await startOAuthServer({ callScope: "tools:call" });
     await using far = await startLoggedIn(server);
     const answer = await far.call();
@@ -448,7 +448,7 @@ describe("more than was granted", () => {
 describe("a client of its own", () => {
   const oauth = { grant: "client_credentials", callbackPort: 0, ...ownClient } as const;
 
-  test("needs nobody, also when its token expires", async () => {
+  test("needs no person, also when its token expires", async () => {
     await using server = await startOAuthServer({ expiresIn: 0 });
     await using far = await startFar(remote(server.url, { oauth }));
     await until(() => far.hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
@@ -472,7 +472,7 @@ describe("a client of its own", () => {
     expect(await far.call()).toMatchObject(worked);
   });
 
-  test("that the issuer does not know is told so, without its secret", async () => {
+  test("unknown to the issuer is reported, without its secret", async () => {
     await using server = await startOAuthServer();
     await using far = await startFar(
       remote(server.url, { oauth: { ...oauth, clientSecret: "wrong-secret-1234" } }),
@@ -485,8 +485,8 @@ describe("a client of its own", () => {
   });
 });
 
-describe("the page a browser comes back to", () => {
-  test("turns away whoever does not bring the state, answers once, and is gone", async () => {
+describe("the redirect page", () => {
+  test("refuses requests without the state, answers once, and is gone", async () => {
     await using page = await openRedirectPage({
       port: 0,
       path: "/back",
@@ -515,7 +515,7 @@ describe("the page a browser comes back to", () => {
     await expect(page.answer).rejects.toMatchObject({ code: "TIMEOUT" });
   });
 
-  test("is not where an answer with a wrong state leads: the login goes on waiting", async () => {
+  test("ignores an answer with a wrong state: the login keeps waiting", async () => {
     await using server = await startOAuthServer({ state: "not-what-was-sent" });
     const config = remote(server.url);
     const waiting = login({

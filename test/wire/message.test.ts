@@ -32,7 +32,7 @@ describe("a message that is one", () => {
     });
   });
 
-  test("with id null is a notification only where the method says so", () => {
+  test("with id null is a notification only for methods that define it", () => {
     const text = '{"jsonrpc":"2.0","id":null,"method":"notifications/x"}';
     expect(parse(text, (method) => method.startsWith("notifications/"))).toMatchObject({
       kind: "notification",
@@ -113,7 +113,7 @@ describe("a message that is one", () => {
   });
 });
 
-describe("what is not a message", () => {
+describe("input that is not a message", () => {
   test.each([
     ["nothing", ""],
     ["half an object", '{"jsonrpc":"2.0","id":1,"method":"m"'],
@@ -349,7 +349,7 @@ describe("the limits of a message", () => {
     });
   });
 
-  test("depth counts what is open at once, not how often something opens", () => {
+  test("depth counts open brackets at one time, not all brackets", () => {
     expect(findFault(`[${"[],{},".repeat(1_000)}[]]`, defaultLimits)).toBeUndefined();
   });
 
@@ -478,7 +478,7 @@ describe("junk", () => {
     );
   });
 
-  test("made from pieces of real messages is refused or is what JSON.parse makes of it", () => {
+  test("made from pieces of real messages is refused or equals the result of JSON.parse", () => {
     const pieces = [
       '{"jsonrpc":"2.0"',
       ',"id":1',
@@ -513,7 +513,7 @@ describe("junk", () => {
   });
 });
 
-describe("what we write", () => {
+describe("written messages", () => {
   test.each([
     ["undefined", undefined],
     ["a function", () => 1],
@@ -535,7 +535,7 @@ describe("what we write", () => {
     expect(JSON.parse(frames[0] ?? "")).toEqual({ jsonrpc: "2.0", id: text, result: text });
   });
 
-  test("can be read back as what it was", () => {
+  test("can be read back unchanged", () => {
     expect(parse(requestFrame(3, "m", { a: 1 }))).toEqual({
       kind: "request",
       id: 3,

@@ -231,7 +231,7 @@ describe("a request", () => {
   });
 });
 
-describe("what is not a request", () => {
+describe("input that is not a request", () => {
   test.each([
     ["text that is no JSON", "{oops", null, -32700],
     ["bytes that are no UTF-8", Buffer.from([0xff]), null, -32700],
@@ -355,7 +355,7 @@ describe("what is not a request", () => {
 describe("a request the peer withdraws", () => {
   const withdrawn = new HallError("CANCELLED", "the user pressed stop");
 
-  test("is not answered, and its handler is told to stop", async () => {
+  test("is not answered, and its handler is cancelled", async () => {
     const work = deferred();
     const seen: Exchange[] = [];
     const { channel, peer } = connect({
@@ -374,7 +374,7 @@ describe("a request the peer withdraws", () => {
     expect(peer.inFlightCount).toBe(0);
   });
 
-  test("is answered once with the given answer, and the handler's own comes to nothing", async () => {
+  test("is answered once with the given answer, and the result of the handler is dropped", async () => {
     const work = deferred();
     const { channel, peer } = connect({ handle: () => work.promise });
     channel.deliver(request("x"));
@@ -620,7 +620,7 @@ describe("a request of ours", () => {
     expect(await asked).toBe("right");
   });
 
-  test("counts answers nobody waits for, and a repeated one too", async () => {
+  test("counts answers to unknown requests, and repeated ones", async () => {
     const { channel, peer } = connect({});
     const asked = peer.request("m", {});
     channel.deliver('{"jsonrpc":"2.0","id":1,"result":"first"}');
@@ -707,7 +707,7 @@ describe("with the clock in hand", () => {
     vi.useRealTimers();
   });
 
-  test("a handler that never returns is answered with TIMEOUT, told to stop, and its id is free again", async () => {
+  test("a handler that never returns is answered with TIMEOUT and cancelled, and its id is free again", async () => {
     const scopes: Scope[] = [];
     const { channel, peer } = connect({
       limits: { answerMsMax: 3_000 },
@@ -738,7 +738,7 @@ describe("with the clock in hand", () => {
     expect(answers(channel)).toMatchObject([{ id: 1 }, { id: 2 }]);
   });
 
-  test("a handler that answers after its deadline is not heard", async () => {
+  test("a result after the deadline is dropped", async () => {
     const work = deferred();
     const { channel } = connect({ limits: { answerMsMax: 1_000 }, handle: () => work.promise });
     channel.deliver(request(1));
@@ -807,7 +807,7 @@ describe("with the clock in hand", () => {
     expect(channel.closeCalls).toEqual([]);
   });
 
-  test("a reader that stays slow is cut, once, without waiting for what is queued", () => {
+  test("a reader that stays slow is disconnected, once, without waiting for the queue", () => {
     const closed = vi.fn();
     const { channel } = connect({
       limits: { writeQueueBytesMax: 1_000, stalledMsMax: 10_000 },
@@ -893,7 +893,7 @@ describe("with the clock in hand", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("a frame that comes after the line was lost is not served and starts no timer", () => {
+  test("a frame after the connection was lost is not served and starts no timer", () => {
     const handle = vi.fn(never);
     const { channel, peer } = connect({ handle });
     channel.lose();
@@ -905,7 +905,7 @@ describe("with the clock in hand", () => {
 });
 
 describe("a line that is lost", () => {
-  test("half way tells every handler to stop, sends nothing more, and leaves no rejection unhandled", async () => {
+  test("in the middle of work cancels every handler, sends nothing more, and leaves no rejection unhandled", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => unhandled.push(reason);
     process.on("unhandledRejection", note);
@@ -939,7 +939,7 @@ describe("a line that is lost", () => {
     expect(unhandled).toEqual([]);
   });
 
-  test("while handlers wait for their scope is answered to nobody", async () => {
+  test("while handlers wait for their scope sends no answer", async () => {
     const { channel } = connect({ handle: (_, exchange) => exchange.scope.race(never()) });
     channel.deliver(request(1));
     channel.lose();
@@ -947,7 +947,7 @@ describe("a line that is lost", () => {
     expect(channel.sent).toEqual([]);
   });
 
-  test("ended is passed on, and what runs is still answered", async () => {
+  test("ended is passed on, and running requests are still answered", async () => {
     const work = deferred();
     const ended = vi.fn();
     const { channel } = connect({ handle: () => work.promise, ended });
@@ -969,7 +969,7 @@ describe("drain", () => {
     expect(peer.inFlightCount).toBe(0);
   });
 
-  test("waits for what runs and refuses what comes", async () => {
+  test("waits for running requests and refuses new ones", async () => {
     const work = deferred();
     const { channel, peer } = connect({ handle: () => work.promise });
     channel.deliver(request(1));
@@ -988,7 +988,7 @@ describe("drain", () => {
     expect(answers(channel)[1]).toEqual({ jsonrpc: "2.0", id: 1, result: "done" });
   });
 
-  test("tells requests kept open to stop, and only those", async () => {
+  test("cancels long-lived requests, and only those", async () => {
     const work = deferred();
     const scopes: Scope[] = [];
     const { channel, peer } = connect({
@@ -1008,7 +1008,7 @@ describe("drain", () => {
     expect(answers(channel)).toHaveLength(2);
   });
 
-  test("resolves for all who wait, also when the line is lost", async () => {
+  test("resolves for every caller, also when the connection is lost", async () => {
     const { channel, peer } = connect({ handle: never });
     channel.deliver(request(1));
     const waiting = [peer.drain(leaving), peer.drain(leaving)];
@@ -1019,7 +1019,7 @@ describe("drain", () => {
 });
 
 describe("close", () => {
-  test("answers what runs with its reason, tells handlers to stop, then closes the channel", async () => {
+  test("answers running requests with its reason, cancels handlers, then closes the channel", async () => {
     const reason = new HallError("UNAVAILABLE", "going down");
     const scopes: Scope[] = [];
     const closed = vi.fn();
@@ -1052,7 +1052,7 @@ describe("close", () => {
     expect(closed).toHaveBeenCalledOnce();
   });
 
-  test("rejects what we wait for", async () => {
+  test("rejects pending requests", async () => {
     const { peer } = connect({});
     const asked = peer.request("m", {});
     const rejected = expect(asked).rejects.toBeInstanceOf(HallError);

@@ -77,10 +77,7 @@ export function compileMacro(
     makeForm([whole, env]),
     makeForm([["DECLARE", ["IGNORABLE", whole, env]], inner]),
     around,
-    {
-      name,
-      block: null,
-    },
+    { name, block: null },
   );
   const fn = new Fn(makeCode(m, lambda), []);
   return {

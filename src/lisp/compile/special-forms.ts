@@ -1,7 +1,7 @@
 // Analysis of the special forms.
 import { form as makeForm, named } from "../define.ts";
-import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { refuseLocked } from "../packages.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import {

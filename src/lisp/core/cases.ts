@@ -19,7 +19,7 @@ export function defineCases(): void {
   defineFunction(
     "%CASE-FAILED",
     "name datum expected possibilities",
-    (m: Machine, name: Value, datum: Value, expected: Value, possibilities: Value) =>
+    (m, name: Value, datum: Value, expected: Value, possibilities: Value) =>
       m.error("%CASE-FAILURE", {
         NAME: name,
         DATUM: datum,

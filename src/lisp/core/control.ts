@@ -3,8 +3,8 @@ import { Ended } from "../budgets.ts";
 import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Fn } from "../function.ts";
-import { refuseLocked } from "../global.ts";
 import { dearSteps, type Machine } from "../machine.ts";
+import { refuseLocked } from "../packages.ts";
 import { catching, dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
@@ -141,20 +141,17 @@ function bindAll(m: Machine, names: Value, values: Value): void {
 }
 
 export function defineCalling(): void {
-  defineFunction("VALUES", "&rest values", (m: Machine, values: Value[]) => m.values(...values), {
+  defineFunction("VALUES", "&rest values", (m, values: Value[]) => m.values(...values), {
     values: true,
   });
-  defineFunction("VALUES-LIST", "list", (m: Machine, list: Value) => m.values(...spread(m, list)), {
+  defineFunction("VALUES-LIST", "list", (m, list: Value) => m.values(...spread(m, list)), {
     values: true,
   });
   defineFunction(
     "FUNCALL",
     "function &rest arguments",
-    (m: Machine, fn: Value, args: Value[]) => m.apply(m.fn(fn), args),
-    {
-      values: true,
-      step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), args),
-    },
+    (m, fn: Value, args: Value[]) => m.apply(m.fn(fn), args),
+    { values: true, step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), args) },
   );
   defineFunction("APPLY", "function &rest arguments", applyTo, {
     values: true,

@@ -5,8 +5,8 @@ import { defineFunction, defineMacro, form, named, type Template } from "../defi
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addReader, addWriter } from "../forms/defclass.ts";
 import { Fn } from "../function.ts";
-import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { refuseLocked } from "../packages.ts";
 import { Str } from "../string.ts";
 import { keyword, NIL, Sym, T } from "../symbol.ts";
 import {
@@ -27,10 +27,8 @@ export function defineConditionForms(): void {
   defineFunction(
     "GUILDHALL:CONDITION-REPORT",
     "condition",
-    (m: Machine, condition: Value) => m.string(reportOf(m, condition as Instance)),
-    {
-      documentation: "What a condition says, as a string.",
-    },
+    (m, condition: Value) => m.string(reportOf(m, condition as Instance)),
+    { documentation: "What a condition says, as a string." },
   );
 }
 
@@ -139,9 +137,7 @@ function slotOf(slot: Value): Slot {
 
 function initargsOf(items: readonly Value[]): LispClass["defaultInitargs"] {
   return items.flatMap((item, index) =>
-    index % 2 === 0
-      ? [{ key: item as Sym, init: (m: Machine) => m.call0(items[index + 1] as Fn) }]
-      : [],
+    index % 2 === 0 ? [{ key: item as Sym, init: (m) => m.call0(items[index + 1] as Fn) }] : [],
   );
 }
 

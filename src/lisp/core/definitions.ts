@@ -11,9 +11,9 @@ import {
   nativeFunction,
 } from "../define.ts";
 import { Fn } from "../function.ts";
-import { noteDefinition, refuseLocked, setFunction } from "../global.ts";
 import { checkKeys, checkPattern, destructure, findKey } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
+import { noteDefinition, refuseLocked, setFunction } from "../packages.ts";
 import { expandOnce, macroFor } from "../places.ts";
 import { featureList } from "../reader-macros.ts";
 import { Str } from "../string.ts";
@@ -72,13 +72,13 @@ export function defineDefinitions(): void {
   defineFunction(
     "MACROEXPAND-1",
     "form &optional environment",
-    (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, true),
+    (m, whole: Value, env?: Value) => macroexpand(m, whole, env, true),
     { values: true },
   );
   defineFunction(
     "MACROEXPAND",
     "form &optional environment",
-    (m: Machine, whole: Value, env?: Value) => macroexpand(m, whole, env, false),
+    (m, whole: Value, env?: Value) => macroexpand(m, whole, env, false),
     { values: true },
   );
   defineFunction("MACRO-FUNCTION", "symbol &optional environment", macroFunction);
@@ -95,11 +95,11 @@ export function defineDefinitions(): void {
   defineFunction(
     "COMPILE",
     "name &optional definition",
-    (m: Machine, name: Value, definition?: Value) =>
+    (m, name: Value, definition?: Value) =>
       m.values(definition === undefined ? name : m.fn(definition), NIL, NIL),
     { values: true },
   );
-  defineFunction("EVAL", "form", (m: Machine, whole: Value) => m.services.evaluate(m, whole), {
+  defineFunction("EVAL", "form", (m, whole: Value) => m.services.evaluate(m, whole), {
     values: true,
   });
 }
@@ -233,11 +233,8 @@ function macroFunction(m: Machine, name: Value, env?: Value): Value {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
   const macro = macroFor(env, name);
   if (macro === null) return NIL;
-  return nativeFunction(
-    name,
-    "form environment",
-    (inner: Machine, whole: Value, environment: Value) =>
-      macro.expand(whole as Cons, environment as Opaque, inner),
+  return nativeFunction(name, "form environment", (inner, whole: Value, environment: Value) =>
+    macro.expand(whole as Cons, environment as Opaque, inner),
   );
 }
 
@@ -258,7 +255,7 @@ export function defineVariables(): void {
   // The last three forms and their values.
   for (const name of ["*", "**", "***", "+", "++", "+++", "-", "/", "//", "///"])
     defineVariable(name, NIL);
-  defineVariable("*PACKAGE*", (m: Machine) => m.packages.get("COMMON-LISP-USER") as Package);
+  defineVariable("*PACKAGE*", (m) => m.packages.get("COMMON-LISP-USER") as Package);
   defineVariable("*READ-BASE*", 10);
   defineVariable("*READ-DEFAULT-FLOAT-FORMAT*", named("DOUBLE-FLOAT"));
   defineVariable("*READ-EVAL*", NIL);

@@ -1,11 +1,13 @@
-// handler-bind, handler-case, ignore-errors.
+// handler-bind, handler-case, ignore-errors, and the report of an unhandled condition.
 
-import { Ended, exceed } from "../budgets.ts";
+import { budgetTexts, Ended, exceed } from "../budgets.ts";
 import { type Stepping, stepCall } from "../compile/stepping.ts";
-import { type Handler, Unhandled } from "../conditions.ts";
+import { type Handler, reportOf, Unhandled } from "../conditions.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
-import { dearSteps, type Machine } from "../machine.ts";
+import { type Backtrace, dearSteps, type Machine } from "../machine.ts";
+import { safely } from "../output.ts";
+import type { Position } from "../reader.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { type Cons, type Instance, itemsOf, type Value } from "../values.ts";
@@ -214,7 +216,7 @@ function leaving(clauses: readonly Clause[], target: Caught): Handler[] {
 // Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.
 
 /** Signals the condition for an error of the host; rethrows anything else. */
-export function asCondition(m: Machine, thrown: unknown): never {
+function asCondition(m: Machine, thrown: unknown): never {
   if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
     throw thrown;
   m.tick(dearSteps);
@@ -227,3 +229,56 @@ function isHostTrouble(thrown: unknown): boolean {
 }
 
 const isOverflow = (thrown: RangeError): boolean => thrown.message.includes("call stack");
+
+export interface ConditionReport {
+  /** `DIVISION-BY-ZERO` */
+  readonly type: string;
+  /** The type and its supertypes, without `T`. */
+  readonly types: readonly string[];
+  readonly message: string;
+  readonly restarts: readonly string[];
+  readonly backtrace: Backtrace;
+  /** The start of the evaluated form; null if it could not be read. */
+  readonly position: Position | null;
+  /** Null if the grace of a budget was used up as well. */
+  readonly value: Instance | null;
+}
+
+/** Reports the condition that ended an evaluation. */
+export function reportCondition(m: Machine, thrown: unknown): Omit<ConditionReport, "position"> {
+  let known = thrown;
+  if (!(thrown instanceof Unhandled) && !(thrown instanceof Ended)) {
+    try {
+      asCondition(m, thrown);
+    } catch (raised) {
+      known = raised;
+    }
+  }
+  if (known instanceof Unhandled) {
+    const { condition, backtrace, restarts } = known;
+    // Internal classes are reported as their standard superclass.
+    const types = condition.cls.precedence
+      .map((cls) => cls.name.name)
+      .filter((name) => name !== "T" && !name.startsWith("%"));
+    return {
+      type: types[0] ?? "CONDITION",
+      types,
+      message: safely(() => reportOf(m, condition)),
+      restarts,
+      backtrace,
+      value: condition,
+    };
+  }
+  if (known instanceof Ended) {
+    const type = known.kind === "INTERRUPT" ? "INTERRUPTED" : `${known.kind}-BUDGET-EXCEEDED`;
+    return {
+      type,
+      types: [type, "BUDGET-EXCEEDED", "STORAGE-CONDITION", "SERIOUS-CONDITION", "CONDITION"],
+      message: budgetTexts[known.kind],
+      restarts: [],
+      backtrace: [],
+      value: null,
+    };
+  }
+  throw known;
+}

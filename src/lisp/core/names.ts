@@ -10,37 +10,33 @@ import {
   nativeFunction,
 } from "../define.ts";
 import { Fn } from "../function.ts";
-import { refuseLocked, setFunction, setGlobal } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { trace } from "../output.ts";
+import { refuseLocked, setFunction, setGlobal } from "../packages.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
 import { itemsOf, listOf, type Value } from "../values.ts";
 
 export function defineNames(): void {
-  defineFunction("BOUNDP", "symbol", (m: Machine, name: Value) =>
-    bool(symbol(m, name).value !== undefined),
-  );
+  defineFunction("BOUNDP", "symbol", (m, name: Value) => bool(symbol(m, name).value !== undefined));
   defineFunction(
     "SYMBOL-VALUE",
     "symbol",
-    (m: Machine, name: Value) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)),
+    (m, name: Value) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)),
   );
-  defineFunction("SET", "symbol value", (m: Machine, name: Value, value: Value) =>
-    setValue(m, name, value),
-  );
-  defineSetter("SYMBOL-VALUE", "value symbol", (m: Machine, value: Value, name: Value) =>
+  defineFunction("SET", "symbol value", (m, name: Value, value: Value) => setValue(m, name, value));
+  defineSetter("SYMBOL-VALUE", "value symbol", (m, value: Value, name: Value) =>
     setValue(m, name, value),
   );
   defineFunction("MAKUNBOUND", "symbol", makeUnbound);
-  defineFunction("FBOUNDP", "name", (m: Machine, name: Value) => bool(isFunctionName(m, name)));
+  defineFunction("FBOUNDP", "name", (m, name: Value) => bool(isFunctionName(m, name)));
   defineFunction("FDEFINITION", "name", functionNamed);
-  defineFunction("SYMBOL-FUNCTION", "symbol", (m: Machine, name: Value) =>
+  defineFunction("SYMBOL-FUNCTION", "symbol", (m, name: Value) =>
     functionNamed(m, symbol(m, name)),
   );
   for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
-    defineSetter(place, "value name", (m: Machine, value: Value, name: Value) => {
+    defineSetter(place, "value name", (m, value: Value, name: Value) => {
       setFunction(m, name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
       return value;
     });
@@ -51,7 +47,7 @@ export function defineNames(): void {
   defineFunction(
     "FUNCTION-LAMBDA-EXPRESSION",
     "function",
-    (m: Machine, fn: Value) =>
+    (m, fn: Value) =>
       fn instanceof Fn
         ? m.values(NIL, bool(fn.env.length > 0), fn.code.name)
         : m.typeError(fn, "FUNCTION"),
@@ -136,12 +132,12 @@ interface Traced {
 export function defineTracing(): void {
   defineMacro("TRACE", (whole) => form(["%TRACE", ["QUOTE", form(itemsOf(whole.cdr))]]));
   defineMacro("UNTRACE", (whole) => form(["%UNTRACE", ["QUOTE", form(itemsOf(whole.cdr))]]));
-  defineFunction("%TRACE", "names", (m: Machine, names: Value) => {
+  defineFunction("%TRACE", "names", (m, names: Value) => {
     const wanted = itemsOf(names);
     for (const name of wanted) traceOne(m, name);
     return wanted.length === 0 ? listOf([...tracedIn(m).keys()]) : names;
   });
-  defineFunction("%UNTRACE", "names", (m: Machine, names: Value) => {
+  defineFunction("%UNTRACE", "names", (m, names: Value) => {
     const wanted = names === NIL ? [...tracedIn(m).keys()] : itemsOf(names);
     for (const name of wanted) untraceOne(m, name as Sym);
     return listOf(wanted);
@@ -166,7 +162,7 @@ function traceOne(m: Machine, name: Value): void {
   const wrapper = nativeFunction(
     name,
     "&rest arguments",
-    (inner: Machine, args: Value[]) => {
+    (inner, args: Value[]) => {
       const indent = "  ".repeat(level);
       trace(
         inner,

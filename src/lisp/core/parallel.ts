@@ -12,7 +12,7 @@ export function defineParallel(): void {
     documentation:
       "Like mapcar, but up to 8 tool calls wait at the same time. Takes lists and vectors; answers a list.",
   });
-  defineFunction("%IN-PARALLEL", "&rest thunks", (m: Machine, thunks: Value[]) =>
+  defineFunction("%IN-PARALLEL", "&rest thunks", (m, thunks: Value[]) =>
     m.list(runParallel(m, thunks as Fn[])),
   );
   defineMacro(
@@ -31,7 +31,7 @@ function pmap(m: Machine, designator: Value, first: Value, more: Value[]): Value
   for (let at = 0; at < count; at++) {
     const args = columns.map((column) => column[at] ?? NIL);
     branches.push(
-      nativeFunction(fn.code.name, "", (inner: Machine) => inner.apply(fn, [...args]), {
+      nativeFunction(fn.code.name, "", (inner) => inner.apply(fn, [...args]), {
         values: true,
         step: (inner) => stepCall(inner, fn, [...args]),
       }),

@@ -68,56 +68,47 @@ export function defineRestarting(): void {
   defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, {
     values: true,
   });
-  defineFunction("COMPUTE-RESTARTS", "&optional condition", (m: Machine, condition?: Value) =>
+  defineFunction("COMPUTE-RESTARTS", "&optional condition", (m, condition?: Value) =>
     m.list(activeRestarts(m, conditionIn(condition)).map(({ handle }) => handle)),
   );
   defineFunction(
     "FIND-RESTART",
     "name &optional condition",
-    (m: Machine, name: Value, condition?: Value) =>
+    (m, name: Value, condition?: Value) =>
       findRestart(m, name, conditionIn(condition))?.handle ?? NIL,
   );
-  defineFunction(
-    "RESTART-NAME",
-    "restart",
-    (m: Machine, restart: Value) => restartIn(m, restart).name,
-  );
+  defineFunction("RESTART-NAME", "restart", (m, restart: Value) => restartIn(m, restart).name);
   defineFunction(
     "INVOKE-RESTART",
     "restart &rest arguments",
-    (m: Machine, restart: Value, args: Value[]) => invoke(m, restart, args),
+    (m, restart: Value, args: Value[]) => invoke(m, restart, args),
     { values: true },
   );
   defineFunction(
     "INVOKE-RESTART-INTERACTIVELY",
     "restart",
-    (m: Machine, restart: Value) => invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
-    {
-      values: true,
-    },
+    (m, restart: Value) => invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
+    { values: true },
   );
   for (const name of ["ABORT", "MUFFLE-WARNING"])
     defineFunction(
       name,
       "&optional condition",
-      (m: Machine, condition?: Value) => invokeNamed(m, name, [], condition, true),
+      (m, condition?: Value) => invokeNamed(m, name, [], condition, true),
       { values: true },
     );
   defineFunction(
     "CONTINUE",
     "&optional condition",
-    (m: Machine, condition?: Value) => invokeNamed(m, "CONTINUE", [], condition, false),
+    (m, condition?: Value) => invokeNamed(m, "CONTINUE", [], condition, false),
     { values: true },
   );
   for (const name of ["USE-VALUE", "STORE-VALUE"])
     defineFunction(
       name,
       "value &optional condition",
-      (m: Machine, value: Value, condition?: Value) =>
-        invokeNamed(m, name, [value], condition, false),
-      {
-        values: true,
-      },
+      (m, value: Value, condition?: Value) => invokeNamed(m, name, [value], condition, false),
+      { values: true },
     );
 }
 

@@ -2,8 +2,8 @@
 
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
-import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { refuseLocked } from "../packages.ts";
 import {
   callExpansion,
   definePlace,
@@ -296,7 +296,7 @@ function definePlaces(): void {
   defineFunction(
     "%MODIFY-PLACE",
     "place function arguments environment",
-    (m: Machine, place: Value, fn: Value, args: Value, env: Value) =>
+    (m, place: Value, fn: Value, args: Value, env: Value) =>
       modifyForm(m, place, env as Opaque, (old) => [fn, old, ...itemsOf(args)]),
   );
   defineFunction("%WITHOUT-PROPERTY", "plist indicator", withoutProperty, { values: true });

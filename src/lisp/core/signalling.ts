@@ -27,29 +27,27 @@ import {
 import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {
-  defineFunction(
-    "MAKE-CONDITION",
-    "type &rest initargs",
-    (m: Machine, type: Value, initargs: Value[]) => conditionOf(m, type, initargs),
+  defineFunction("MAKE-CONDITION", "type &rest initargs", (m, type: Value, initargs: Value[]) =>
+    conditionOf(m, type, initargs),
   );
-  defineFunction("SIGNAL", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) => {
+  defineFunction("SIGNAL", "datum &rest arguments", (m, datum: Value, args: Value[]) => {
     signalCondition(m, designated(m, datum, args, "SIMPLE-CONDITION"));
     return NIL;
   });
-  defineFunction("ERROR", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) =>
+  defineFunction("ERROR", "datum &rest arguments", (m, datum: Value, args: Value[]) =>
     m.raise(designated(m, datum, args, "SIMPLE-ERROR")),
   );
   defineFunction("CERROR", "continue-format-control datum &rest arguments", cerror);
-  defineFunction("WARN", "datum &rest arguments", (m: Machine, datum: Value, args: Value[]) =>
+  defineFunction("WARN", "datum &rest arguments", (m, datum: Value, args: Value[]) =>
     warn(m, designated(m, datum, args, "SIMPLE-WARNING")),
   );
-  defineFunction("BREAK", "&optional format-control &rest arguments", (m: Machine) =>
+  defineFunction("BREAK", "&optional format-control &rest arguments", (m) =>
     m.unavailable(
       named("BREAK"),
       "break is not available: there is no debugger; signal an error instead",
     ),
   );
-  defineFunction("INVOKE-DEBUGGER", "condition", (m: Machine, condition: Value) =>
+  defineFunction("INVOKE-DEBUGGER", "condition", (m, condition: Value) =>
     isCondition(condition) ? m.raise(condition) : m.typeError(condition, "CONDITION"),
   );
   defineMacro("ASSERT", expandAssert);
@@ -57,16 +55,11 @@ export function defineSignalling(): void {
   defineFunction("%ASSERT-FAILED", "form datum arguments places", assertFailed);
   defineFunction("%CHECK-FAILED", "place datum type text", checkFailed);
   for (const [reader, slot] of readers)
-    defineFunction(reader, "condition", (m: Machine, condition: Value) =>
-      readSlot(m, condition, slot),
-    );
-  defineFunction(
-    "SIMPLE-CONDITION-FORMAT-ARGUMENTS",
-    "condition",
-    (m: Machine, condition: Value) =>
-      condition instanceof Instance
-        ? (conditionSlot(condition, "FORMAT-ARGUMENTS") ?? NIL)
-        : m.typeError(condition, "SIMPLE-CONDITION"),
+    defineFunction(reader, "condition", (m, condition: Value) => readSlot(m, condition, slot));
+  defineFunction("SIMPLE-CONDITION-FORMAT-ARGUMENTS", "condition", (m, condition: Value) =>
+    condition instanceof Instance
+      ? (conditionSlot(condition, "FORMAT-ARGUMENTS") ?? NIL)
+      : m.typeError(condition, "SIMPLE-CONDITION"),
   );
 }
 

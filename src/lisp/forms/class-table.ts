@@ -2,8 +2,8 @@
 // on their next access.
 import { classNamed, findClass, plainSlot, sharedClass } from "../classes.ts";
 import { conditionSlot, slotName } from "../conditions.ts";
-import { noteDefinition } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { noteDefinition } from "../packages.ts";
 import { Str } from "../string.ts";
 import { keyword, type Sym } from "../symbol.ts";
 import { type Instance, LispClass, type Slot, type Value } from "../values.ts";

@@ -9,8 +9,8 @@ import {
   type Template,
 } from "../define.ts";
 import { Fn } from "../function.ts";
-import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { refuseLocked } from "../packages.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, LispClass, list, listOf, type Slot, type Value } from "../values.ts";

@@ -3,8 +3,8 @@
 import { classOf } from "../classes.ts";
 import { named } from "../define.ts";
 import { Code, Fn } from "../function.ts";
-import { noteDefinition, setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
+import { noteDefinition, setFunction } from "../packages.ts";
 import { Char } from "../string.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, Float, type LispClass, type Opaque, type Value } from "../values.ts";

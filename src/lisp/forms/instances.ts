@@ -178,7 +178,7 @@ function isListed(names: Value, name: Sym): boolean {
 const read = (object: Instance, slot: Slot, index: number): Value | undefined =>
   slot.shared === null ? object.slots[index] : slot.shared.value;
 
-function write(object: Instance, slot: Slot, index: number, value: Value): void {
+function write(object: Instance, slot: Slot, index: number, value: Value | undefined): void {
   if (slot.shared === null) object.slots[index] = value;
   else slot.shared.value = value;
 }
@@ -242,13 +242,10 @@ function placeOf(object: Value, name: Sym): Place | undefined {
   return bringUpToDate(object) ? placeOf(object, name) : undefined;
 }
 
-const readPlace = ({ object, slot, index }: Place): Value | undefined =>
-  slot.shared === null ? object.slots[index] : slot.shared.value;
+const readPlace = ({ object, slot, index }: Place): Value | undefined => read(object, slot, index);
 
-function writePlace({ object, slot, index }: Place, value: Value | undefined): void {
-  if (slot.shared === null) object.slots[index] = value;
-  else slot.shared.value = value;
-}
+const writePlace = ({ object, slot, index }: Place, value: Value | undefined): void =>
+  write(object, slot, index, value);
 
 export function slotValue(m: Machine, object: Value, name: Sym): Value {
   m.mv = null;
@@ -276,25 +273,13 @@ function slotMissing(
   operation: string,
   ...value: Value[]
 ): Value {
-  return m.apply(m.fn(named("SLOT-MISSING")), [
-    m.call1(m.fn(named("CLASS-OF")), object),
-    object,
-    name,
-    named(operation),
-    ...value,
-  ]);
+  const cls = m.call1(m.fn(named("CLASS-OF")), object);
+  return m.apply(m.fn(named("SLOT-MISSING")), [cls, object, name, named(operation), ...value]);
 }
 
-function noSuchSlot(
-  m: Machine,
-  _: Value | undefined,
-  object: Value = NIL,
-  name: Value = NIL,
-): Value {
-  return m.error("%MISSING-SLOT", {
-    NAME: name,
-    TEXT: new Str(`no slot ${m.show(name)} in ${m.show(object)}`),
-  });
+function noSuchSlot(m: Machine, _: unknown, object: Value = NIL, name: Value = NIL): Value {
+  const text = `no slot ${m.show(name)} in ${m.show(object)}`;
+  return m.error("%MISSING-SLOT", { NAME: name, TEXT: new Str(text) });
 }
 
 /** `(with-… (variable | (variable name) …) object body)`: each variable is a place of the object. */

@@ -46,11 +46,8 @@ function readWith(clauses: Clauses, plan: LoopPlan): void {
     const target = clauses.take("a variable");
     const initial = numberOf(clauses.type());
     const value = clauses.accept("=") ? clauses.take("a value") : initial;
-    targets.push({
-      target,
-      value,
-      holder: target instanceof Sym && target !== NIL ? target : hidden("WHOLE"),
-    });
+    const holder = target instanceof Sym && target !== NIL ? target : hidden("WHOLE");
+    targets.push({ target, value, holder });
   } while (clauses.accept("AND"));
   plan.bindings.push(targets.map(({ holder, value }) => ({ variable: holder, value })));
   for (const { target, holder } of targets) bindParts(target, holder, plan);
@@ -118,11 +115,8 @@ function decide(accumulators: Accumulators, test: Template): Template {
 
 function findOne(clauses: Clauses, plan: LoopPlan): Template {
   const found = hidden("FOUND");
-  return [
-    "LET",
-    [[found, clauses.take("a test")]],
-    ["IF", found, ["RETURN-FROM", plan.name, found]],
-  ];
+  const leave: Template = ["IF", found, ["RETURN-FROM", plan.name, found]];
+  return ["LET", [[found, clauses.take("a test")]], leave];
 }
 
 interface It {
@@ -166,12 +160,8 @@ function readJoined(
 
 /** The initial value of a variable of this type. */
 function numberOf(type: Value): Template {
-  const name =
-    type instanceof Sym
-      ? type.name
-      : type instanceof Cons && type.car instanceof Sym
-        ? type.car.name
-        : "";
+  const specifier = type instanceof Cons ? type.car : type;
+  const name = specifier instanceof Sym ? specifier.name : "";
   if (["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT"].includes(name)) return new Float(0);
   return ["FIXNUM", "INTEGER", "NUMBER", "REAL", "RATIONAL"].includes(name) ? 0 : form("NIL");
 }

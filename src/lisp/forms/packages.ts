@@ -1,6 +1,5 @@
 // `defpackage`, `in-package`, and the functions that change packages.
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
-import { noteDefinition } from "../global.ts";
 import { textOf } from "../library/designators.ts";
 import type { Machine } from "../machine.ts";
 import {
@@ -10,6 +9,7 @@ import {
   findSymbol,
   intern,
   keywordOf,
+  noteDefinition,
   packageVariable,
 } from "../packages.ts";
 import { Str } from "../string.ts";

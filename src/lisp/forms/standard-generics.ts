@@ -84,12 +84,9 @@ function defaultMethod(name: Value, { shape: taken, native }: Standard): Method 
     { length: taken.required },
     () => ({ kind: "class", name: named("T") }) as const,
   );
-  const fn = nativeFunction(
-    name,
-    "&rest arguments",
-    (m: Machine, args: Value[]) => native(m, ...args),
-    { values: true },
-  );
+  const fn = nativeFunction(name, "&rest arguments", (m, args: Value[]) => native(m, ...args), {
+    values: true,
+  });
   const made: Method = {
     qualifiers: [],
     specializers,

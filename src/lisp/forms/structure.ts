@@ -2,9 +2,8 @@
 // initforms see the lexical environment. Structures that are lists or vectors use ordinary functions only.
 import { findClass, plainSlot, setSlots } from "../classes.ts";
 import { defineFunction, defineMacro, form, nativeFunction, type Template } from "../define.ts";
-import { setFunction } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { keywordOf } from "../packages.ts";
+import { keywordOf, setFunction } from "../packages.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, Sym } from "../symbol.ts";
 import { Cons, Instance, itemsOf, LispClass, list, type Value } from "../values.ts";

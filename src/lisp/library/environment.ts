@@ -22,9 +22,7 @@ export function defineTime(): void {
     "DECODE-UNIVERSAL-TIME",
     "universal-time &optional time-zone",
     (m, time: Value, zone?: Value) => decode(m, seconds(m, time), zone),
-    {
-      values: true,
-    },
+    { values: true },
   );
   defineFunction(
     "GET-DECODED-TIME",

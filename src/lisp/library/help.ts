@@ -2,10 +2,9 @@
 import { classOf, findClass } from "../classes.ts";
 import { defineFunction, defineSetter } from "../define.ts";
 import { Fn } from "../function.ts";
-import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { write } from "../output.ts";
-import { allPackages } from "../packages.ts";
+import { allPackages, refuseLocked } from "../packages.ts";
 import { printText } from "../printer.ts";
 import { Str } from "../string.ts";
 import { NIL, Package, Sym } from "../symbol.ts";

@@ -163,9 +163,7 @@ function defineRounding(): void {
       rounding.toUpperCase(),
       "number &optional divisor",
       (m, number: Value, divisor: Value = 1) => rounded(m, rounding, number, divisor),
-      {
-        values: true,
-      },
+      { values: true },
     );
     defineFunction(
       `F${rounding.toUpperCase()}`,

@@ -1,9 +1,15 @@
 /** Queries about symbols and packages; `forms/packages.ts` changes packages. */
 import { defineFunction } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
-import { refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
-import { allPackages, currentPackage, findPackage, findSymbol, intern } from "../packages.ts";
+import {
+  allPackages,
+  currentPackage,
+  findPackage,
+  findSymbol,
+  intern,
+  refuseLocked,
+} from "../packages.ts";
 import { Str } from "../string.ts";
 import { bool, keyword, NIL, Package, Sym, T } from "../symbol.ts";
 import type { Value } from "../values.ts";

@@ -2,9 +2,9 @@
 import { classOf } from "../classes.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
-import { noteDefinition, refuseLocked } from "../global.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
+import { noteDefinition, refuseLocked } from "../packages.ts";
 import { elements, isSequence, stringOf, vectorOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, sharedKeywords, T } from "../symbol.ts";
@@ -268,7 +268,7 @@ export function defineDeftype(): void {
   });
   defineFunction("%DEFINE-TYPE", "name expander", (m, name: Sym, expander: Fn) => {
     refuseLocked(m, name, "define");
-    sessionTypes(m).set(name, (inner: Machine, specifier: Value) =>
+    sessionTypes(m).set(name, (inner, specifier: Value) =>
       inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL),
     );
     noteDefinition(m, "type", name);

@@ -181,7 +181,7 @@ export function defineToolErrors(): void {
     defineFunction(
       `GUILDHALL:TOOL-ERROR-${slot === "TEXT" ? "MESSAGE" : slot}`,
       "condition",
-      (m: Machine, condition: Value) => {
+      (m, condition: Value) => {
         const value = conditionSlot(condition as Instance, slot);
         return value ?? m.typeError(condition, named("GUILDHALL:TOOL-ERROR"));
       },

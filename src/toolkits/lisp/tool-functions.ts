@@ -24,16 +24,13 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
   defineFunction(
     "GUILDHALL:CALL-TOOL",
     "name &rest arguments",
-    (m: Machine, name: Value, args: Value[]) =>
-      start(m, catalog, catalog.nameOf(m, name), args).finish(m),
-    {
-      documentation: '(call-tool "toolkit.tool" :argument value …): the tool\'s result as data.',
-    },
+    (m, name: Value, args: Value[]) => start(m, catalog, catalog.nameOf(m, name), args).finish(m),
+    { documentation: '(call-tool "toolkit.tool" :argument value …): the tool\'s result as data.' },
   );
   defineFunction(
     "GUILDHALL:FIND-TOOLS",
     "task &key limit",
-    (m: Machine, task: Value, limit?: Value) => findTools(m, hall, task, limit),
+    (m, task: Value, limit?: Value) => findTools(m, hall, task, limit),
     {
       documentation:
         '(find-tools "what you need"): the tools that fit, best first: hash tables with name, signature, description.',
@@ -42,46 +39,36 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
   defineFunction(
     "GUILDHALL:LIST-TOOLS",
     "&key match toolkit group",
-    (m: Machine, match?: Value, toolkit?: Value, group?: Value) =>
+    (m, match?: Value, toolkit?: Value, group?: Value) =>
       listTools(m, catalog, { match, toolkit, group }),
-    {
-      documentation: '(list-tools :match "text"): the full names of tools.',
-    },
+    { documentation: '(list-tools :match "text"): the full names of tools.' },
   );
   defineFunction(
     "GUILDHALL:TOOL-SCHEMA",
     "name",
-    (m: Machine, name: Value) =>
+    (m, name: Value) =>
       toLisp(m, askHall(m, hall, { kind: "schema", name: catalog.nameOf(m, name) })),
-    {
-      documentation: "The input and output schemas of a tool.",
-    },
+    { documentation: "The input and output schemas of a tool." },
   );
-  defineFunction("GUILDHALL:SHOW", "part", (m: Machine, part: Value) => showPart(m, hall, part), {
+  defineFunction("GUILDHALL:SHOW", "part", (m, part: Value) => showPart(m, hall, part), {
     documentation:
       "Adds an image, or other content that a tool returned as a handle, to the answer.",
   });
   defineFunction(
     "GUILDHALL:JREF",
     "json &rest path",
-    (m: Machine, json: Value, path: Value[]) =>
-      path.reduce((inner, key) => part(m, inner, key), json),
-    {
-      documentation: '(jref x "results" 0 "title"): a part of JSON, or NIL.',
-    },
+    (m, json: Value, path: Value[]) => path.reduce((inner, key) => part(m, inner, key), json),
+    { documentation: '(jref x "results" 0 "title"): a part of JSON, or NIL.' },
   );
-  defineFunction("GUILDHALL:JSON-ENCODE", "value", (m: Machine, value: Value) =>
+  defineFunction("GUILDHALL:JSON-ENCODE", "value", (m, value: Value) =>
     m.string(JSON.stringify(toJson(m, value))),
   );
-  defineFunction("GUILDHALL:JSON-DECODE", "text", (m: Machine, text: Value) => decode(m, text));
+  defineFunction("GUILDHALL:JSON-DECODE", "text", (m, text: Value) => decode(m, text));
   defineFunction(
     "GUILDHALL:COMPLETIONS",
     "prefix",
-    (m: Machine, prefix: Value) =>
-      m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
-    {
-      documentation: "Symbols that begin with the prefix.",
-    },
+    (m, prefix: Value) => m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
+    { documentation: "Symbols that begin with the prefix." },
   );
   return { bind: (m, tools) => catalog.bind(m, tools) };
 }
@@ -139,7 +126,7 @@ function bindTool(m: Machine, catalog: ToolCatalog, { toolkit, name, fullName }:
   const symbol = pkg.symbols.get(symbolName) ?? new Sym(symbolName, pkg);
   pkg.symbols.set(symbolName, symbol);
   pkg.external.add(symbolName);
-  const fn = nativeFunction(symbol, "&rest arguments", (inner: Machine, args: Value[]) =>
+  const fn = nativeFunction(symbol, "&rest arguments", (inner, args: Value[]) =>
     start(inner, catalog, fullName, args).finish(inner),
   );
   fn.code.start = (inner, args) => start(inner, catalog, fullName, args);

@@ -1,8 +1,9 @@
 /** The thread of one session: carries out one order at a time, and asks the hall for everything else. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { DefinitionKind } from "../../lisp/global.ts";
-import { type ConditionReport, checkSyntax, createLisp } from "../../lisp/lisp.ts";
+import type { ConditionReport } from "../../lisp/core/handling.ts";
+import { checkSyntax, createLisp } from "../../lisp/lisp.ts";
 import type { Machine } from "../../lisp/machine.ts";
+import type { DefinitionKind } from "../../lisp/packages.ts";
 import { Sym } from "../../lisp/symbol.ts";
 import type { Value } from "../../lisp/values.ts";
 import { ClockRecorder, HallPort } from "./hall-port.ts";
