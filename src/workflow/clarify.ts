@@ -30,7 +30,7 @@ import {
   type TopicSection,
 } from "./spec.ts";
 import { noEdgeCase, resultQuestion } from "./spec-draft.ts";
-import { dateOf, needDocument, type StepInput, type StepFunction } from "./step.ts";
+import { dateOf, needDocument, type StepFunction, type StepInput } from "./step.ts";
 
 interface Question {
   readonly question: string;

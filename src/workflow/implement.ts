@@ -5,7 +5,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { plural } from "../base/text.ts";
 import { checkInside, readInside, replaceFile } from "./artefacts.ts";
 import { type ChecklistState, countChecklist } from "./checklist.ts";
-import { needDocument, type StepAnswer, type StepInput, type StepFunction } from "./step.ts";
+import { needDocument, type StepAnswer, type StepFunction, type StepInput } from "./step.ts";
 import { describeTask, type ReportShare, runTask, type TaskEnd } from "./task-work.ts";
 import { countTasks, filterTasks, markTask, parseTasks, shareFile, type Task } from "./tasks.ts";
 

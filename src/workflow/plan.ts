@@ -11,8 +11,8 @@ import {
   folderOf,
   listWritten,
   needDocument,
-  type StepInput,
   type StepFunction,
+  type StepInput,
 } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { type DraftSection, writeSection } from "./writer.ts";

@@ -28,7 +28,7 @@ import {
   type SpecParts,
   writeSpec,
 } from "./spec-draft.ts";
-import { dateOf, describeWritten, listWritten, type StepInput, type StepFunction } from "./step.ts";
+import { dateOf, describeWritten, listWritten, type StepFunction, type StepInput } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { writeSection } from "./writer.ts";
 

@@ -11,8 +11,8 @@ import {
   listWritten,
   needDocument,
   type StepAnswer,
-  type StepInput,
   type StepFunction,
+  type StepInput,
 } from "./step.ts";
 import { type Survey, surveyRepository } from "./survey.ts";
 import { countTasks, parseTasks, shareFile, type Task } from "./tasks.ts";

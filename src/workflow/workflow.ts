@@ -15,9 +15,9 @@ import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
 import {
   beginRun,
   type StepAnswer,
+  type StepFunction,
   type StepRun,
   type StepSettings,
-  type StepFunction,
 } from "./step.ts";
 import { createStepPrompts, listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
 import type { ModelWriter } from "./writer.ts";

@@ -6,8 +6,8 @@ import {
   findCondition,
   overlaps,
   readTask,
-  type TaskText,
   type TaskSpan,
+  type TaskText,
   type Word,
 } from "./task.ts";
 

@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { wordsOf } from "../../ranking/words.ts";
 import { parametersOf, type ToolParameter } from "./parameters.ts";
-import { findCityZone, type Mention, overlaps, type TaskText, type TaskSpan } from "./task.ts";
+import { findCityZone, type Mention, overlaps, type TaskSpan, type TaskText } from "./task.ts";
 
 export interface FillableTool {
   readonly name: string;
