@@ -8,21 +8,25 @@ import { formatBytes } from "../base/text.ts";
 import { jsonSize } from "../gateway/json-size.ts";
 import { redact } from "../gateway/redact.ts";
 import type { Outcome, Progress } from "../tool.ts";
-import type {
-  Conclusion,
-  Job,
-  OfferedTool,
-  Planner,
-  PlannerKind,
-  RunPhase,
-  RunRequest,
-  RunStep,
-  StepOutcome,
-  StepResult,
-  StopReason,
-  Usage,
+import {
+  type Conclusion,
+  describeFailure,
+  excerptMax,
+  excerptOf,
+  isEmpty,
+  type Job,
+  type OfferedTool,
+  type Planner,
+  type PlannerKind,
+  type RunPhase,
+  type RunRequest,
+  type RunStep,
+  type StepOutcome,
+  type StepResult,
+  type StopReason,
+  shorten,
+  type Usage,
 } from "./planner.ts";
-import { describeFailure, excerptMax, excerptOf, isEmpty, shorten } from "./step.ts";
 import type { Workbench } from "./workbench.ts";
 
 export interface RunOptions {

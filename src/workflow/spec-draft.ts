@@ -385,7 +385,7 @@ function sentencesOf(text: string): readonly string[] {
 const titleCharactersMax = 80;
 
 /** A sentence as a heading: one line, without its full stop. */
-export function titleOf(sentence: string): string {
+function titleOf(sentence: string): string {
   const plain = withoutStop(sentence.replace(/\s+/g, " ").replace(/^[#*\s]+/, ""));
   if (plain.length <= titleCharactersMax) return plain;
   return `${plain.slice(0, titleCharactersMax).replace(/\s+\S*$/, "")} …`;

@@ -106,9 +106,9 @@ export function createModelWriter({
     )
       return undefined;
     const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
-      import("../agents/model/open-model.ts"),
+      import("../agents/model/provider.ts"),
       import("../agents/model/turn.ts"),
-      import("../agents/model/model-error.ts"),
+      import("../agents/model/turn.ts"),
     ]);
     const model = await openModel({ ...opening, secrets });
     return async (prompt, signal) => {

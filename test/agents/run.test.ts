@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { limitsOf } from "../../src/agents/limits.ts";
+import { limitsOf } from "../../src/agents/agents.ts";
 import type { OfferedTool, Planner } from "../../src/agents/planner.ts";
 import { AgentRun } from "../../src/agents/run.ts";
 import type { Workbench } from "../../src/agents/workbench.ts";

@@ -94,11 +94,8 @@ function usual(counts: ReadonlyMap<string, number> | undefined): string | undefi
   const all = sorted.reduce((sum, [, times]) => sum + times, 0);
   const small = sorted.find(([written]) => written === written.toLowerCase());
   const [first] = sorted[0] ?? [];
-  return small !== undefined && small[1] * 4 > all
-    ? small[0]
-    : first !== undefined && isShouted(first)
-      ? first.toLowerCase()
-      : first;
+  if (small !== undefined && small[1] * 4 > all) return small[0];
+  return first !== undefined && isShouted(first) ? first.toLowerCase() : first;
 }
 
 const isShouted = (word: string): boolean => word.length > 5 && word === word.toUpperCase();
