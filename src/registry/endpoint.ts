@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import { explain, readAll, refusal } from "../net/answer.ts";
 import { createDialler, type Dialler, lookupOutside } from "../net/dial.ts";
-import type { Runner } from "./runner.ts";
+import type { Runner } from "./registered.ts";
 
 export interface EndpointOptions {
   readonly url: URL;

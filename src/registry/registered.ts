@@ -1,9 +1,25 @@
 import { type ErrorCode, errorType, HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
 import type { Health, Outcome, Toolkit } from "../tool.ts";
 import type { Registration } from "./registration.ts";
-import type { Runner } from "./runner.ts";
+
+/** The service behind a registered toolkit: the connection that registered it, or an endpoint. */
+export interface Runner {
+  readonly kind: "connection" | "endpoint";
+  /** Equal for the same connection, so that registering twice keeps one runner. */
+  readonly id: string;
+  /** One request in the registry dialect. Throws HallError, with the service's own error as `relayed`. */
+  request(
+    method: "tools/call" | "health/check",
+    params: JsonObject,
+    scope: Scope,
+  ): Promise<unknown>;
+  /** Calls back once when it can no longer be reached. Returns a function that stops listening. */
+  onGone(listener: () => void): () => void;
+  close(): void;
+}
 
 /** A registration as a toolkit: calls go to whoever runs it, in the registry dialect. Without a runner it is listed and says why it cannot be called. */
 export interface RegisteredToolkit extends Toolkit {

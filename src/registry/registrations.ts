@@ -7,10 +7,10 @@ import type { Toolkit } from "../tool.ts";
 import { createEndpoint } from "./endpoint.ts";
 import type { HealthBook } from "./health.ts";
 import { findLookalike, skeletonOf } from "./name-rules.ts";
+import type { Runner } from "./registered.ts";
 import { createRegisteredToolkit, type RegisteredToolkit } from "./registered.ts";
 import { type Fault, parseRegistration, type Registration, refuse } from "./registration.ts";
 import type { Registry } from "./registry.ts";
-import type { Runner } from "./runner.ts";
 
 /** Toolkits that services registered while the hall runs. One registration at a time: each is whole, or was never there. */
 export interface Registrations {

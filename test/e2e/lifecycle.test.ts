@@ -378,7 +378,7 @@ describe("a tool that fails", () => {
     expect(answer).toMatchObject({
       error: {
         code: -32603,
-        message: "something went wrong inside the hall",
+        message: "unexpected error inside the hall",
         data: { error_type: "internal", toolName: "failing.plain" },
       },
     });

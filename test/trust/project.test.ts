@@ -15,8 +15,7 @@ import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/comman
 import { loadConfig } from "../../src/config/load.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import type { Settings } from "../../src/hall/settings.ts";
-import { openNamedTokens } from "../../src/server/http/named-tokens.ts";
-import { isOpenToOthers } from "../../src/server/http/token.ts";
+import { isOpenToOthers, openNamedTokens } from "../../src/server/http/tokens.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { openDoor } from "../servers/door.ts";

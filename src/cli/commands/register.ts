@@ -9,7 +9,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { socketPath } from "../../hall/socket.ts";
 import { isToolkit } from "../../registry/modules.ts";
-import { readTokenFile } from "../../server/http/token.ts";
+import { readTokenFile } from "../../server/http/tokens.ts";
 import type { Toolkit } from "../../tool.ts";
 import type { Channel } from "../../wire/channel.ts";
 import { print } from "../print.ts";

@@ -6,10 +6,14 @@ import { openAlone, openShared, type Project, type ProjectOptions } from "../../
 import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
 import { socketPath } from "../../hall/socket.ts";
 import { isLoopback } from "../../server/http/guard.ts";
-import { type HttpListener, type HttpOptions, listenHttp } from "../../server/http/listener.ts";
+import { type HttpListener, type ListenerOptions, listenHttp } from "../../server/http/listener.ts";
 import { writeMetrics } from "../../server/http/metrics.ts";
-import { openNamedTokens } from "../../server/http/named-tokens.ts";
-import { isOpenToOthers, loadOwnToken, readTokenFile } from "../../server/http/token.ts";
+import {
+  isOpenToOthers,
+  loadOwnToken,
+  openNamedTokens,
+  readTokenFile,
+} from "../../server/http/tokens.ts";
 import { drainMs, onStopSignals } from "../process.ts";
 import { connectLines } from "./connect.ts";
 
@@ -90,7 +94,7 @@ function greeting(url: string): string {
   return `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(url)}`;
 }
 
-async function open(options: HttpOptions): Promise<HttpListener> {
+async function open(options: ListenerOptions): Promise<HttpListener> {
   try {
     return await listenHttp(options);
   } catch (cause) {

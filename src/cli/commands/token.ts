@@ -1,5 +1,5 @@
 import { formatTime } from "../../base/text.ts";
-import { type NamedTokens, openNamedTokens } from "../../server/http/named-tokens.ts";
+import { type NamedTokens, openNamedTokens } from "../../server/http/tokens.ts";
 import { print, table } from "../print.ts";
 
 export interface TokenOptions {
