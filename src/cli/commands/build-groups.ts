@@ -1,6 +1,11 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import type { Change, Plan } from "../../agents/merge.ts";
-import { applyPlan, planAgents, type Refine } from "../../agents/plan.ts";
+import {
+  applyPlan,
+  type FileChange,
+  type Plan,
+  planAgents,
+  type Refine,
+} from "../../agents/plan.ts";
 import { openingFor } from "../../agents/planners.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/text.ts";
@@ -68,7 +73,7 @@ async function openRefine(
     throw new HallError("NOT_FOUND", "no model is configured", {
       next: [{ do: "edit-config", field: "planner.model" }],
     });
-  const { openModel } = await import("../../agents/model/open-model.ts");
+  const { openModel } = await import("../../agents/model/provider.ts");
   return regroupWithModel({ open: () => openModel({ ...opening, secrets }), secrets });
 }
 
@@ -146,7 +151,7 @@ function formatWarning(warning: string): string {
   return paint("yellow", `note: ${visible(warning)}`);
 }
 
-function kindOf({ before, after }: Change): "new" | "deleted" | "changed" {
+function kindOf({ before, after }: FileChange): "new" | "deleted" | "changed" {
   if (before === undefined) return "new";
   return after === undefined ? "deleted" : "changed";
 }
