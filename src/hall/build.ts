@@ -1,6 +1,5 @@
 import type { LanguageModelV3 } from "@ai-sdk/provider";
-import type { Plan } from "../agents/merge.ts";
-import { applyPlan, planAgents, type Refine } from "../agents/plan.ts";
+import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
@@ -149,7 +148,7 @@ async function openRefine(
       hint: "Without --planner, tools are grouped without a model.",
       next: [{ do: "edit-config", field: "planner.model" }],
     });
-  const { openModel } = await import("../agents/model/open-model.ts");
+  const { openModel } = await import("../agents/model/provider.ts");
   return regroupWithModel({ open: () => openModel({ ...opening, secrets }), secrets });
 }
 

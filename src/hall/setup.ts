@@ -161,7 +161,7 @@ export interface PreparedInstall {
   /** Where the client's file already is as it should be. */
   readonly isNoop: boolean;
   /** Each file before and after, with secrets masked. */
-  readonly changes: readonly FileChange[];
+  readonly changes: readonly FileEdit[];
   /** Variables to set before the hall starts. */
   readonly variables: readonly string[];
   readonly warnings: readonly string[];
@@ -171,7 +171,7 @@ export interface PreparedInstall {
   apply(): Promise<string | null>;
 }
 
-export interface FileChange {
+export interface FileEdit {
   readonly file: string;
   readonly before: string;
   readonly after: string;
@@ -195,7 +195,7 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
   const staying = request.move ? await findStaying(target, first.file) : [];
 
   const mask = createMask(found.secrets);
-  const projectChange: FileChange = {
+  const projectChange: FileEdit = {
     file: shorten(project.file, machine),
     before: mask(project.text ?? ""),
     after: mask(config),
@@ -322,7 +322,7 @@ function changesOf(
   plan: InstallPlan,
   machine: Machine,
   mask: (text: string) => string,
-): readonly FileChange[] {
+): readonly FileEdit[] {
   if (isNoop(plan)) return [];
   const { file, before, after } = plan;
   const textOf = (bytes: Buffer | undefined): string => mask(bytes?.toString() ?? "");

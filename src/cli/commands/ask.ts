@@ -13,14 +13,14 @@ import { paint, print } from "../print.ts";
 import { contentOf, showContent } from "./call.ts";
 import { voteForGroups } from "./groups.ts";
 
-export interface AskOptions {
+export interface AskCommandOptions {
   readonly planner?: string;
   readonly data?: string;
   readonly json?: boolean;
 }
 
 /** Gives a task to the named agent or to the best one, and shows the steps as they are taken. */
-export async function runAsk(words: readonly string[], options: AskOptions): Promise<void> {
+export async function runAsk(words: readonly string[], options: AskCommandOptions): Promise<void> {
   requirePlanner(options.planner);
   requireTask(words.join(" "));
   const data = options.data === undefined ? undefined : parseData(options.data);

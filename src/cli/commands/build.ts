@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Change, Plan } from "../../agents/merge.ts";
+import type { FileChange, Plan } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { plural, visible } from "../../base/text.ts";
@@ -219,7 +219,7 @@ function formatWarning(warning: string): string {
   return paint("yellow", `note: ${visible(warning)}`);
 }
 
-function kindOf({ before, after }: Change): "new" | "removed" | "changed" {
+function kindOf({ before, after }: FileChange): "new" | "deleted" | "changed" {
   if (before === undefined) return "new";
-  return after === undefined ? "removed" : "changed";
+  return after === undefined ? "deleted" : "changed";
 }

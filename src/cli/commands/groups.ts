@@ -1,9 +1,14 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { agentName, fileNameOf, writeTools } from "../../agents/agent-file.ts";
-import { agentsPath, type FoldedAgent, readAgentFolder } from "../../agents/agent-folder.ts";
-import { readAgentsLock, replaceFile, writeAgentsLock } from "../../agents/agents-lock.ts";
-import { replaceFields } from "../../agents/front-matter.ts";
+import { agentName, fileNameOf, replaceFields, writeTools } from "../../agents/agent-file.ts";
+import {
+  agentsPath,
+  type FoldedAgent,
+  readAgentFolder,
+  readAgentsLock,
+  replaceFile,
+  writeAgentsLock,
+} from "../../agents/agent-folder.ts";
 import { sortTools } from "../../agents/groups.ts";
 import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
 import { HallError } from "../../base/errors.ts";

@@ -35,7 +35,7 @@ export interface SpecFeature {
 }
 
 /** The structured result of a step. */
-export interface StepResult extends JsonObject {
+export interface SpecStepResult extends JsonObject {
   readonly text: string;
   readonly step: string;
   readonly state: string;
@@ -83,7 +83,7 @@ export class SpecSession {
     this.#options = options;
   }
 
-  async run(step: string, args: JsonObject): Promise<StepResult> {
+  async run(step: string, args: JsonObject): Promise<SpecStepResult> {
     const { structured, text } = await this.#call(step, args);
     const { state } = structured;
     return { ...structured, step, state: String(state), next: readAdvice(structured.next), text };
