@@ -11,14 +11,14 @@ import {
   folderOf,
   listWritten,
   needDocument,
-  type Step,
+  type StepFunction,
   type StepInput,
 } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
 import { type DraftSection, writeSection } from "./writer.ts";
 
 /** Writes plan.md, research.md, quickstart.md and data-model.md; a model also writes the contract. */
-export const plan: Step = async (input) => {
+export const plan: StepFunction = async (input) => {
   const { place, args, context, run, memory, settings } = input;
   const specText = await needDocument(input, "spec.md", "specify");
   refuseOpenQuestions(specText, place);

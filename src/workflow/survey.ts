@@ -3,13 +3,16 @@ import { open, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Scope } from "../base/scope.ts";
-import { type CommandKind, isManifest, type Manifest, readManifest } from "./manifest.ts";
 import {
+  type CommandKind,
   findTechnology,
+  isManifest,
   languagesByEnding,
+  type Manifest,
+  readManifest,
   type Technology,
   type TechnologyRole,
-} from "./technologies.ts";
+} from "./manifest.ts";
 
 /** Facts of a repository, each with the file it comes from: languages, dependencies, folders, tests, commands. */
 export interface Survey {

@@ -1,8 +1,13 @@
+import { hasKey, parseModelName } from "../agents/model/provider.ts";
+import { openingFor, type PlannerConfig, plannerMeta } from "../agents/planners.ts";
 import { HallError, messageOf } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import type { Secrets } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
+import type { CallContext } from "../tool.ts";
 
 /** A model that writes: a prompt in, text out. Rejects when it cannot. */
-export type Writer = (prompt: string, signal: AbortSignal) => Promise<string>;
+export type ModelWriter = (prompt: string, signal: AbortSignal) => Promise<string>;
 
 /** A part of a document that a model may write. The draft is its starting point and the fallback. */
 export interface DraftSection {
@@ -15,7 +20,7 @@ export interface DraftSection {
 }
 
 export interface WriterInput {
-  readonly writer: Writer;
+  readonly writer: ModelWriter;
   /** The description, facts of the repository and other documents. */
   readonly background: string;
   readonly scope: Scope;
@@ -52,7 +57,7 @@ export async function writeSection(
   };
 }
 
-async function askWriter(writer: Writer, prompt: string, scope: Scope): Promise<string> {
+async function askWriter(writer: ModelWriter, prompt: string, scope: Scope): Promise<string> {
   try {
     return await scope.race(writer(prompt, scope.signal));
   } catch (error) {
@@ -69,4 +74,79 @@ async function askWriter(writer: Writer, prompt: string, scope: Scope): Promise<
 function cleanText(text: string): string {
   const inner = /^\s*```(?:markdown|md)?\n([\s\S]*?)\n```\s*$/.exec(text)?.[1] ?? text;
   return inner.slice(0, charactersMax).replaceAll("\r\n", "\n").trim();
+}
+
+export interface ModelWriterOptions {
+  /** The planner of agents also writes for the workflow. */
+  readonly planner?: PlannerConfig | undefined;
+  readonly secrets: Secrets;
+  readonly env?: NodeJS.ProcessEnv | undefined;
+}
+
+const outputTokensMax = 16_000;
+
+/**
+ * The configured model if it has a key. The client's own model only on request: a document takes many questions, and a
+ * client may show each one to its user. Undefined for drafts without a model.
+ */
+export function createModelWriter({
+  planner = {},
+  secrets,
+  env = process.env,
+}: ModelWriterOptions): (context: CallContext) => Promise<ModelWriter | undefined> {
+  return async (context) => {
+    const choice = context.meta?.[plannerMeta] ?? planner.kind ?? "auto";
+    if (choice === "sampling")
+      return isObject(context.capabilities?.sampling) ? sampleWith(context) : undefined;
+    const opening = openingFor(undefined, planner, env);
+    if (
+      choice === "local" ||
+      !opening ||
+      (choice === "auto" && !hasKey(parseModelName(opening.model), opening))
+    )
+      return undefined;
+    const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
+      import("../agents/model/provider.ts"),
+      import("../agents/model/turn.ts"),
+      import("../agents/model/turn.ts"),
+    ]);
+    const model = await openModel({ ...opening, secrets });
+    return async (prompt, signal) => {
+      try {
+        const { content } = await takeTurn(
+          model,
+          {
+            prompt: [{ role: "user", content: [{ type: "text", text: prompt }] }],
+            maxOutputTokens: outputTokensMax,
+          },
+          { signal, remainingMs: () => context.scope.remainingMs },
+        );
+        return content.map((part) => (part.type === "text" ? part.text : "")).join("");
+      } catch (error) {
+        signal.throwIfAborted();
+        throw explainModelError(error, { model: opening.model, secrets });
+      }
+    };
+  };
+}
+
+function sampleWith(context: CallContext): ModelWriter {
+  let asked = 0;
+  return async (prompt) => {
+    const key = `write-${++asked}`;
+    const params = {
+      messages: [{ role: "user", content: { type: "text", text: prompt } }],
+      maxTokens: outputTokensMax,
+    };
+    const { [key]: result } = await context.ask({
+      [key]: { method: "sampling/createMessage", params },
+    });
+    const content = result?.content;
+    const parts = Array.isArray(content) ? content : [content];
+    const text = parts
+      .map((part) => (isObject(part) && typeof part.text === "string" ? part.text : ""))
+      .join("");
+    if (text === "") throw new HallError("BAD_ANSWER", "the client's model returned no text");
+    return text;
+  };
 }

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { openModel } from "../../src/agents/model/open-model.ts";
+import { openModel } from "../../src/agents/model/provider.ts";
 import { regroupWithModel } from "../../src/agents/model/regroup.ts";
 import { createSamplingModel } from "../../src/agents/model/sampling-model.ts";
 import { planAgents } from "../../src/agents/plan.ts";

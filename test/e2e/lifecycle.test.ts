@@ -250,7 +250,7 @@ describe("tools are called", () => {
     expect(await client.request("tools/call", { name: "echo" })).toMatchObject({
       error: {
         code: -32602,
-        message: '"echo" is the name of 2 tools: a.echo, b.echo',
+        message: 'ambiguous tool "echo" (2 tools: a.echo, b.echo)',
         data: {
           details: { choices: ["a.echo", "b.echo"] },
           suggestion: "Use one of the full names.",
