@@ -1,4 +1,4 @@
-/** Makes a way to do things one behind the other, in the order they were asked for. One that fails does not keep the next from its turn. */
+/** Returns a function that runs work in the order of the calls, one at a time. A failure does not stop the next. */
 export function createInOrder(): <T>(work: () => Promise<T>) => Promise<T> {
   let last: Promise<unknown> = Promise.resolve();
   return (work) => {
