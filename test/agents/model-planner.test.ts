@@ -356,7 +356,7 @@ inEachForm(
   },
 );
 
-test("a key is sent to the provider and is nowhere else, not even in what the provider says of it", async () => {
+test("a key is sent to the provider and appears nowhere else, not even when the provider repeats it", async () => {
   await using scene = await openScene(forms[1]?.start ?? startAnthropic, [
     { status: 401, message: `key ${process.env.ANTHROPIC_API_KEY} is wrong` },
   ]);
@@ -375,7 +375,7 @@ test("a key is sent to the provider and is nowhere else, not even in what the pr
   expect(everywhere).not.toContain("sk-test");
 });
 
-test("time that is up ends the call upstream and the run, with what was obtained", async () => {
+test("at the time limit the running call is cancelled and the run returns its results so far", async () => {
   await using scene = await openScene(startOpenAi, [
     weather("Rome"),
     { calls: [{ name: "slow__wait", arguments: {} }] },
@@ -390,7 +390,7 @@ test("time that is up ends the call upstream and the run, with what was obtained
   expect(scene.slow.running).toBe(0);
 });
 
-test("a provider that falls silent does not hold the run longer than its time, and what it said is kept", async () => {
+test("a silent provider does not extend the run beyond its time limit, and its text so far is kept", async () => {
   await using scene = await openScene(startOpenAi, [weather("Rome"), { stall: "It is about" }]);
   const { told } = await scene.ask({ limits: { seconds: 1 } });
   expect(told).toMatchObject({
@@ -401,7 +401,7 @@ test("a provider that falls silent does not hold the run longer than its time, a
   });
 });
 
-test("a caller who withdraws ends the running tool", async () => {
+test("cancelling the run cancels the running tool", async () => {
   await using scene = await openScene(startOpenAi, [
     { calls: [{ name: "slow__wait", arguments: {} }] },
   ]);
@@ -420,7 +420,7 @@ test("a caller who withdraws ends the running tool", async () => {
   await until(() => scene.hall.hall.store.state().waiting === 0);
 });
 
-test("limits on calls, tokens and bytes end a run with what was obtained", async () => {
+test("limits on calls, tokens and bytes end a run with its results so far", async () => {
   const many: Reply = {
     say: "Looking.",
     calls: ["Rome", "Oslo", "Lima"].map((name) => ({
@@ -453,7 +453,7 @@ test("limits on calls, tokens and bytes end a run with what was obtained", async
   });
 });
 
-test("a long result is cut for the model and nothing is lost: it reads on, and hands it on whole", async () => {
+test("a long result is cut for the model, which can read the rest and pass the whole on", async () => {
   await using scene = await openScene(startOpenAi, [
     { calls: [{ name: "desk__lookup", arguments: {} }] },
     { calls: [{ name: "read_result", arguments: { handle: "r1", range: "11990-12000" } }] },
@@ -469,7 +469,7 @@ test("a long result is cut for the model and nothing is lost: it reads on, and h
   expect(content[1]).toEqual({ type: "text", text: long });
 });
 
-test("pictures and links of tools come with the answer, and structured results that it names", async () => {
+test("an answer carries the images and links of tools, and the structured results it names", async () => {
   await using scene = await openScene(startOpenAi, [
     {
       calls: [
@@ -486,7 +486,7 @@ test("pictures and links of tools come with the answer, and structured results t
   expect((await scene.ask()).told).toMatchObject({ result: { r1: { city: "Rome", degrees: 21 } } });
 });
 
-test("a tool that fails or gives nothing is seen by the model, and the steps say so", async () => {
+test("the model and the steps show tools that fail or return nothing", async () => {
   await using scene = await openScene(startOpenAi, [
     {
       calls: [
@@ -501,7 +501,7 @@ test("a tool that fails or gives nothing is seen by the model, and the steps say
   expect(JSON.stringify(scene.model.requests[1])).toContain("no such thing");
 });
 
-test("of a large group a model sees the best twenty, and finds the others", async () => {
+test("a model sees the best twenty tools of a large group and can find the others", async () => {
   const tools = Object.fromEntries(
     Array.from({ length: 60 }, (_, at) => [
       `pump_${at}`,
@@ -531,7 +531,7 @@ test("of a large group a model sees the best twenty, and finds the others", asyn
   expect(told.steps).toMatchObject([{ tool: "plant.ring_bell", outcome: "ok" }]);
 });
 
-test("without a key an agent that chooses by itself does without a model, and one that must have it says what to set", async () => {
+test("without a key the auto planner works without a model, and the model planner names the variable to set", async () => {
   const planner = { model: "openai/any" } as const;
   await using auto = await openScene(startOpenAi, [], { planner });
   expect((await auto.ask()).told).toMatchObject({ planner: "local" });
@@ -553,7 +553,7 @@ test("without a key an agent that chooses by itself does without a model, and on
   });
 });
 
-test("a model that cannot be reached leaves the task to the next planner, and the answer says so", async () => {
+test("if a model cannot be reached, the next planner takes over and the answer says so", async () => {
   const planner = { model: "openai-compatible/any", baseUrl: "http://127.0.0.1:9/v1" } as const;
   await using scene = await openScene(startOpenAi, [], { planner });
   const { told } = await scene.ask();
@@ -561,7 +561,7 @@ test("a model that cannot be reached leaves the task to the next planner, and th
   expect(told.limitations?.[0]).toMatch(/the model planner \(.*cannot be reached/);
 });
 
-test("an agent's own file comes before the config, and the caller's word before both", async () => {
+test("the agent's file overrides the config, and the caller overrides both", async () => {
   await using scene = await openScene(startOpenAi, [{ say: "I am the model." }], {
     agents: { files: [{ ...file, planner: "local" }] },
   });
