@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { isLoopback } from "../server/http/guard.ts";
-import { loadOwnToken } from "../server/http/token.ts";
+import { loadOwnToken } from "../server/http/tokens.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/limits.ts";
 

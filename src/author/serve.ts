@@ -4,7 +4,7 @@ import { version } from "../base/version.ts";
 import { createHall } from "../hall/hall.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { listenHttp } from "../server/http/listener.ts";
-import { loadOwnToken } from "../server/http/token.ts";
+import { loadOwnToken } from "../server/http/tokens.ts";
 import type { Toolkit } from "../tool.ts";
 import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";

@@ -180,7 +180,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     options.trust &&
     options.store &&
     keepRegistrations(registered, {
-      shelf: store.registrations,
+      documents: store.registrations,
       sign: options.trust.ledger.sign,
       log,
     });

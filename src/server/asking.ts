@@ -3,9 +3,9 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
+import type { ClientRequest } from "./client-request.ts";
 import type { Current } from "./context.ts";
 import type { Seal } from "./seal.ts";
-import type { Visit } from "./visit.ts";
 
 /**
  * Questions to the client while a request runs: its user (elicitation), its model (sampling), its roots.
@@ -25,14 +25,14 @@ const waitingRunsMax = 1_000;
 
 export async function askLegacy(
   questions: Questions,
-  visit: Visit,
+  request: ClientRequest,
   asked?: Scope,
 ): Promise<Answers> {
-  requireCapabilities(questions, visit);
-  const scope = new Scope(visit.exchange.scope);
+  requireCapabilities(questions, request);
+  const scope = new Scope(request.exchange.scope);
   const leave = asked?.onCancel((reason) => scope.cancel(reason));
   const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
-    const answer = await visit.exchange
+    const answer = await request.exchange
       .ask(method, params, { scope, timeoutMs: answerMsMax })
       .catch(keepOwnRefusal);
     if (!isObject(answer))
@@ -57,7 +57,7 @@ function keepOwnRefusal(error: unknown): never {
 
 export interface Asking {
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
-  run(params: JsonObject, visit: Visit, work: Work): Promise<unknown>;
+  run(params: JsonObject, request: ClientRequest, work: Work): Promise<unknown>;
   /** Calls off every run that waits for an answer. */
   close(): void;
 }
@@ -65,8 +65,8 @@ export interface Asking {
 export function createAsking(seal: Seal): Asking {
   const waiting = new Map<string, Run>();
 
-  async function step(run: Run, subject: string, visit: Visit): Promise<unknown> {
-    const leave = visit.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
+  async function step(run: Run, subject: string, request: ClientRequest): Promise<unknown> {
+    const leave = request.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
     try {
       const turn = await run.turn;
       if (turn.kind === "done") return turn.result;
@@ -106,12 +106,12 @@ export function createAsking(seal: Seal): Asking {
   }
 
   return {
-    async run(params, visit, work) {
+    async run(params, request, work) {
       const responses = readResponses(params.inputResponses);
       // Taken before anything runs: checking the arguments writes defaults into them.
-      const subject = subjectOf(params, visit);
+      const subject = subjectOf(params, request);
       if (params.requestState === undefined)
-        return step(new Run(work, responses, { params, visit }), subject, visit);
+        return step(new Run(work, responses, { params, request }), subject, request);
       const handle = seal.open(params.requestState, bindingOf(subject));
       const run = handle === undefined ? undefined : waiting.get(handle);
       if (!run)
@@ -119,8 +119,8 @@ export function createAsking(seal: Seal): Asking {
           hint: "Send the request again without it.",
         });
       run.forget();
-      run.resume(responses, { params, visit });
-      return step(run, subject, visit);
+      run.resume(responses, { params, request });
+      return step(run, subject, request);
     },
     close() {
       for (const run of [...waiting.values()])
@@ -183,7 +183,7 @@ class Run {
   }
 
   async #ask(questions: Questions, asked: Scope = this.scope): Promise<Answers> {
-    requireCapabilities(questions, this.#current.visit);
+    requireCapabilities(questions, this.#current.request);
     const named = Object.entries(questions).map(([key, question]) => ({
       key,
       question,
@@ -237,9 +237,15 @@ class Run {
 }
 
 /** A state handed out for one request cannot be used for another: method, name, arguments and caller are part of it. */
-function subjectOf(params: JsonObject, visit: Visit): string {
+function subjectOf(params: JsonObject, request: ClientRequest): string {
   const { name, uri, arguments: args } = params;
-  return JSON.stringify([visit.principal, visit.exchange.request.method, name, uri, args ?? null]);
+  return JSON.stringify([
+    request.principal,
+    request.exchange.request.method,
+    name,
+    uri,
+    args ?? null,
+  ]);
 }
 
 /** Only a call that asks needs it, and few do. */
@@ -254,7 +260,7 @@ function readResponses(responses: unknown): Answers {
   return responses as Answers;
 }
 
-function requireCapabilities(questions: Questions, { capabilities }: Visit): void {
+function requireCapabilities(questions: Questions, { capabilities }: ClientRequest): void {
   const missing = Object.values(questions).flatMap(
     (question) => findMissing(question, capabilities) ?? [],
   );

@@ -1,23 +1,32 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Runner } from "../registry/runner.ts";
+import type { Runner } from "../registry/registered.ts";
 import type { ListKind, LogLevel } from "../tool.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Exchange } from "../wire/exchange.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
-import { dialectMethods, explainInDialect, isInDialect } from "./dialect.ts";
-import { dressModern } from "./dress.ts";
-import { explainFailure } from "./edge.ts";
-import { discover, type Handler, methods, readString } from "./methods.ts";
+import {
+  type ClientRequest,
+  clientName,
+  type Envelope,
+  isLegacyVersion,
+  metaKeys,
+  newestLegacy,
+  readEnvelope,
+  readLogLevel,
+  resolveCallTool,
+  type Version,
+} from "./client-request.ts";
+import { dialectMethods, isInDialect, refuseEnvelope } from "./dialect.ts";
+import { explainRequest } from "./edge.ts";
+import { methods, readString, unknownMethod } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
-import { listen, watchedMax, watchResource } from "./subscriptions.ts";
-import { calledBy, unwrapCall } from "./unwrap.ts";
-import { isLegacyVersion, metaKeys, newestLegacy, type Version } from "./versions.ts";
-import { type Envelope, nameOf, readEnvelope, readLogLevel, type Visit } from "./visit.ts";
+import { handleModern, whenListed } from "./stateless.ts";
+import { watchedMax, watchResource } from "./subscriptions.ts";
 
-/** Where a legacy client is in its handshake. Modern requests do not look at it. */
+/** Handshake state of a legacy client; modern requests ignore it. */
 type State =
   | { readonly kind: "new" }
   | {
@@ -36,7 +45,7 @@ interface ConnectionOptions {
   gone(): void;
 }
 
-/** One client's line. Both eras are served side by side, judged request by request. */
+/** One client's connection. A client may mix both eras: each request is served by its own. */
 export class Connection {
   readonly id: string;
   readonly #parts: ServerParts;
@@ -44,7 +53,7 @@ export class Connection {
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
   readonly #watched = new Map<string, () => void>();
-  /** Whose allowance calls on this line are counted against. */
+  /** The rate limit that its calls count against. */
   readonly #quota: string | undefined;
   #state: State = { kind: "new" };
   #logLevel: LogLevel = "info";
@@ -72,12 +81,12 @@ export class Connection {
     });
   }
 
-  /** The version a legacy client agreed to; undefined before its handshake. */
+  /** The negotiated version of a legacy client; undefined before its handshake. */
   get version(): Version | undefined {
     return "version" in this.#state ? this.#state.version : undefined;
   }
 
-  /** Resolves when the line is closed, by either side. */
+  /** Resolves when either side has closed the connection. */
   get closed(): Promise<void> {
     return new Promise((resolve) => {
       if (this.#isClosed) resolve();
@@ -85,7 +94,7 @@ export class Connection {
     });
   }
 
-  /** Whether its client's model can be asked although the client asks for nothing: the handshake era only. */
+  /** True if we may send sampling requests on our own, which only legacy clients accept. */
   get lendsModel(): boolean {
     return (
       this.#state.kind === "ready" &&
@@ -94,7 +103,7 @@ export class Connection {
     );
   }
 
-  /** Asks the client's model. Throws what the client answers, as a HallError. */
+  /** Asks the client's model. Throws the client's error as a HallError. */
   async sample(params: JsonObject): Promise<JsonObject> {
     const answer = await this.#peer.request("sampling/createMessage", params, {
       timeoutMs: sampleMsMax,
@@ -107,12 +116,12 @@ export class Connection {
     return answer;
   }
 
-  /** Takes what a transport has parsed itself. */
+  /** Receives messages that the transport has parsed itself. */
   receive(parsed: Message | readonly Message[]): void {
     this.#peer.receive(parsed);
   }
 
-  /** Stops reading this client, and goes on. */
+  /** Stops reading from this client until `release`. */
   hold(): void {
     this.#peer.hold();
   }
@@ -133,7 +142,7 @@ export class Connection {
     await this.#peer.close(reason, drainMs === 0 ? hurriedFlushMs : undefined);
   }
 
-  /** No more input: what runs is finished and answered, then the line closes. Each request has its own deadline. */
+  /** The client sends nothing more: answer what runs, then close. Each request has its own deadline. */
   async #finish(): Promise<void> {
     if (this.#peer.inFlightCount > 0)
       await this.#peer.drain(new HallError("UNAVAILABLE", "the client closed its end"));
@@ -145,51 +154,33 @@ export class Connection {
     this.#leave?.();
     for (const stop of this.#watched.values()) stop();
     this.#options.gone();
-    for (const tell of this.#onClosed) tell();
+    for (const listener of this.#onClosed) listener();
     this.#onClosed.clear();
   }
 
   #handle(request: Request, exchange: Exchange): unknown {
-    try {
-      return this.#dispatch(request, exchange);
-    } catch (error) {
-      // It may belong to a server that is still being looked at.
-      const isMissing = error instanceof HallError && error.code === "NOT_FOUND";
-      const name = request.params?.name;
-      const looking = isMissing
-        ? this.#parts.registry.looking(typeof name === "string" ? name : undefined)
-        : undefined;
-      if (!looking) throw error;
-      return exchange.scope.race(looking).then(() => this.#dispatch(request, exchange));
-    }
+    return whenListed(request, exchange.scope, this.#parts, () =>
+      this.#dispatch(request, exchange),
+    );
   }
 
   #dispatch(request: Request, exchange: Exchange): unknown {
-    const { method, params = {} } = unwrapCall(request);
+    const { method, params = {} } = resolveCallTool(request);
     const envelope = readEnvelope(params);
-    if (isInDialect(method, params)) return this.#handleDialect(method, params, envelope, exchange);
-    if (envelope) return this.#handleModern(method, params, envelope, exchange);
-    return this.#handleLegacy(method, params, exchange);
-  }
-
-  #handleModern(
-    method: string,
-    params: JsonObject,
-    envelope: Envelope,
-    exchange: Exchange,
-  ): unknown {
+    if (isInDialect(method, params)) {
+      if (envelope) throw refuseEnvelope(method);
+      return this.#handleDialect(method, params, exchange);
+    }
+    if (!envelope) return this.#handleLegacy(method, params, exchange);
     if (this.#state.kind === "new") this.#peer.unreadableId = "omit";
-    const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
-    if (!handler) throw unknownMethod(method);
-    const { info } = this.#parts;
-    const result = handler(params, this.#visit(exchange, envelope), this.#parts);
-    return result instanceof Promise
-      ? result.then((value) => dressModern(method, value, info))
-      : dressModern(method, result, info);
+    return handleModern(method, params, this.#clientRequest(exchange, envelope), this.#parts);
   }
 
-  /** The request with what its client says of itself, and what this line knows. */
-  #visit(exchange: Exchange, { era, version, capabilities, client, logLevel }: Envelope): Visit {
+  /** Joins what the client declared with what the connection knows. */
+  #clientRequest(
+    exchange: Exchange,
+    { era, version, capabilities, client, logLevel }: Envelope,
+  ): ClientRequest {
     return {
       era,
       version,
@@ -211,7 +202,7 @@ export class Connection {
     switch (state.kind) {
       case "new":
         throw new HallError("INVALID_REQUEST", "not initialized", {
-          hint: "Send initialize first, or a request with a modern _meta.",
+          hint: "Send initialize first, or set the protocol version in _meta.",
         });
       case "leaving":
         throw new HallError("INVALID_REQUEST", "shutting down");
@@ -225,35 +216,24 @@ export class Connection {
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
     const { version, capabilities, client } = state;
-    const visit = this.#visit(exchange, {
+    const request = this.#clientRequest(exchange, {
       era: "legacy",
       version,
       capabilities,
       client,
       logLevel: this.#logLevel,
     });
-    return handler(params, visit, this.#parts);
+    return handler(params, request, this.#parts);
   }
 
-  /** The registry dialect needs no handshake, and has no place in the modern era: there a client cannot be called back. */
-  #handleDialect(
-    method: string,
-    params: JsonObject,
-    envelope: Envelope | undefined,
-    exchange: Exchange,
-  ): unknown {
-    if (envelope)
-      throw new HallError(
-        "INVALID_PARAMS",
-        `${method} in the registry dialect takes no modern _meta`,
-        { hint: "Leave _meta out, or use MCP's own form." },
-      );
+  /** The registry dialect needs no handshake. */
+  #handleDialect(method: string, params: JsonObject, exchange: Exchange): unknown {
     if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
     const { principal, isNetwork, isOrdered } = this.#options;
     const handler = dialectMethods[method];
     if (!handler) throw unknownMethod(method);
     const client = "client" in this.#state ? this.#state.client : "unnamed client";
-    const visit = this.#visit(exchange, {
+    const request = this.#clientRequest(exchange, {
       era: "legacy",
       version: this.version ?? newestLegacy,
       capabilities: {},
@@ -263,7 +243,7 @@ export class Connection {
     return handler(
       params,
       {
-        ...visit,
+        ...request,
         mayRegister: !isNetwork || principal !== withoutToken,
         runner: isOrdered ? this.#runner() : undefined,
       },
@@ -271,7 +251,7 @@ export class Connection {
     );
   }
 
-  /** This line as whoever runs a toolkit that was registered on it. */
+  /** This connection as the runner of toolkits that were registered on it. */
   #runner(): Runner {
     return {
       kind: "connection",
@@ -286,7 +266,7 @@ export class Connection {
     };
   }
 
-  /** Methods that keep something for the connection; the modern era has none of them. */
+  /** Methods that change the connection's state, which the modern era does not have. */
   #handleLegacyOnly(method: string, params: JsonObject): unknown {
     switch (method) {
       case "logging/setLevel":
@@ -309,7 +289,7 @@ export class Connection {
   #watch(uri: string): void {
     if (this.#watched.has(uri)) return;
     if (this.#watched.size >= watchedMax)
-      throw new HallError("OVERLOADED", `a client may watch ${watchedMax} resources at once`, {
+      throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
         hint: "Unsubscribe from some of them first.",
       });
     const stop = watchResource(uri, this.#parts, () =>
@@ -327,7 +307,7 @@ export class Connection {
     if (this.#state.kind !== "new") throw new HallError("INVALID_REQUEST", "already initialized");
     const { protocolVersion, capabilities, clientInfo } = readGreeting(params);
     const version = isLegacyVersion(protocolVersion) ? protocolVersion : newestLegacy;
-    this.#state = { kind: "greeted", version, capabilities, client: nameOf(clientInfo) };
+    this.#state = { kind: "greeted", version, capabilities, client: clientName(clientInfo) };
     this.#leave = this.#parts.onChange((kind) => this.#listChanged(kind));
     this.#peer.unreadableId = "null";
     this.#peer.acceptsBatches = version === "2025-03-26";
@@ -350,14 +330,14 @@ export class Connection {
         if (isId(params.requestId))
           this.#peer.cancel(
             params.requestId,
-            new HallError("CANCELLED", "the client withdrew the request"),
+            new HallError("CANCELLED", "the client cancelled the request"),
           );
         return;
       case "$/cancelRequest":
         if (isId(params.id))
           this.#peer.cancel(
             params.id,
-            new HallError("CANCELLED", "the client withdrew the request"),
+            new HallError("CANCELLED", "the client cancelled the request"),
             requestCancelled,
           );
         return;
@@ -365,7 +345,7 @@ export class Connection {
         void this.close(0);
         return;
       default:
-        // A notification we do not know is not an error.
+        // The protocol requires unknown notifications to be ignored.
         return;
     }
   }
@@ -378,22 +358,7 @@ export class Connection {
   }
 
   #explain(failure: unknown, request: Request | undefined): Reply {
-    const { registry, reference } = this.#parts;
-    if (request && isInDialect(request.method, request.params ?? {}))
-      return explainInDialect(failure, request, reference);
-    const called = request && calledBy(request);
-    const name = called?.params?.name;
-    const version = this.#versionOf(request);
-    const reply = explainFailure(failure, {
-      version,
-      request: called,
-      hasOutputSchema:
-        typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined,
-      reference,
-    });
-    return "result" in reply && version === "2026-07-28"
-      ? { result: dressModern("tools/call", reply.result, this.#parts.info) }
-      : reply;
+    return explainRequest(failure, request, this.#versionOf(request), this.#parts);
   }
 
   #versionOf(request: Request | undefined): Version | undefined {
@@ -403,13 +368,7 @@ export class Connection {
   }
 }
 
-const modernMethods: Readonly<Record<string, Handler>> = {
-  ...methods,
-  "server/discover": (_params, _visit, parts) => discover(parts),
-  "subscriptions/listen": listen,
-};
-
-/** What `initialize` must say. Throws INVALID_REQUEST. */
+/** The required fields of `initialize`. Throws INVALID_REQUEST. */
 export function readGreeting({ protocolVersion, capabilities, clientInfo }: JsonObject): {
   readonly protocolVersion: string;
   readonly capabilities: JsonObject;
@@ -419,23 +378,19 @@ export function readGreeting({ protocolVersion, capabilities, clientInfo }: Json
     return { protocolVersion, capabilities, clientInfo };
   throw new HallError(
     "INVALID_REQUEST",
-    "initialize needs protocolVersion, capabilities and clientInfo",
+    "initialize requires protocolVersion, capabilities and clientInfo",
   );
 }
 
-/** Methods that are notifications even with `"id": null`: some clients write it on them. */
+/** Methods that are notifications even with `"id": null`, which some clients send. */
 export function isNotification(method: string): boolean {
   return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
 
-/** What a guard calls a caller on this machine that sent no token. */
+/** The principal of a caller on this machine that sent no token. */
 const withoutToken = "local";
-/** How long a client gets to take its last answers when the hall is in a hurry. */
+/** How long to write out the last answers when shutting down at once. */
 const hurriedFlushMs = 500;
-/** A person may have to say yes to it first. */
+/** Long, because the client may ask its user first. */
 const sampleMsMax = 300_000;
 const requestCancelled = { code: -32002, message: "Request cancelled" };
-
-function unknownMethod(method: string): HallError {
-  return new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
-}

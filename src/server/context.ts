@@ -10,12 +10,12 @@ import {
   type Progress,
 } from "../tool.ts";
 import type { Ask } from "./asking.ts";
-import type { Visit } from "./visit.ts";
+import type { ClientRequest } from "./client-request.ts";
 
 /** The request a piece of work is answering right now: a modern one that asked goes on under the next request. */
 export interface Current {
   readonly params: JsonObject;
-  readonly visit: Visit;
+  readonly request: ClientRequest;
 }
 
 /** What a toolkit gets to work with: the client's side of a call, whatever its era. */
@@ -23,16 +23,16 @@ export function createContext(
   current: () => Current,
   { ask, scope }: { readonly ask: Ask; readonly scope: Scope },
 ): CallContext {
-  const { params, visit } = current();
+  const { params, request } = current();
   const log: CallContext["log"] = (level, data, logger) =>
-    sendLog(current().visit, level, data, logger);
+    sendLog(current().request, level, data, logger);
   const { progress, flush } = createProgress(current);
   const askNow: Ask = (...asked) => {
     // A modern question is the request's answer: what waits would come too late.
     flush();
     return ask(...asked);
   };
-  const { logLevel, capabilities } = visit;
+  const { logLevel, capabilities } = request;
   return {
     scope,
     ask: askNow,
@@ -41,11 +41,11 @@ export function createContext(
     logLevel,
     capabilities,
     meta: foreignMeta(params._meta),
-    caller: callerOf(visit),
+    caller: callerOf(request),
   };
 }
 
-export function callerOf({ connection, client, principal, quota, era }: Visit): Caller {
+export function callerOf({ connection, client, principal, quota, era }: ClientRequest): Caller {
   return { connection, client, principal, quota, isLasting: era === "legacy" };
 }
 
@@ -61,10 +61,10 @@ function foreignMeta(meta: unknown): JsonObject | undefined {
 /** Checks the token a client wants progress under, and holds it for as long as the request runs. */
 export function claimProgressToken(
   params: JsonObject,
-  { progressTokens }: Visit,
+  { progressTokens }: ClientRequest,
 ): (() => void) | undefined {
   const token = tokenOf(params);
-  if (token === undefined) return undefined;
+  if (token === undefined || !progressTokens) return undefined;
   if (progressTokens.has(token))
     throw new HallError(
       "INVALID_PARAMS",
@@ -96,10 +96,10 @@ function createProgress(current: () => Current): {
     clearTimeout(waiting?.timer);
     waiting = undefined;
     sentAt = performance.now();
-    const { params, visit } = current();
+    const { params, request } = current();
     const progressToken = tokenOf(params);
     if (progressToken === undefined) return;
-    visit.exchange.notify("notifications/progress", {
+    request.exchange.notify("notifications/progress", {
       progressToken,
       progress,
       ...(total === undefined ? {} : { total }),
@@ -126,7 +126,7 @@ function createProgress(current: () => Current): {
 }
 
 function sendLog(
-  { exchange, logLevel }: Visit,
+  { exchange, logLevel }: ClientRequest,
   level: LogLevel,
   data: unknown,
   logger?: string,

@@ -6,19 +6,18 @@ import { errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { joinName } from "../registry/names.ts";
-import type { RegisteredToolkit } from "../registry/registered.ts";
-import type { Runner } from "../registry/runner.ts";
+import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/readable.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
+import type { ClientRequest } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
-import type { Visit } from "./visit.ts";
 
-/** A visit in the dialect: who may change what is registered, and how the client is called back. */
-export interface DialectVisit extends Visit {
+/** A request in the dialect: who may change what is registered, and how the client is called back. */
+export interface DialectRequest extends ClientRequest {
   readonly mayRegister: boolean;
   /** Undefined where the line goes one way. */
   readonly runner: Runner | undefined;
@@ -26,14 +25,14 @@ export interface DialectVisit extends Visit {
 
 type DialectHandler = (
   params: JsonObject,
-  visit: DialectVisit,
+  request: DialectRequest,
   parts: ServerParts,
 ) => Promise<unknown>;
 
 export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
-  async "tools/register"(params, visit, parts) {
-    requireToken(visit, "tools/register");
-    const { toolId } = await parts.registrations.register(params, visit.runner);
+  async "tools/register"(params, request, parts) {
+    requireToken(request, "tools/register");
+    const { toolId } = await parts.registrations.register(params, request.runner);
     return {
       tool_id: toolId,
       status: "registered",
@@ -41,13 +40,13 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     };
   },
 
-  async "tools/unregister"(params, visit, parts) {
-    requireToken(visit, "tools/unregister");
+  async "tools/unregister"(params, request, parts) {
+    requireToken(request, "tools/unregister");
     const { toolId } = await parts.registrations.unregister(readString(params, "tool_name"));
     return { tool_id: toolId, status: "unregistered" };
   },
 
-  async "tools/registered"(_params, _visit, parts) {
+  async "tools/registered"(_params, _request, parts) {
     const toolkits = parts.registry
       .toolkits()
       .filter(({ source }) => source === "registered" || source === "module");
@@ -58,7 +57,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   },
 
   /** Every toolkit, wherever it comes from. */
-  async "tools/toolkits"(_params, _visit, parts) {
+  async "tools/toolkits"(_params, _request, parts) {
     return {
       toolkits: await describeToolkits(parts.registry.toolkits(), parts),
       failed_modules: parts.modules.failures(),
@@ -66,7 +65,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   },
 
   /** One, with the schemas of its functions. */
-  async "tools/toolkit"(params, _visit, parts) {
+  async "tools/toolkit"(params, _request, parts) {
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     const [described] = await describeToolkits([toolkit], parts);
     return {
@@ -75,27 +74,27 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     };
   },
 
-  async "tools/schema"(params, _visit, parts) {
+  async "tools/schema"(params, _request, parts) {
     return describeFunction(await findFunction(params, parts), parts);
   },
 
   /** Looks at a module of the config again, now. */
-  async "tools/refresh"(params, visit, parts) {
-    requireToken(visit, "tools/refresh");
+  async "tools/refresh"(params, request, parts) {
+    requireToken(request, "tools/refresh");
     await parts.modules.refresh(readString(params, "tool_name"));
     return { status: "refreshed", failed_modules: parts.modules.failures() };
   },
 
-  async "tools/call"(params, visit, parts) {
+  async "tools/call"(params, request, parts) {
     const { callId, args, timeoutMs } = readCall(params);
-    const { fullName } = await findFunction(params, parts, visit);
+    const { fullName } = await findFunction(params, parts, request);
     const began = performance.now();
-    const context = createContext(() => ({ params, visit }), {
+    const context = createContext(() => ({ params, request }), {
       ask: refuseToAsk,
-      scope: visit.exchange.scope,
+      scope: request.exchange.scope,
     });
     const outcome = await parts.gateway.call(
-      createCall(fullName, args, visit, { timeoutMs }),
+      createCall(fullName, args, request, { timeoutMs }),
       context,
     );
     if (outcome.isError) throw new HallError("EXECUTION", textOf(outcome) || "the tool failed");
@@ -108,9 +107,9 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     };
   },
 
-  async "health/check"(params, visit, parts) {
+  async "health/check"(params, request, parts) {
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
-    await visit.exchange.scope.race(parts.monitor.check(toolkit));
+    await request.exchange.scope.race(parts.monitor.check(toolkit));
     return describeHealth(toolkit, parts);
   },
 };
@@ -121,12 +120,21 @@ export function isInDialect(method: string, params: JsonObject): boolean {
   return Object.hasOwn(dialectMethods, method);
 }
 
+/** The modern era cannot call a client back, so it does not include the dialect. */
+export function refuseEnvelope(method: string): HallError {
+  return new HallError(
+    "INVALID_PARAMS",
+    `${method} in the registry dialect does not accept a protocol version in _meta`,
+    { hint: "Remove _meta, or use the parameters that MCP defines." },
+  );
+}
+
 /** What only somebody with the token may do over the network. */
 export function changesRegistry(method: string): boolean {
   return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
 }
 
-function requireToken({ mayRegister }: DialectVisit, method: string): void {
+function requireToken({ mayRegister }: DialectRequest, method: string): void {
   if (mayRegister) return;
   throw new HallError("DENIED", `${method} needs the token over HTTP and WebSocket`, {
     hint: "Send it as `Authorization: Bearer TOKEN` when you connect.",
@@ -193,7 +201,7 @@ function getToolkit(name: string, { registry }: ServerParts): Toolkit {
 async function findFunction(
   params: JsonObject,
   parts: ServerParts,
-  visit?: Visit,
+  request?: ClientRequest,
 ): Promise<Target> {
   const toolkit = getToolkit(readString(params, "tool_name"), parts);
   const name = readString(params, "function_name");
@@ -203,8 +211,8 @@ async function findFunction(
   };
   let target = find();
   const looking = target ? undefined : toolkit.looking?.();
-  if (looking && visit) {
-    await visit.exchange.scope.race(looking);
+  if (looking && request) {
+    await request.exchange.scope.race(looking);
     target = find();
   }
   if (target) return target;
@@ -324,10 +332,7 @@ export function explainInDialect(
   request: Request,
   reference: (failure: unknown) => string,
 ): Reply {
-  const error =
-    failure instanceof HallError
-      ? failure
-      : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+  const error = asHallError(failure);
   const code = errorTable[error.code].registry;
   const callId = request.params?.call_id;
   const isOurs = error.code === "INTERNAL" || error.code === "SERIALIZATION";
@@ -340,4 +345,10 @@ export function explainInDialect(
     ...(isOurs ? { reference: reference(failure) } : {}),
   };
   return { error: { code, message: messages[code] ?? error.message, data } };
+}
+
+export function asHallError(failure: unknown): HallError {
+  return failure instanceof HallError
+    ? failure
+    : new HallError("INTERNAL", "unexpected error inside the hall", { cause: failure });
 }

@@ -1,56 +1,81 @@
 import { adviceForModel } from "../base/advice.ts";
-import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, errorType, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Reply } from "../wire/answers.ts";
-import type { Request } from "../wire/message.ts";
-import type { Version } from "./versions.ts";
+import type { Request, RpcError } from "../wire/message.ts";
+import { addModernEnvelope, resolveCallTool, type Version } from "./client-request.ts";
+import { asHallError, explainInDialect, isInDialect } from "./dialect.ts";
+import type { ServerParts } from "./server.ts";
 
-/** Failures on their way out: the one place where a HallError becomes what this version of MCP expects. */
-export interface EdgeOptions {
-  /** The version in use; undefined before any is known. */
-  readonly version: Version | undefined;
-  readonly request: Request | undefined;
-  /** Structured content must fit a tool's output schema even in an error, for some clients: then it goes to `_meta` only. */
-  readonly hasOutputSchema: boolean;
-  /** Keeps what nobody expected and gives it a name the caller can quote. */
-  reference(failure: unknown): string;
-}
-
-export function explainFailure(
+/**
+ * Turns a failure into the answer that the client's version of MCP, or the registry dialect, expects.
+ * `version` is undefined before it is known. No other place translates errors.
+ */
+export function explainRequest(
   failure: unknown,
-  { version, request, hasOutputSchema, reference }: EdgeOptions,
+  request: Request | undefined,
+  version: Version | undefined,
+  { registry, reference, info }: Pick<ServerParts, "registry" | "reference" | "info">,
 ): Reply {
-  const error =
-    failure instanceof HallError
-      ? failure
-      : new HallError("INTERNAL", "something went wrong inside the hall", { cause: failure });
+  if (request && isInDialect(request.method, request.params ?? {}))
+    return explainInDialect(failure, request, reference);
+  const error = asHallError(failure);
   if (error.relayed) return { error: relay(error.relayed, version) };
+
+  const called = request && calledRequest(request);
   const described = {
     error,
-    ...(hasReference.has(error.code) ? { reference: reference(failure) } : {}),
+    reference: hasReference.has(error.code) ? reference(failure) : undefined,
   };
-  if (request?.method !== "tools/call") {
-    const code =
-      request?.method === "resources/read" && error.code === "NOT_FOUND" && version !== "2026-07-28"
-        ? legacyResourceNotFound
-        : errorTable[error.code].request;
-    return {
-      error: { code, message: error.message, data: { ...error.details, ...commonData(described) } },
-    };
-  }
+  if (called?.method !== "tools/call")
+    return { error: requestError(described, called?.method, version) };
+
   const row = errorTable[error.code];
   const edge = version === "2025-11-25" || version === "2026-07-28" ? row.current : row.old;
-  if (edge === "isError") return { result: errorResult(described, request, hasOutputSchema) };
+  if (edge !== "isError")
+    return {
+      error: {
+        code: edge,
+        message: error.message,
+        data: { ...toolDetails(error), ...commonData(described), toolName: toolName(called) },
+      },
+    };
+
+  const name = called.params?.name;
+  // Some clients check even an error's structured content against the tool's output schema.
+  const hasOutputSchema =
+    typeof name === "string" && registry.findTool(name)?.tool.outputSchema !== undefined;
+  const result = errorResult(described, called, hasOutputSchema);
+  return version === "2026-07-28"
+    ? { result: addModernEnvelope("tools/call", result, info) }
+    : { result };
+}
+
+/** The tool that `call_tool` names, or the request itself when that is what failed. */
+function calledRequest(request: Request): Request {
+  try {
+    return resolveCallTool(request);
+  } catch {
+    return request;
+  }
+}
+
+function requestError(
+  described: Described,
+  method: string | undefined,
+  version: Version | undefined,
+): RpcError {
+  const { error } = described;
+  const isLegacyResource =
+    method === "resources/read" && error.code === "NOT_FOUND" && version !== "2026-07-28";
   return {
-    error: {
-      code: edge,
-      message: error.message,
-      data: { ...toolDetails(error), ...commonData(described), toolName: toolName(request) },
-    },
+    code: isLegacyResource ? legacyResourceNotFound : errorTable[error.code].request,
+    message: error.message,
+    data: { ...error.details, ...commonData(described) },
   };
 }
 
-/** An upstream's own error keeps its code, message and data; the number a modern peer must not see is said in its words. */
+/** Keeps an upstream's code, message and data, except the one code that modern clients must not see. */
 function relay(
   error: NonNullable<HallError["relayed"]>,
   version: Version | undefined,
@@ -60,13 +85,13 @@ function relay(
     : error;
 }
 
-/** Its own number until 2025-11-25. */
+/** The code for an unknown resource up to 2025-11-25. */
 const legacyResourceNotFound = -32002;
 const hasReference: ReadonlySet<ErrorCode> = new Set(["INTERNAL", "SERIALIZATION"]);
 
 interface Described {
   readonly error: HallError;
-  readonly reference?: string;
+  readonly reference: string | undefined;
 }
 
 function commonData({ error, reference }: Described): JsonObject {
@@ -78,7 +103,7 @@ function commonData({ error, reference }: Described): JsonObject {
   };
 }
 
-/** As in a result that is an error; but what MCP itself gives a place stays there. */
+/** Below `details`, as in an error result, except where MCP defines the place. */
 function toolDetails({ code, details }: HallError): JsonObject {
   if (details === undefined) return {};
   return code === "MISSING_CAPABILITY" || code === "UNSUPPORTED_VERSION" ? details : { details };

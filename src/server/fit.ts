@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
+import { isModernVersion, type Version } from "./client-request.ts";
 import type { ShownTool } from "./faces.ts";
-import { isModernVersion, type Version } from "./versions.ts";
 
 /** What is newer than a client's version, said in a way it can read: content kinds as text, structured content that is no object as text only. */
 export function fitOutcome(outcome: Outcome, version: Version): Outcome {

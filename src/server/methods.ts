@@ -5,16 +5,20 @@ import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
+import {
+  type ClientRequest,
+  isModernVersion,
+  modernVersions,
+  type Version,
+} from "./client-request.ts";
 import { callerOf, claimProgressToken, createContext } from "./context.ts";
 import { type Face, faces, parseFaces, type ShownTool } from "./faces.ts";
 import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
-import { isModernVersion, modernVersions, type Version } from "./versions.ts";
-import type { Visit } from "./visit.ts";
 
 /** The methods both eras share. What belongs to one era only is in `connection.ts` and `subscriptions.ts`. */
-export type Handler = (params: JsonObject, visit: Visit, parts: ServerParts) => unknown;
+export type Handler = (params: JsonObject, request: ClientRequest, parts: ServerParts) => unknown;
 
 export const methods: Readonly<Record<string, Handler>> = {
   "tools/list": (params, { version }, parts) => {
@@ -31,17 +35,17 @@ export const methods: Readonly<Record<string, Handler>> = {
     );
   },
 
-  "tools/call": (params, visit, parts) => {
+  "tools/call": (params, request, parts) => {
     const name = readString(params, "name");
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
-    const call = createCall(name, args, visit, { face: faceOf(params, parts) });
-    return runAsking(params, visit, parts, (context) =>
-      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, visit.version)),
+    const call = createCall(name, args, request, { face: faceOf(params, parts) });
+    return runAsking(params, request, parts, (context) =>
+      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, request.version)),
     );
   },
 
-  "resources/list": (params, _visit, parts) => {
+  "resources/list": (params, _request, parts) => {
     const { items, ...rest } = page(
       "resources",
       parts.registry.resources(),
@@ -52,7 +56,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     return { resources: items, ...rest };
   },
 
-  "resources/templates/list": (params, _visit, parts) => {
+  "resources/templates/list": (params, _request, parts) => {
     const { items, ...rest } = page(
       "templates",
       parts.registry.resourceTemplates(),
@@ -63,19 +67,19 @@ export const methods: Readonly<Record<string, Handler>> = {
     return { resourceTemplates: items, ...rest };
   },
 
-  "resources/read": (params, visit, parts) => {
+  "resources/read": (params, request, parts) => {
     const uri = readString(params, "uri");
     const source = parts.registry.getResourceOwner(uri).resources;
     if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
     return runAsking(
       params,
-      visit,
+      request,
       parts,
       within(parts.timeoutMs, (context) => source.read(uri, context)),
     );
   },
 
-  "prompts/list": (params, _visit, parts) => {
+  "prompts/list": (params, _request, parts) => {
     const { items, ...rest } = page(
       "prompts",
       parts.registry.prompts(),
@@ -89,7 +93,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     };
   },
 
-  "prompts/get": (params, visit, parts) => {
+  "prompts/get": (params, request, parts) => {
     const { toolkit, prompt, fullName } = parts.registry.getPrompt(readString(params, "name"));
     const args = readPromptArguments(params.arguments);
     const missing = (prompt.arguments ?? []).find(
@@ -103,12 +107,12 @@ export const methods: Readonly<Record<string, Handler>> = {
     const work = async (context: CallContext): Promise<JsonObject> =>
       fitPrompt(
         (await toolkit.prompts?.get(prompt.name, args, context)) ?? { messages: [] },
-        visit.version,
+        request.version,
       );
-    return runAsking(params, visit, parts, within(parts.timeoutMs, work));
+    return runAsking(params, request, parts, within(parts.timeoutMs, work));
   },
 
-  "completion/complete": async (params, visit, parts) => {
+  "completion/complete": async (params, request, parts) => {
     const { ref, argument } = params;
     if (
       !isObject(ref) ||
@@ -122,12 +126,12 @@ export const methods: Readonly<Record<string, Handler>> = {
       );
     }
     const { toolkit, reference } = findCompleter(ref, parts);
-    const context = createContext(() => ({ params, visit }), {
+    const context = createContext(() => ({ params, request }), {
       ask:
-        visit.era === "modern"
+        request.era === "modern"
           ? refuseToAsk
-          : (questions, asked) => askLegacy(questions, visit, asked),
-      scope: visit.exchange.scope,
+          : (questions, asked) => askLegacy(questions, request, asked),
+      scope: request.exchange.scope,
     });
     const work = async (narrowed: CallContext): Promise<unknown> =>
       (await toolkit.complete?.(reference, argument, narrowed, params)) ?? {
@@ -177,14 +181,14 @@ const callIds = createIds("call");
 export function createCall(
   name: string,
   args: JsonObject,
-  visit: Visit,
+  request: ClientRequest,
   { timeoutMs, face }: Pick<Call, "timeoutMs" | "face">,
 ): Call {
   return {
     id: callIds(),
     name,
     arguments: args,
-    caller: callerOf(visit),
+    caller: callerOf(request),
     timeoutMs,
     face,
     target: undefined,
@@ -210,15 +214,15 @@ function page<T>(
 /** Runs what may ask the client, in the way its era asks. */
 function runAsking(
   params: JsonObject,
-  visit: Visit,
+  request: ClientRequest,
   { asking }: { readonly asking: Asking },
   work: (context: CallContext) => Promise<unknown>,
 ): Promise<unknown> {
-  const releaseToken = claimProgressToken(params, visit);
+  const releaseToken = claimProgressToken(params, request);
   const run: Work = (ask, scope, current) => work(createContext(current, { ask, scope }));
   try {
     const running =
-      visit.era === "modern" ? asking.run(params, visit, run) : runLegacy(params, visit, run);
+      request.era === "modern" ? asking.run(params, request, run) : runLegacy(params, request, run);
     return releaseToken ? running.finally(releaseToken) : running;
   } catch (error) {
     // What is refused before it began waits for nothing: its token is free again too.
@@ -227,11 +231,11 @@ function runAsking(
   }
 }
 
-function runLegacy(params: JsonObject, visit: Visit, run: Work): Promise<unknown> {
-  const current = { params, visit };
+function runLegacy(params: JsonObject, request: ClientRequest, run: Work): Promise<unknown> {
+  const current = { params, request };
   return run(
-    (questions, asked) => askLegacy(questions, visit, asked),
-    visit.exchange.scope,
+    (questions, asked) => askLegacy(questions, request, asked),
+    request.exchange.scope,
     () => current,
   );
 }
@@ -295,4 +299,8 @@ export function discover(parts: ServerParts): JsonObject {
     capabilities: parts.capabilities(),
     instructions: parts.instructions(),
   };
+}
+
+export function unknownMethod(method: string): HallError {
+  return new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
 }

@@ -14,7 +14,9 @@ import type { ListKind } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
+import type { Request } from "../wire/message.ts";
 import { type Asking, createAsking } from "./asking.ts";
+import type { Envelope } from "./client-request.ts";
 import { Connection } from "./connection.ts";
 import {
   chooseFaces,
@@ -26,6 +28,7 @@ import {
   showTools,
 } from "./faces.ts";
 import { createSeal, type Seal } from "./seal.ts";
+import { type ReplyTarget, type StatelessOptions, StatelessRequests } from "./stateless.ts";
 
 /** The MCP server side: takes channels, gives each client its line to the gateway. */
 export interface Server {
@@ -43,6 +46,13 @@ export interface Server {
   whenReading(): Promise<void> | undefined;
   /** Starts serving a client. */
   accept(channel: Channel, options?: AcceptOptions): Connection;
+  /** Serves one modern request that has no connection. */
+  serveOnce(
+    request: Request,
+    envelope: Envelope,
+    target: ReplyTarget,
+    options: StatelessOptions,
+  ): void;
   /** Stops accepting, lets what runs end for up to `drainMs`, answers the rest, closes all lines. */
   close(drainMs: number): Promise<void>;
 }
@@ -187,6 +197,8 @@ export function createServer(options: ServerOptions): Server {
     },
   };
 
+  const stateless = new StatelessRequests(parts);
+
   return {
     refreshLists() {
       forgetShown();
@@ -196,7 +208,7 @@ export function createServer(options: ServerOptions): Server {
     limits: options.limits,
     counts: parts.counts,
     get clientCount() {
-      return connections.size;
+      return connections.size + stateless.count;
     },
     async sample(params) {
       const lender = connections.values().find(({ lendsModel }) => lendsModel);
@@ -221,6 +233,8 @@ export function createServer(options: ServerOptions): Server {
       if (pressure?.isFull) connection.hold();
       return connection;
     },
+    serveOnce: (request, envelope, target, options) =>
+      stateless.serve(request, envelope, target, options),
     async close(drainMs) {
       isClosing = true;
       leave();
@@ -228,7 +242,10 @@ export function createServer(options: ServerOptions): Server {
       leavePressure?.();
       reading?.resume();
       parts.asking.close();
-      await Promise.all(connections.values().map((connection) => connection.close(drainMs)));
+      await Promise.all([
+        stateless.close(drainMs),
+        ...connections.values().map((connection) => connection.close(drainMs)),
+      ]);
     },
   };
 }

@@ -1,13 +1,16 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ListKind } from "../tool.ts";
+import { type ClientRequest, metaKeys } from "./client-request.ts";
 import type { ServerParts } from "./server.ts";
-import { metaKeys } from "./versions.ts";
-import type { Visit } from "./visit.ts";
 
 /** `subscriptions/listen`: one standing request; what it asked for arrives under its id until somebody ends it. */
-export function listen(params: JsonObject, visit: Visit, parts: ServerParts): Promise<JsonObject> {
-  const { exchange } = visit;
+export function listen(
+  params: JsonObject,
+  request: ClientRequest,
+  parts: ServerParts,
+): Promise<JsonObject> {
+  const { exchange } = request;
   const wanted = params.notifications;
   if (!isObject(wanted))
     throw new HallError("INVALID_PARAMS", "notifications must say what to listen for");

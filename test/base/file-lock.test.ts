@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { withFileLock } from "../../src/base/file-lock.ts";
-import { openNamedTokens } from "../../src/server/http/named-tokens.ts";
+import { openNamedTokens } from "../../src/server/http/tokens.ts";
 
 /** One process at a time, by a file that names its holder. */
 const root = mkdtempSync(join(tmpdir(), "guildhall-lock-"));

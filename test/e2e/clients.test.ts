@@ -12,7 +12,7 @@ import { StdioClientTransport as FirstStdio } from "@modelcontextprotocol/sdk/cl
 import { SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/sdk/types.js";
 import { build } from "esbuild";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { legacyVersions } from "../../src/server/versions.ts";
+import { legacyVersions } from "../../src/server/client-request.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const lane = join(root, "test/lane24/node_modules");

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { legacyVersions } from "../../src/server/versions.ts";
+import { legacyVersions } from "../../src/server/client-request.ts";
 import type { Outcome } from "../../src/tool.ts";
 import { clientInfo } from "../servers/client.ts";
 import { type Door, doorToken, openDoor, untilCut } from "../servers/door.ts";

@@ -250,7 +250,7 @@ describe("tools are called", () => {
     expect(await client.request("tools/call", { name: "echo" })).toMatchObject({
       error: {
         code: -32602,
-        message: '"echo" is the name of 2 tools: a.echo, b.echo',
+        message: 'ambiguous tool "echo" (2 tools: a.echo, b.echo)',
         data: {
           details: { choices: ["a.echo", "b.echo"] },
           suggestion: "Use one of the full names.",
@@ -378,7 +378,7 @@ describe("a tool that fails", () => {
     expect(answer).toMatchObject({
       error: {
         code: -32603,
-        message: "something went wrong inside the hall",
+        message: "unexpected error inside the hall",
         data: { error_type: "internal", toolName: "failing.plain" },
       },
     });

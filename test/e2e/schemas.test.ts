@@ -9,7 +9,7 @@ import {
   metaKeys,
   modernVersions,
   type Version,
-} from "../../src/server/versions.ts";
+} from "../../src/server/client-request.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { loadJsonSchemas, loadWireSchemas, type WireSchemas } from "../servers/schemas.ts";
 import { createShowcase, type Showcase } from "../servers/showcase.ts";

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import type { JsonObject } from "../../src/base/json.ts";
-import { legacyVersions } from "../../src/server/versions.ts";
+import { legacyVersions } from "../../src/server/client-request.ts";
 import type { Receiver } from "../../src/wire/channel.ts";
 import { createWebSocketChannel } from "../../src/wire/websocket.ts";
 import { keys, modern } from "../servers/client.ts";

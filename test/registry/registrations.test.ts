@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Scope } from "../../src/base/scope.ts";
-import type { Runner } from "../../src/registry/runner.ts";
+import type { Runner } from "../../src/registry/registered.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { createEchoToolkit, createToolkit, text } from "../servers/toolkits.ts";
 

@@ -9,7 +9,11 @@ import { connect, type Socket } from "node:net";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
 import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
-import { type HttpListener, type HttpOptions, listenHttp } from "../../src/server/http/listener.ts";
+import {
+  type HttpListener,
+  type ListenerOptions,
+  listenHttp,
+} from "../../src/server/http/listener.ts";
 import { EventReader } from "./event-reader.ts";
 import { guardMs, until } from "./until.ts";
 
@@ -32,7 +36,7 @@ export interface Door {
 }
 
 export type DoorOptions = Omit<HallOptions, "log"> &
-  Partial<Omit<HttpOptions, "server" | "log" | "version">>;
+  Partial<Omit<ListenerOptions, "server" | "log" | "version">>;
 
 export interface Knock {
   /** Default POST. */

@@ -5,7 +5,7 @@ import { Ajv } from "ajv";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import type { Version } from "../../src/server/versions.ts";
+import type { Version } from "../../src/server/client-request.ts";
 
 export interface WireSchemas {
   /** What the version calls a message with this method, such as `CallToolRequest`; undefined when it knows none. */

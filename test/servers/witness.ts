@@ -1,6 +1,6 @@
 /** A client in this process that holds every message it gets against the schema of the version it speaks. */
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import { metaKeys, type Version } from "../../src/server/versions.ts";
+import { metaKeys, type Version } from "../../src/server/client-request.ts";
 import type { Channel } from "../../src/wire/channel.ts";
 import type { WireSchemas } from "./schemas.ts";
 import { until } from "./until.ts";

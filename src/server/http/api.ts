@@ -5,61 +5,55 @@ import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
+import { quotaOf } from "./mcp-endpoint.ts";
 import { sendJson } from "./post.ts";
-import type { Refusal } from "./refusal.ts";
+import { notAllowed, type Refusal } from "./refusal.ts";
 
-/**
- * The registry dialect as plain HTTP, at `/api/toolkits`. A request becomes one message of the dialect on a line of its own,
- * and its answer becomes a status and a body, so that both say the same and pass the same checks.
- */
-export interface Api {
-  serve(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    principal: string,
-  ): Promise<Refusal | undefined>;
+export interface ApiRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly path: string;
+  readonly principal: string;
 }
 
-interface Asked {
+interface DialectMessage {
   readonly method: string;
   readonly params: JsonObject;
 }
 
-export function createApi(
+/**
+ * The registry dialect as REST, at `/api/toolkits`. A request becomes one message of the dialect on a
+ * connection of its own, so that both pass the same checks and return the same data.
+ */
+export async function serveApi(
+  { request, response, path, principal }: ApiRequest,
   server: Server,
-  quotaOf: (request: IncomingMessage, principal: string) => string,
-): Api {
-  return {
-    async serve(request, response, path, principal) {
-      const read = request.method === "POST" ? await readJson(request, server) : { body: {} };
-      if ("refusal" in read) return read.refusal;
-      const asked = readRequest(
-        request.method ?? "",
-        path.split("/").slice(3).map(decode),
-        read.body,
-      );
-      if ("status" in asked) return asked;
-      const channel = createAnswerChannel(response, asked.method);
-      server
-        .accept(channel, {
-          principal,
-          isOrdered: false,
-          isNetwork: true,
-          quota: quotaOf(request, principal),
-        })
-        .receive({ kind: "request", id: 1, method: asked.method, params: asked.params });
-      return undefined;
-    },
-  };
+): Promise<Refusal | undefined> {
+  const read = request.method === "POST" ? await readJson(request, server) : { body: {} };
+  if ("refusal" in read) return read.refusal;
+  const segments = path.split("/").slice(3).map(decode);
+  const message = readRequest(request.method ?? "", segments, read.body);
+  if ("status" in message) return message;
+
+  const { method, params } = message;
+  const quota = quotaOf(request, principal);
+  server
+    .accept(createAnswerChannel(response, method), {
+      principal,
+      isOrdered: false,
+      isNetwork: true,
+      quota,
+    })
+    .receive({ kind: "request", id: 1, method, params });
+  return undefined;
 }
 
-/** What each address means in the dialect. */
+/** The message of the dialect for each path and method. */
 function readRequest(
   verb: string,
   [name, part, ...rest]: readonly string[],
   body: JsonObject,
-): Asked | Refusal {
+): DialectMessage | Refusal {
   if (name === undefined || name === "") {
     if (verb === "GET") return { method: "tools/toolkits", params: {} };
     if (verb === "POST")
@@ -90,7 +84,7 @@ function readRequest(
     status: 404,
     code: "NOT_FOUND",
     message:
-      "there is /api/toolkits, and /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION[/call] below it",
+      "Not found. Endpoints below /api/toolkits: /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION, /NAME/functions/FUNCTION/call",
   };
 }
 
@@ -98,16 +92,12 @@ function decode(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
-    // Not a name anything has.
+    // No toolkit has such a name.
     return part;
   }
 }
 
-function notAllowed(allow: string): Refusal {
-  return { status: 405, code: "INVALID_REQUEST", message: `use ${allow}`, headers: { allow } };
-}
-
-/** The body of a POST, held to the same limits as a message. */
+/** The body of a POST, with the same limits as a message. */
 async function readJson(
   request: IncomingMessage,
   server: Server,
@@ -124,10 +114,10 @@ async function readJson(
   const message = parseFrame(wrapped, server.limits, isNotification);
   if (!Array.isArray(message) && "params" in message && isObject(message.params))
     return { body: message.params };
-  return { refusal: { status: 400, code: "PARSE", message: "the body must be one JSON object" } };
+  return { refusal: { status: 400, code: "PARSE", message: "the body must be a JSON object" } };
 }
 
-/** One answer, as HTTP says it. */
+/** Sends the one answer with the matching HTTP status. */
 function createAnswerChannel(response: ServerResponse, method: string): Channel {
   let receiver: Receiver | undefined;
   return {

@@ -21,7 +21,7 @@ export interface GuardOptions {
   readonly host: string;
   readonly token: string;
   /** Whose token it is, for tokens besides that one. */
-  findName?(token: string): string | undefined;
+  findName?: ((token: string) => string | undefined) | undefined;
 }
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Registry } from "../../registry/registry.ts";
-import { metaKeys } from "../versions.ts";
+import { metaKeys } from "../client-request.ts";
 import { headerValues } from "./guard.ts";
 
 /**

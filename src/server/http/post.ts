@@ -1,57 +1,75 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
-import type { Channel, Receiver } from "../../wire/channel.ts";
+import type { Channel, FrameKind } from "../../wire/channel.ts";
+import type { ReplyTarget } from "../stateless.ts";
 
 /**
- * The channel of one modern request: a line of its own, so that nothing of one caller can reach another.
- * It answers with plain JSON, and becomes an event stream when something has to be said before the answer or the
- * answer takes long. When the client closes it, the request is withdrawn.
+ * The response to one POST. It is plain JSON, and becomes an event stream when a notification comes
+ * before the answer or the answer takes long.
  */
-export function createPostChannel(
-  request: IncomingMessage,
-  response: ServerResponse,
-  options: EventStreamOptions,
-): Channel {
-  const takesEvents = accepts(request, "text/event-stream");
-  let receiver: Receiver | undefined;
-  let stream: EventStream | undefined;
-  const slow = takesEvents ? setTimeout(() => open(), options.keepAliveMs) : undefined;
+export class PostReply implements ReplyTarget {
+  readonly #response: ServerResponse;
+  readonly #takesEvents: boolean;
+  readonly #options: EventStreamOptions;
+  readonly #slow: NodeJS.Timeout | undefined;
+  #stream: EventStream | undefined;
 
-  function open(): EventStream {
-    stream ??= new EventStream(response, options);
-    return stream;
+  constructor(response: ServerResponse, takesEvents: boolean, options: EventStreamOptions) {
+    this.#response = response;
+    this.#takesEvents = takesEvents;
+    this.#options = options;
+    if (takesEvents) this.#slow = setTimeout(() => this.#open(), options.keepAliveMs);
   }
 
-  function answer(frame: string, kind: "result" | number): void {
-    clearTimeout(slow);
-    if (stream) {
-      stream.send({ data: frame });
-      stream.end();
-    } else sendJson(response, kind === "result" ? 200 : statusOf(kind), frame);
+  answer(frame: string, kind: FrameKind): void {
+    clearTimeout(this.#slow);
+    if (this.#isEnded) return;
+    if (this.#stream) {
+      this.#stream.send({ data: frame });
+      this.#stream.end();
+    } else sendJson(this.#response, typeof kind === "number" ? statusOf(kind) : 200, frame);
   }
 
+  /** Dropped for a client that takes no event streams. */
+  notify(frame: string): void {
+    if (this.#takesEvents && !this.#isEnded) this.#open().send({ data: frame }, true);
+  }
+
+  onClose(listener: () => void): void {
+    this.#response.on("close", () => {
+      clearTimeout(this.#slow);
+      listener();
+    });
+  }
+
+  end(): void {
+    clearTimeout(this.#slow);
+    if (!this.#response.writableEnded) this.#response.end();
+  }
+
+  get #isEnded(): boolean {
+    return this.#response.destroyed || this.#response.writableEnded;
+  }
+
+  #open(): EventStream {
+    this.#stream ??= new EventStream(this.#response, this.#options);
+    return this.#stream;
+  }
+}
+
+/** A connection for one request, so that nothing of one caller can reach another. */
+export function createPostChannel(reply: PostReply): Channel {
   return {
-    start(started) {
-      receiver = started;
-      response.on("close", () => {
-        clearTimeout(slow);
-        receiver?.closed();
-      });
-    },
+    start: (receiver) => reply.onClose(() => receiver.closed()),
     send(frame, { kind } = { kind: "result" }) {
-      if (response.destroyed || response.writableEnded) return;
-      if (kind === "notification" || kind === "request") {
-        if (takesEvents) open().send({ data: frame }, kind === "notification");
-      } else answer(frame, kind);
+      if (kind === "notification") reply.notify(frame);
+      else if (kind !== "request") reply.answer(frame, kind);
     },
-    // The stream has limits of its own, and a request that is being answered reads nothing more.
+    // The event stream has its own limits, and nothing more is read from this client.
     queuedBytes: 0,
     pause: () => {},
     resume: () => {},
-    async close() {
-      clearTimeout(slow);
-      if (!response.writableEnded) response.end();
-    },
+    close: async () => reply.end(),
   };
 }
 
@@ -69,7 +87,7 @@ export function sendJson(
   response.end(body);
 }
 
-/** The HTTP status that goes with an error: the protocol fixes it for these; a failure inside a handler is a 200. */
+/** The status that the protocol defines for an error; a failure inside a handler is a 200. */
 function statusOf(code: number): number {
   switch (code) {
     case -32601:
@@ -85,7 +103,7 @@ function statusOf(code: number): number {
   }
 }
 
-/** True when the client takes this media type; one that names none takes all. */
+/** True when the client accepts this media type; without an Accept header it accepts all. */
 export function accepts({ headers }: IncomingMessage, type: string): boolean {
   const { accept } = headers;
   if (accept === undefined || accept === everyClient) return true;
@@ -96,5 +114,5 @@ export function accepts({ headers }: IncomingMessage, type: string): boolean {
     .some((range) => range === type || range === "*/*" || range === `${type.split("/")[0]}/*`);
 }
 
-/** What the protocol tells clients to send, word for word. */
+/** The value that the protocol tells clients to send; compared first, because it is the usual one. */
 const everyClient = "application/json, text/event-stream";

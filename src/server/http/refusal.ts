@@ -1,19 +1,30 @@
 import type { ServerResponse } from "node:http";
+import { type Advice, adviceForModel } from "../../base/advice.ts";
 import { type ErrorCode, errorTable, errorType } from "../../base/errors.ts";
 import { errorFrame, type Id, type UnreadableId } from "../../wire/message.ts";
 
-/** An HTTP request that never becomes a message: what is said to it, as HTTP and as JSON-RPC. */
+/** The answer to an HTTP request that never becomes a message, as HTTP and as JSON-RPC. */
 export interface Refusal {
   readonly status: number;
   readonly code: ErrorCode;
   readonly message: string;
-  /** What to do next; default the code's own. */
-  readonly hint?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly details?: { readonly [key: string]: unknown };
+  /** Default: the hint of the error code. */
+  readonly hint?: string | undefined;
+  readonly next?: readonly Advice[] | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly details?: { readonly [key: string]: unknown } | undefined;
   readonly id?: Id | undefined;
-  /** The rest of the request is not worth reading. */
-  readonly closes?: boolean;
+  /** Close the connection without reading the rest of the request. */
+  readonly closes?: boolean | undefined;
+}
+
+export function notAllowed(allow: string): Refusal {
+  return {
+    status: 405,
+    code: "INVALID_REQUEST",
+    message: `method not allowed (expected: ${allow})`,
+    headers: { allow },
+  };
 }
 
 export function sendRefusal(
@@ -30,12 +41,18 @@ export function sendRefusal(
     code,
     message,
     hint = errorTable[code].hint,
+    next = [],
     details,
     headers,
     id,
     closes,
   } = refusal;
-  const data = { ...details, error_type: errorType(code), suggestion: hint };
+  const data = {
+    ...details,
+    error_type: errorType(code),
+    suggestion: [hint, adviceForModel(next)].filter(Boolean).join(" "),
+    ...(next.length === 0 ? {} : { next }),
+  };
   const body = errorFrame(id, { code: errorTable[code].request, message, data }, unreadableId);
   response.writeHead(status, {
     "content-type": "application/json",
@@ -49,7 +66,7 @@ export function sendRefusal(
 
 const lingerMsMax = 1_000;
 
-/** A socket that is closed with unread bytes is reset, and the answer may be lost with it: first the rest is read and thrown away. */
+/** Closing a socket with unread bytes resets it, and the answer may be lost: discard the rest first. */
 function endLater(response: ServerResponse, body: string): void {
   const { req: request } = response;
   const end = (): void => {

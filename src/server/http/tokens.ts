@@ -1,11 +1,12 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
 import { withFileLock } from "../../base/file-lock.ts";
 import { isObject } from "../../base/json.ts";
-import { replacePrivate } from "../../base/private-file.ts";
+import { placePrivate, replacePrivate } from "../../base/private-file.ts";
 
 /**
  * Tokens a user has given to others by name, so that each can be told apart and taken back. Only their hashes are kept, readable by
@@ -119,4 +120,45 @@ function parse(text: string): readonly Kept[] {
     // Damaged: whoever holds a token is told that it is not valid.
     return [];
   }
+}
+
+const tokenCharactersMin = 16;
+
+/** A token somebody chose on purpose. Throws when the file cannot be read or holds too little. */
+export async function readTokenFile(file: string): Promise<string> {
+  const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
+    throw new HallError("NOT_FOUND", `the token file ${file} cannot be read (${cause.code})`, {
+      cause,
+      hint: "Check the path given with --token-file.",
+    });
+  });
+  const token = text.trim();
+  if (token.length >= tokenCharactersMin && !/\s/.test(token)) return token;
+  throw new HallError(
+    "DENIED",
+    `the token in ${file} must be one word of at least ${tokenCharactersMin} characters`,
+    {
+      hint: "Make one with: openssl rand -hex 32",
+    },
+  );
+}
+
+/** Whether others on this machine can read it, and so come in with it. Not refused: secrets that are mounted often look like this. */
+export async function isOpenToOthers(file: string): Promise<boolean> {
+  const { mode } = await stat(file);
+  return (mode & 0o077) !== 0;
+}
+
+/** This user's own token, made at first start and readable by nobody else. */
+export async function loadOwnToken(folder: string = dataFolder()): Promise<string> {
+  const file = join(folder, "token");
+  const known = await readFile(file, "utf8").catch(() => "");
+  if (known.trim() !== "") return known.trim();
+  const token = randomBytes(32).toString("base64url");
+  if (await placePrivate(file, `${token}\n`)) return token;
+  // Two halls started at once, and the other was faster; or the file is empty.
+  const other = (await readFile(file, "utf8")).trim();
+  if (other !== "") return other;
+  await replacePrivate(file, `${token}\n`);
+  return token;
 }

@@ -1,0 +1,168 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { Scope } from "../base/scope.ts";
+import { type LogLevel, logLevels } from "../tool.ts";
+import { readToolCall } from "../toolkits/find/find.ts";
+import type { AskOptions } from "../wire/exchange.ts";
+import { Prepared, type Request } from "../wire/message.ts";
+
+/** `legacy`: a handshake first. `modern`: every request carries its own version and capabilities. */
+export type Era = "legacy" | "modern";
+
+export const legacyVersions = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] as const;
+export const modernVersions = ["2026-07-28"] as const;
+export type Version = (typeof legacyVersions)[number] | (typeof modernVersions)[number];
+
+export const newestLegacy = "2025-11-25" satisfies Version;
+
+export function isLegacyVersion(version: unknown): version is (typeof legacyVersions)[number] {
+  return (legacyVersions as readonly unknown[]).includes(version);
+}
+
+export function isModernVersion(version: unknown): version is (typeof modernVersions)[number] {
+  return (modernVersions as readonly unknown[]).includes(version);
+}
+
+/** The keys of the modern envelope in `params._meta`. */
+export const metaKeys = {
+  version: "io.modelcontextprotocol/protocolVersion",
+  capabilities: "io.modelcontextprotocol/clientCapabilities",
+  clientInfo: "io.modelcontextprotocol/clientInfo",
+  logLevel: "io.modelcontextprotocol/logLevel",
+  serverInfo: "io.modelcontextprotocol/serverInfo",
+  subscription: "io.modelcontextprotocol/subscriptionId",
+} as const;
+
+/** One request as its handler sees it: the client's version and capabilities, and the way back. */
+export interface ClientRequest {
+  readonly era: Era;
+  readonly version: Version;
+  readonly capabilities: JsonObject;
+  /** Name and version that the client reports: for logs, never for decisions. */
+  readonly client: string;
+  readonly connection: string;
+  /** The authenticated caller, as far as the listener can tell. */
+  readonly principal: string;
+  /** The rate limit that its calls count against; undefined where calls are not limited. */
+  readonly quota: string | undefined;
+  readonly exchange: RequestExchange;
+  /** The lowest level of log messages that the client wants; undefined for none. */
+  readonly logLevel: LogLevel | undefined;
+  /** Progress tokens in use on this connection; undefined where a connection has one request. */
+  readonly progressTokens: Set<string | number> | undefined;
+}
+
+/** How a handler learns of cancellation and talks to the client while its request runs. */
+export interface RequestExchange {
+  readonly request: Request;
+  readonly scope: Scope;
+  /** The request stays open until it is cancelled, such as a subscription. */
+  keepOpen(): void;
+  notify(method: string, params: unknown): void;
+  ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown>;
+}
+
+/** The part of a modern request that `_meta` declares. */
+export type Envelope = Pick<
+  ClientRequest,
+  "era" | "version" | "capabilities" | "client" | "logLevel"
+>;
+
+/** The envelope of a modern request, or undefined for a legacy one. Throws when it is incomplete. */
+export function readEnvelope(params: JsonObject | undefined): Envelope | undefined {
+  const meta = params?._meta;
+  if (!isObject(meta) || !hasEnvelope(params)) return undefined;
+  const version = meta[metaKeys.version];
+  const capabilities = meta[metaKeys.capabilities];
+  if (typeof version !== "string")
+    throw new HallError("INVALID_PARAMS", `params._meta requires "${metaKeys.version}"`);
+  if (!isModernVersion(version)) {
+    const requested = version.slice(0, 40);
+    throw new HallError("UNSUPPORTED_VERSION", `unsupported protocol version "${requested}"`, {
+      details: { supported: modernVersions, requested },
+    });
+  }
+  if (!isObject(capabilities))
+    throw new HallError(
+      "INVALID_PARAMS",
+      `params._meta requires "${metaKeys.capabilities}", at least {}`,
+    );
+  return {
+    era: "modern",
+    version,
+    capabilities,
+    client: clientName(meta[metaKeys.clientInfo]),
+    logLevel: readLogLevel(meta[metaKeys.logLevel]),
+  };
+}
+
+/** True when a request has any part of a modern envelope, complete or not. */
+export function hasEnvelope(params: JsonObject | undefined): boolean {
+  const meta = params?._meta;
+  return (
+    isObject(meta) &&
+    (metaKeys.version in meta || metaKeys.capabilities in meta || metaKeys.clientInfo in meta)
+  );
+}
+
+export function clientName(clientInfo: unknown): string {
+  if (!isObject(clientInfo) || typeof clientInfo.name !== "string") return "unnamed client";
+  return `${clientInfo.name} ${typeof clientInfo.version === "string" ? clientInfo.version : ""}`
+    .trim()
+    .slice(0, 100);
+}
+
+export function readLogLevel(level: unknown): LogLevel | undefined {
+  if (level === undefined) return undefined;
+  const found = logLevels.find((known) => known === level);
+  if (!found)
+    throw new HallError("INVALID_PARAMS", `unknown log level (expected: ${logLevels.join(", ")})`);
+  return found;
+}
+
+/**
+ * A call of `call_tool` becomes a call of the tool that it names, so that approvals, records,
+ * cancellation and errors concern that tool. Throws VALIDATION when it names none.
+ */
+export function resolveCallTool(request: Request): Request {
+  const { method, params } = request;
+  if (method !== "tools/call" || params?.name !== "call_tool" || !isObject(params.arguments ?? {}))
+    return request;
+  const { name, args } = readToolCall(isObject(params.arguments) ? params.arguments : {});
+  return { ...request, params: { ...params, name, arguments: args } };
+}
+
+/** How long a modern client may cache a result. Nothing is shared between callers. */
+const cacheMs: Readonly<Record<string, number>> = {
+  "server/discover": 60_000,
+  "tools/list": 60_000,
+  "resources/list": 60_000,
+  "resources/templates/list": 60_000,
+  "prompts/list": 60_000,
+  "resources/read": 0,
+};
+
+/** Adds what every modern result carries: its type, how long it may be cached, and our name. */
+export function addModernEnvelope(
+  method: string,
+  result: unknown,
+  info: JsonObject,
+): JsonObject | Prepared {
+  const body = isObject(result) ? result : {};
+  const ttlMs = cacheMs[method];
+  const hints =
+    ttlMs === undefined || body.resultType === "input_required"
+      ? {}
+      : { ttlMs, cacheScope: "private" };
+  const serverInfo = { [metaKeys.serverInfo]: info };
+  if (result instanceof Prepared) {
+    const envelope = JSON.stringify({ resultType: "complete", ...hints, _meta: serverInfo });
+    return new Prepared(`${envelope.slice(0, -1)},${result.text.slice(1)}`);
+  }
+  return {
+    resultType: "complete",
+    ...hints,
+    ...body,
+    _meta: { ...(isObject(body._meta) ? body._meta : {}), ...serverInfo },
+  };
+}

@@ -1,0 +1,180 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { HallError } from "../../base/errors.ts";
+import type { EventStreamOptions } from "../../net/event-writer.ts";
+import { type Id, type Message, parseFrame, type Request } from "../../wire/message.ts";
+import {
+  hasEnvelope,
+  isLegacyVersion,
+  isModernVersion,
+  legacyVersions,
+  readEnvelope,
+} from "../client-request.ts";
+import { isNotification, readGreeting } from "../connection.ts";
+import { changesRegistry, isInDialect } from "../dialect.ts";
+import type { Server } from "../server.ts";
+import { readBody } from "./body.ts";
+import type { Guard } from "./guard.ts";
+import { checkStandardHeaders } from "./headers.ts";
+import { accepts, createPostChannel, PostReply } from "./post.ts";
+import { notAllowed, type Refusal } from "./refusal.ts";
+import type { Sessions } from "./sessions.ts";
+
+/** One HTTP request that passed admission. */
+export interface HttpRequest {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly url: URL;
+  readonly principal: string;
+}
+
+export type Answered = Refusal | undefined | Promise<Refusal | undefined>;
+
+export interface McpEndpointOptions {
+  readonly server: Server;
+  readonly guard: Guard;
+  readonly sessions: Sessions;
+  readonly events: EventStreamOptions;
+}
+
+/** Streamable HTTP at `/mcp`: modern requests, legacy sessions and the registry dialect. */
+export class McpEndpoint {
+  readonly #options: McpEndpointOptions;
+
+  constructor(options: McpEndpointOptions) {
+    this.#options = options;
+  }
+
+  get({ request, response, principal }: HttpRequest): Answered {
+    if (isModernRequest(request) || request.headers["mcp-session-id"] === undefined)
+      return notAllowed("POST");
+    return this.#options.sessions.get(request, response, principal);
+  }
+
+  delete({ request, response, principal }: HttpRequest): Answered {
+    if (isModernRequest(request)) return notAllowed("POST");
+    const refusal = this.#options.sessions.end(sessionIdOf(request), principal);
+    if (!refusal) response.writeHead(204).end();
+    return refusal;
+  }
+
+  async post(http: HttpRequest): Promise<Refusal | undefined> {
+    const { request } = http;
+    const { limits } = this.#options.server;
+    const body = await readBody(request, limits.messageBytesMax);
+    if (!Buffer.isBuffer(body)) return body;
+    const parsed = parseFrame(body, limits, isNotification);
+    const message = Array.isArray(parsed) ? undefined : (parsed as Message);
+
+    if (message?.kind === "invalid")
+      return { status: 400, code: message.code, message: message.reason, id: message.id };
+    if (message && isModern(request, message)) return this.#postModern(http, message);
+    const isDialect =
+      message?.kind === "request" && isInDialect(message.method, message.params ?? {});
+    if (isDialect && request.headers["mcp-session-id"] === undefined)
+      return this.#postDialect(http, message);
+    return this.#postLegacy(http, parsed, message);
+  }
+
+  #postModern({ request, response, principal }: HttpRequest, message: Message): Answered {
+    if (message.kind === "answer" || message.kind === "invalid")
+      return invalid(400, "expected a request or a notification");
+    const takesEvents = accepts(request, "text/event-stream");
+    if (!takesEvents && !accepts(request, "application/json"))
+      return invalid(406, "Accept must include application/json or text/event-stream");
+    if (message.kind === "notification") {
+      response.writeHead(202).end();
+      return undefined;
+    }
+    if (message.method === "subscriptions/listen" && !takesEvents)
+      return invalid(406, "Accept must include text/event-stream for subscriptions/listen");
+
+    const { server, events } = this.#options;
+    try {
+      checkStandardHeaders(request, message, server.registry);
+      const envelope = readEnvelope(message.params);
+      if (!envelope)
+        throw new HallError(
+          "INVALID_PARAMS",
+          "params._meta is missing, but MCP-Protocol-Version requires it",
+        );
+      const reply = new PostReply(response, takesEvents, events);
+      server.serveOnce(message, envelope, reply, { principal, quota: quotaOf(request, principal) });
+      return undefined;
+    } catch (error) {
+      return refusalOf(error, message.id);
+    }
+  }
+
+  /** The registry dialect has no handshake. */
+  #postDialect({ request, response, principal }: HttpRequest, message: Request): Answered {
+    const { server, guard, events } = this.#options;
+    const caller = guard.identify(request, changesRegistry(message.method));
+    if ("refusal" in caller) return { ...caller.refusal, id: message.id };
+    const reply = new PostReply(response, accepts(request, "text/event-stream"), events);
+    const quota = quotaOf(request, principal);
+    server
+      .accept(createPostChannel(reply), { principal, isOrdered: false, isNetwork: true, quota })
+      .receive(message);
+    return undefined;
+  }
+
+  #postLegacy(
+    { request, response, principal }: HttpRequest,
+    parsed: Message | readonly Message[],
+    message: Message | undefined,
+  ): Answered {
+    if (!accepts(request, "application/json") || !accepts(request, "text/event-stream"))
+      return invalid(406, "Accept must include application/json and text/event-stream");
+    const version = request.headers["mcp-protocol-version"];
+    if (version !== undefined && !isLegacyVersion(version))
+      return invalid(400, `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}`);
+
+    const { sessions } = this.#options;
+    const sessionId = sessionIdOf(request);
+    if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, principal);
+    if (message?.kind !== "request" || message.method !== "initialize")
+      return {
+        ...invalid(400, "not initialized: send initialize, or set the protocol version in _meta"),
+        id: message?.kind === "request" ? message.id : undefined,
+      };
+    try {
+      // Checked first, so that a handshake that fails does not displace an idle session.
+      readGreeting(message.params ?? {});
+    } catch (error) {
+      return refusalOf(error, message.id);
+    }
+    return sessions.open(message, response, principal);
+  }
+}
+
+/** Requests without a connection share the rate limit of their caller and address. */
+export function quotaOf({ socket }: IncomingMessage, principal: string): string {
+  return `${principal}@${socket.remoteAddress}`;
+}
+
+/** By its header alone; Node joins repeated headers, and that is no known version. */
+export function isModernRequest({ headers }: IncomingMessage): boolean {
+  return isModernVersion(headers["mcp-protocol-version"]);
+}
+
+function isModern(request: IncomingMessage, message: Message): boolean {
+  if (isModernRequest(request)) return true;
+  return (
+    (message.kind === "request" || message.kind === "notification") && hasEnvelope(message.params)
+  );
+}
+
+function sessionIdOf({ headers }: IncomingMessage): string | undefined {
+  const value = headers["mcp-session-id"];
+  return Array.isArray(value) ? value[0] : value;
+}
+
+function refusalOf(error: unknown, id: Id): Refusal {
+  if (!(error instanceof HallError)) throw error;
+  const { code, message, details } = error;
+  return { status: 400, code, message, id, details };
+}
+
+function invalid(status: number, message: string): Refusal {
+  return { status, code: "INVALID_REQUEST", message };
+}
