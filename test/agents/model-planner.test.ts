@@ -10,13 +10,13 @@ import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 
-/** Agents that think with a model: real providers of the AI SDK against scripted endpoints in two forms. */
+/** Agents with a model: real providers of the AI SDK against scripted endpoints of two APIs. */
 const forms = [
-  { form: "OpenAI's", start: (script: Script) => startOpenAi(script) },
-  { form: "Anthropic's", start: (script: Script) => startAnthropic(script) },
+  { form: "OpenAI", start: (script: Script) => startOpenAi(script) },
+  { form: "Anthropic", start: (script: Script) => startAnthropic(script) },
 ];
 
-/** The same in both; `$form` in the name says in which. */
+/** Runs a test with both APIs; `$form` in its name is replaced by the API. */
 function inEachForm(name: string, work: (form: (typeof forms)[number]) => Promise<void>): void {
   for (const one of forms) test(name.replace("$form", one.form), () => work(one));
 }
@@ -159,7 +159,7 @@ const weather = (name: string): Reply => ({
 });
 
 inEachForm(
-  "a model in $form form calls a tool, reads what it gives, and answers with the steps as evidence",
+  "$form API: a model calls a tool, reads the result, and answers with the steps as evidence",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -210,7 +210,7 @@ inEachForm(
 );
 
 inEachForm(
-  "calls of one turn in $form form run together, a few at once, and each gets its own answer",
+  "$form API: calls of one turn run concurrently up to a limit, and each gets its own result",
   async ({ start }) => {
     const cities = ["Rome", "Oslo", "Lima", "Bonn", "Kyiv", "Doha"];
     await using scene = await openScene(start, [
@@ -231,7 +231,7 @@ inEachForm(
 );
 
 inEachForm(
-  "arguments in $form form that are no JSON go back to the model, which writes them again",
+  "$form API: arguments that are not JSON are returned to the model, which corrects them",
   async ({ start }) => {
     await using scene = await openScene(start, [
       { calls: [{ name: "desk__current_weather", arguments: '{"city": "Rom' }] },
@@ -252,7 +252,7 @@ inEachForm(
   },
 );
 
-inEachForm("a provider in $form form that is busy or broken is asked again", async ({ start }) => {
+inEachForm("$form API: a busy or failing provider is retried", async ({ start }) => {
   await using scene = await openScene(start, [
     { status: 429, headers: { "retry-after-ms": "1" } },
     { status: 500, headers: { "retry-after-ms": "1" } },
@@ -268,7 +268,7 @@ inEachForm("a provider in $form form that is busy or broken is asked again", asy
 });
 
 inEachForm(
-  "a line in $form form that breaks off is tried again, and nothing is done twice",
+  "$form API: a broken connection is retried, and no tool is called twice",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -282,7 +282,7 @@ inEachForm(
 );
 
 inEachForm(
-  "a model in $form form that asks for a tool nobody has hears of it and goes on",
+  "$form API: a model that calls an unknown tool gets an error and continues",
   async ({ start }) => {
     await using scene = await openScene(start, [
       { calls: [{ name: "desk__teleport", arguments: {} }] },
@@ -299,7 +299,7 @@ inEachForm(
 );
 
 inEachForm(
-  "a model in $form form that never ends is stopped, and what it obtained is kept",
+  "$form API: a model that never answers is stopped, and its results are kept",
   async ({ start }) => {
     await using scene = await openScene(start, () => weather("Rome"));
     const { told, content, isError } = await scene.ask({ limits: { turns: 3 } });
@@ -313,7 +313,7 @@ inEachForm(
 );
 
 inEachForm(
-  "an answer in $form form that is too long or withheld is marked partial, with what there was of it",
+  "$form API: an answer that is too long or filtered is marked partial and kept",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -339,7 +339,7 @@ inEachForm(
 );
 
 inEachForm(
-  "a provider in $form form that fails for good ends the run with what was obtained and why",
+  "$form API: a provider that keeps failing ends the run with its results and the reason",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
