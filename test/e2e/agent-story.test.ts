@@ -12,7 +12,7 @@ import type { Reply } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { binOf } from "../servers/real.ts";
 import { watchProcess } from "../servers/serve-process.ts";
-import { until, until } from "../servers/until.ts";
+import { until } from "../servers/until.ts";
 
 /** One story across the whole product, with the built command, two real servers, a service that joins, and a scripted model. */
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
