@@ -1160,6 +1160,7 @@ test.each(eras)(
       );
     client.send(calling("first", "slow.wait", { ms: 50 }));
     await until(() => slow.running === 1);
+    expect(await client.next()).toMatchObject({ method: "notifications/progress" });
     client.send(calling("bad", "echo.echo", {}));
     expect(await client.next()).toEqual(
       written(
