@@ -10,7 +10,7 @@ import { findNear } from "../base/near.ts";
 import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
-import { readableTool } from "../trust/readable.ts";
+import { readableTool } from "../trust/trust.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
 import type { ClientRequest } from "./client-request.ts";

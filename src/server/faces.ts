@@ -4,8 +4,8 @@ import type { HealthBook } from "../registry/health.ts";
 import type { OwnToolkit } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
-import { readableTool } from "../trust/readable.ts";
 import type { Trust } from "../trust/trust.ts";
+import { readableTool } from "../trust/trust.ts";
 
 /** The ways to present tools to clients. Each face selects what `tools/list` returns. */
 export const faces = {

@@ -107,6 +107,7 @@ function describe({
 function describeTrust(registry: Registry, trust: Trust): readonly unknown[] {
   return registry.tools().map((target) => {
     const { level, marks, held, ask } = trust.judge(target);
-    return { name: target.fullName, level, marks, held, ask };
+    const { source = "built-in" } = target.toolkit;
+    return { name: target.fullName, source, level, marks, held, ask };
   });
 }

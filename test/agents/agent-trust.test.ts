@@ -72,7 +72,7 @@ test("a model that obeys a page it read destroys and sends nothing, and the answ
       { outcome: "ok" },
       { tool: "files.delete_file", outcome: "approval_needed" },
       { tool: "mail.send_email", outcome: "approval_needed" },
-      // Of a server nobody has reviewed the model was shown nothing.
+      // The model was shown nothing of an unreviewed server.
       { outcome: "not_found" },
     ],
     approvals_needed: [
@@ -83,7 +83,7 @@ test("a model that obeys a page it read destroys and sends nothing, and the answ
       },
       {
         tool: "mail.send_email",
-        why: expect.stringContaining("this work has read what others wrote"),
+        why: expect.stringContaining("this task has read untrusted content"),
       },
     ],
   });
@@ -174,5 +174,5 @@ test("an agent cannot call itself through a tool of its own, and calls are four 
     JSON.stringify(
       await client.result("tools/call", modern({ name: "deeper.dig", arguments: {} })),
     ),
-  ).toContain("nested 4 deep");
+  ).toContain("nested more than 4 levels deep");
 });

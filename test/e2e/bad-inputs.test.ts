@@ -914,7 +914,7 @@ describe("ids at the limits", () => {
 
 describe("arguments that do not match the schema", () => {
   const message =
-    "the arguments of echo.typed do not fit: /text is required; /times must be integer; /more is not a known field";
+    "invalid arguments for echo.typed: /text is required; /times must be integer; /more is not a known field";
   const errors = [
     { path: "/text", message: "is required" },
     { path: "/times", message: "must be integer" },

@@ -405,12 +405,16 @@ describe("a tool that fails", () => {
   test.each([
     [
       "liar.wrong",
-      "the answer of liar.wrong does not fit its own schema",
+      "the result of liar.wrong does not match its output schema",
       [{ path: "/count", message: "must be number" }],
     ],
-    ["liar.missing", "liar.missing promises structured content and sent none", undefined],
-    ["liar.empty", "liar.empty answered without content", undefined],
-    ["liar.nothing", "liar.nothing answered without content", undefined],
+    [
+      "liar.missing",
+      "liar.missing has an output schema but returned no structured content",
+      undefined,
+    ],
+    ["liar.empty", 'liar.empty returned a result without "content"', undefined],
+    ["liar.nothing", 'liar.nothing returned a result without "content"', undefined],
   ])("to keep its promise (%s) is not passed on", async (name, message, errors) => {
     await using hall = await startHall({ toolkits: [createLiarToolkit()] });
     const client = hall.connect();

@@ -7,12 +7,11 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { visible } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import type { Progress } from "../../tool.ts";
-import { formatBlockedCalls } from "../advice.ts";
-import { callLine, quoteWord } from "../call-line.ts";
+import { callLine, formatBlockedCalls, quoteWord } from "../advice.ts";
+import { withHall } from "../hall.ts";
 import { paint, print } from "../print.ts";
 import { contentOf, showContent } from "./call.ts";
 import { voteForGroups } from "./groups.ts";
-import { withHall } from "./tools.ts";
 
 export interface AskCommandOptions {
   readonly planner?: string;

@@ -6,12 +6,12 @@ import { findNear } from "../../base/near.ts";
 import { Scope } from "../../base/scope.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceWithoutHall, stepCommand } from "../advice.ts";
+import { onStopSignals } from "../exit.ts";
+import { withHall } from "../hall.ts";
 import { below, createLive, type Live, quiet } from "../live.ts";
-import { onStopSignals } from "../process.ts";
 import { isAttended } from "../terminal.ts";
 import { contentOf, toolError } from "./call.ts";
 import { answerStep } from "./spec-answer.ts";
-import { withHall } from "./tools.ts";
 
 export interface SpecOptions {
   readonly feature?: string | undefined;
