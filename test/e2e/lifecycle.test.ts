@@ -175,7 +175,7 @@ describe("the list of tools", () => {
     ).toMatchObject({
       error: {
         code: -32602,
-        message: "the cursor is not one of ours",
+        message: "invalid cursor",
         data: { error_type: "invalid_params" },
       },
     });
@@ -666,7 +666,7 @@ describe("log messages", () => {
         error: {
           code: -32602,
           message:
-            "a log level is one of debug, info, notice, warning, error, critical, alert, emergency",
+            "unknown log level (expected: debug, info, notice, warning, error, critical, alert, emergency)",
         },
       });
     },
