@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { LogSink } from "../base/log.ts";
-import { visible, visibleLines } from "../base/text.ts";
+import { visible, visibleLines } from "../base/sanitize.ts";
 
 /** A sink for people at a terminal: the lines of the log, which are JSON, as `12:04:31 warn  github: not reached yet`. */
 export function createLineSink(terminal: LogSink, hasColour: boolean): LogSink {
