@@ -28,6 +28,6 @@ test("a service that leaves while it is coming back does not come back", async (
   await left;
   await until(() => hall.hall.server.clientCount === 0, "nobody on the line");
   expect(hall.hall.registry.findToolkit("visitor")?.problem?.()).toBe(
-    "the connection that served it is gone",
+    "its service disconnected",
   );
 });

@@ -125,8 +125,8 @@ describe("the file", () => {
   });
 
   test.each([
-    ["half a file", '{"lockVersion": 1, "servers": {', "cannot be used"],
-    ["a merge conflict", "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n", "cannot be used"],
+    ["half a file", '{"lockVersion": 1, "servers": {', "cannot use"],
+    ["a merge conflict", "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n", "cannot use"],
     ["another version", '{"lockVersion": 2, "servers": {}}', "has another format version"],
     ["something else", "[]", "has another format version"],
   ])(

@@ -555,7 +555,7 @@ describe("addresses a server names", () => {
       "https://169.254.169.254/latest",
       "https://router.lan/",
     ]) {
-      expect(() => refuseUnsafe(new URL(url), outside)).toThrow("inside this network");
+      expect(() => refuseUnsafe(new URL(url), outside)).toThrow("which is a private address");
       expect(() => refuseUnsafe(new URL(url), { ...outside, allowPrivate: true })).not.toThrow();
     }
     expect(() => refuseUnsafe(new URL("http://login.example.com/"), outside)).toThrow(
