@@ -136,9 +136,9 @@ describe.concurrent("guildhall build", () => {
     });
     const { code, stdout, stderr } = await project.run("build", "--yes");
     expect(code).toBe(0);
-    expect(stdout).toMatch(/server +speaks +tools/);
-    expect(stdout).toContain("2 of 2 servers answered; 3 tools are in");
-    expect(stderr).toContain("✔ old: 1 tools");
+    expect(stdout).toMatch(/server +protocol +tools/);
+    expect(stdout).toContain("2 of 2 servers answered; 3 tools written to");
+    expect(stderr).toContain("✔ old: 1 tool (");
     expect(readFileSync(file, "utf8")).toBe(first);
     expect(readStarts(starts)).toHaveLength(2);
     expect(readStarts(starts).some(isAlive)).toBe(false);
@@ -378,7 +378,7 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
       /^tool +description\nbox\.crash +does crash\nbox\.echo +does echo\n/,
     );
     expect((await project.run("tools", "qqqqqq")).stdout).toMatch(
-      /^(no tool matches; there are \d+\n$|nothing fits well)/,
+      /^no (match among \d+ tools\n$|good match)/,
     );
     expect(await project.json("resources")).toEqual({
       resources: [...ownResources, { uri: "note://1", name: "one" }],
@@ -544,8 +544,13 @@ describe.concurrent("guildhall call", () => {
     ["an option nobody knows", ["box.echo", "--jsn"], 2, "--json"],
     ["a tool that fails", ["box.told"], 1, "no such issue"],
     ["a server's own error", ["box.error"], 1, "no luck"],
-    ["a server that ends", ["box.crash"], 69, "box is down: exited with code 7"],
-    ["a server that does not start", ["dead.echo"], 69, "dead is down: exited with code 9"],
+    ["a server that ends", ["box.crash"], 69, 'server "box" is down: exited with code 7'],
+    [
+      "a server that does not start",
+      ["dead.echo"],
+      69,
+      'server "dead" is down: exited with code 9',
+    ],
     // While other commands of the same project come and go beside it.
     ["a tool that never answers", ["stuck.hang"], 75, "stuck.hang"],
   ])("with %s ends with the code that says so", async (_what, args, code, words) => {
@@ -690,7 +695,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
     const doctor = await project.run("doctor");
     expect(doctor).toMatchObject({
       code: 69,
-      stdout: expect.stringContaining(`✘ bad\n  ✘ its entry cannot be used: ${reason}`),
+      stdout: expect.stringContaining(`✘ bad\n  ✘ invalid entry: ${reason}`),
     });
     expect(doctor.stdout).toContain("✔ good");
     const build = await project.run("build", "--yes");

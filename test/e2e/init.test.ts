@@ -71,7 +71,7 @@ describe("guildhall init", () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain("export GITHUB_TOKEN=…   # the value is in .mcp.json:");
     expect(stdout).toContain("~/.gemini/settings.json:1:");
-    expect(stdout).toContain("1 more belong to other projects");
+    expect(stdout).toContain("1 server of other projects not added");
     expect(stdout).toContain("guildhall install claude-code");
 
     const text = home.read("./guildhall.json");
