@@ -447,7 +447,7 @@ describe("a tool that fails", () => {
         const { error } = await client.request("tools/call", params);
         expect(error).toMatchObject({
           code: -32603,
-          message: "the answer to tools/call cannot be written as JSON",
+          message: "cannot serialize the answer to tools/call as JSON",
           data: {
             error_type: "serialization",
             toolName: `heavy.${name}`,
@@ -464,7 +464,7 @@ describe("a tool that fails", () => {
     await client.greet();
     const body = {
       error_type: "too_large",
-      message: "the answer to tools/call is over 10485760 bytes",
+      message: "the answer to tools/call exceeds the limit of 10 MiB",
       suggestion: errorTable.TOO_LARGE.hint,
       toolName: "heavy.large",
     };
