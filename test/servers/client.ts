@@ -54,17 +54,16 @@ export class RawClient {
     return result;
   }
 
-  answer(id: unknown, timeoutMs = guardMs): Promise<JsonObject> {
+  answer(id: unknown): Promise<JsonObject> {
     return this.take(
       (message) => message.id === id && message.method === undefined,
       `the answer to ${JSON.stringify(id)}`,
-      timeoutMs,
     );
   }
 
   /** The next message with this method, a request or a notification of the hall. */
-  heard(method: string, timeoutMs = guardMs): Promise<JsonObject> {
-    return this.take((message) => message.method === method, method, timeoutMs);
+  heard(method: string): Promise<JsonObject> {
+    return this.take((message) => message.method === method, method);
   }
 
   next(): Promise<JsonObject> {
@@ -76,11 +75,7 @@ export class RawClient {
     return this.#unread;
   }
 
-  take(
-    isWanted: (message: JsonObject) => boolean,
-    what: string,
-    timeoutMs = guardMs,
-  ): Promise<JsonObject> {
+  take(isWanted: (message: JsonObject) => boolean, what: string): Promise<JsonObject> {
     return new Promise((resolve, reject) => {
       const stop = (): void => {
         clearTimeout(timer);
@@ -96,10 +91,10 @@ export class RawClient {
         stop();
         reject(
           new Error(
-            `${what} did not arrive within ${timeoutMs} ms; unread: ${JSON.stringify(this.#unread).slice(0, 1_000)}`,
+            `${what} did not arrive within ${guardMs / 1_000} s; unread: ${JSON.stringify(this.#unread).slice(0, 1_000)}`,
           ),
         );
-      }, timeoutMs);
+      }, guardMs);
       this.#readers.add(read);
       read();
     });

@@ -11,7 +11,6 @@ import { read, startBench } from "./bench.ts";
 import { makeProject, type Project } from "./projects.ts";
 
 /** A guard against hanging. */
-const waitMs = 30_000;
 
 /** Runs until the file `go` exists. */
 const waiting = `import { existsSync } from "node:fs";
@@ -50,7 +49,7 @@ async function progressUntil(client: RawClient, message: string): Promise<readon
     const last = all.at(-1);
     return last?.message === message && isObject(last._meta) && elapsedKey in last._meta;
   };
-  do all.push((await client.heard("notifications/progress", waitMs)).params as JsonObject);
+  do all.push((await client.heard("notifications/progress")).params as JsonObject);
   while (!isFound());
   return all;
 }
@@ -73,7 +72,7 @@ test.each(["modern", "legacy"])(
     for (let beats = 0; beats < 3; beats++)
       told.push(...(await progressUntil(client, "T001: node wait.mjs")));
     project.write("go", "");
-    expect(read(await client.answer(id, waitMs))).toMatchObject({
+    expect(read(await client.answer(id))).toMatchObject({
       isError: false,
       data: { done: 1 },
     });
@@ -90,20 +89,20 @@ test("command output is forwarded by stream without control characters and secre
   secrets.add("hunter2hunter2");
   await using bench = await startBench({ folder: project.folder, commands: true, secrets });
   const id = bench.client.ask("tools/call", modern(paramsFor(project), {}, heard));
-  const first = await bench.client.heard("notifications/message", waitMs);
+  const first = await bench.client.heard("notifications/message");
   expect(first.params).toEqual({
     level: "info",
     logger: "speckit.command.stdout",
     data: "building with ***",
   });
   project.write("go", "");
-  const second = await bench.client.heard("notifications/message", waitMs);
+  const second = await bench.client.heard("notifications/message");
   expect(second.params).toEqual({
     level: "notice",
     logger: "speckit.command.stderr",
     data: "cannot find it\nas *** without an end",
   });
-  const failed = read(await bench.client.answer(id, waitMs));
+  const failed = read(await bench.client.answer(id));
   expect(failed).toMatchObject({ isError: true, code: "execution" });
   expect(failed.text).toContain("T001 (node talk.mjs exited with code 3)");
   expect(failed.text).toContain(
@@ -135,7 +134,7 @@ test("after an approval a modern client gets the progress of the command", async
   const forms = { elicitation: { form: {} } };
   let id = client.ask("tools/call", modern(params, forms, heard));
   for (const decision of ["always", "once"]) {
-    const { requestState, inputRequests } = (await client.answer(id, waitMs)).result as JsonObject;
+    const { requestState, inputRequests } = (await client.answer(id)).result as JsonObject;
     const inputResponses = Object.fromEntries(
       Object.keys(inputRequests as object).map((key) => [
         key,
@@ -154,11 +153,10 @@ test("after an approval a modern client gets the progress of the command", async
     ({ method, params: told }) =>
       method === "notifications/progress" && (told as JsonObject).progressToken === "once",
     "progress after the last yes",
-    waitMs,
   );
   expect(running.params).toMatchObject({ message: "T001: node wait.mjs" });
   project.write("go", "");
-  expect(read(await client.answer(id, waitMs))).toMatchObject({ isError: false });
+  expect(read(await client.answer(id))).toMatchObject({ isError: false });
 });
 
 test("progress and messages of an agent are forwarded, a silent agent reports elapsed time, and its report is shown", async () => {
@@ -190,17 +188,17 @@ test("progress and messages of an agent are forwarded, a silent agent reports el
     modern(paramsFor(project, { agent: "coding_agent" }), {}, heard),
   );
   await progressUntil(bench.client, "T001: 1/4 files.write …");
-  expect((await bench.client.heard("notifications/message", waitMs)).params).toEqual({
+  expect((await bench.client.heard("notifications/message")).params).toEqual({
     level: "info",
     logger: "files",
     data: "written",
   });
   finish();
-  expect((await bench.client.heard("notifications/message", waitMs)).params).toMatchObject({
+  expect((await bench.client.heard("notifications/message")).params).toMatchObject({
     logger: "coding_agent",
     data: expect.stringContaining("two functions"),
   });
-  expect(read(await bench.client.answer(id, waitMs))).toMatchObject({
+  expect(read(await bench.client.answer(id))).toMatchObject({
     isError: false,
     text: expect.stringContaining("T001: Wrote src/a.ts.\nIt has two functions."),
     data: { reports: [{ id: "T001" }] },
