@@ -114,7 +114,7 @@ function describeRegistered(registrations: readonly RegistrationStatus[]): strin
     formatTime(registeredAt),
     problem ?? "",
   ]);
-  return `\n\n${table(["registered", "state", "run by", "tools", "since (UTC)", "problem"], rows)}`;
+  return `\n\n${table(["registered", "state", "run by", "tools", "since", "problem"], rows)}`;
 }
 
 /** Said when something is wrong: nobody looks for a store that works. */
