@@ -1,15 +1,15 @@
+import { adviceForModel, contentForModel } from "../base/advice.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
 import type { CallContext, Outcome, Tool } from "../tool.ts";
 import type { AnswerParts } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
-import { answerRun } from "./answer.ts";
+import type { AgentLimits } from "./agent-file.ts";
 import type { Group, Groups } from "./groups.ts";
-import { limitsOf, limitsSchema } from "./limits.ts";
-import type { RunRequest } from "./planner.ts";
+import type { RunLimits, RunRequest, RunStep, StopReason } from "./planner.ts";
 import type { Planners } from "./planners.ts";
-import { Run } from "./run.ts";
+import { AgentRun, type EndedRun } from "./run.ts";
 import { type Runs, recordRun } from "./runs.ts";
 import { openWorkbench } from "./workbench.ts";
 
@@ -40,7 +40,7 @@ export function createAgentToolkit({
     const chosen = planners.choose({ file: group.file, context });
     const words = `${request.task}\n${request.context ?? ""}`.trim().slice(0, wordsMax);
     const bench = await openWorkbench({ group, groups, finder, parts, context, words });
-    const run = new Run(request, { bench, scope: context.scope, progress: context.progress });
+    const run = new AgentRun(request, { bench, scope: context.scope, progress: context.progress });
     const ended = await run.work(chosen);
     const id = runIds();
     const ms = Math.round(performance.now() - startedAt);
@@ -60,6 +60,7 @@ export function createAgentToolkit({
     },
     mayBe: (name) => name.endsWith("_agent"),
     async call({ name }, args, context) {
+      // The group may have gone since it was listed, with the last of its tools.
       const group = groups.all().find(({ file }) => file.name === name) ?? {
         file: { name, description: "", tools: [], instructions: "" },
         tools: new Set(),
@@ -91,7 +92,7 @@ const inputSchema: JsonObject = {
     task: { type: "string", minLength: 1, description: "What to do, in plain words" },
     data: { description: "Input of the task" },
     context: { type: "string" },
-    limits: limitsSchema,
+    limits: { type: "object", description: "turns, steps, tokens, bytes, seconds" },
   },
   required: ["task"],
 };
@@ -114,4 +115,115 @@ function readRequest(
     instructions,
     limits: limitsOf(limits, isObject(args.limits) ? args.limits : {}),
   };
+}
+
+const defaults: RunLimits = {
+  turns: 8,
+  steps: 16,
+  tokens: 200_000,
+  resultBytes: 4_194_304,
+  seconds: 120,
+};
+
+/** The limits of the agent's file, else the defaults; a caller can only lower them. */
+export function limitsOf(file: AgentLimits = {}, asked: JsonObject = {}): RunLimits {
+  const limitOf = (key: keyof RunLimits, name: keyof AgentLimits): number => {
+    const allowed = file[name] ?? defaults[key];
+    const wish = asked[name];
+    return typeof wish === "number" && wish >= 1 ? Math.min(allowed, wish) : allowed;
+  };
+  return {
+    turns: limitOf("turns", "turns"),
+    steps: limitOf("steps", "steps"),
+    tokens: limitOf("tokens", "tokens"),
+    resultBytes: limitOf("resultBytes", "bytes"),
+    seconds: limitOf("seconds", "seconds"),
+  };
+}
+
+/** The answer of a run: text for people and models, and the same as data with its evidence. */
+function answerRun(
+  run: EndedRun,
+  { agent, id }: { readonly agent: string; readonly id: string },
+): Outcome {
+  const { steps, stopped, usage, approvals, conclusion } = run;
+  const isPartial = stopped !== "done" && stopped !== "not sure";
+  const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
+  const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
+  const calls = [...(conclusion?.next ?? []), ...run.next];
+  // The gateway words the approvals for the model.
+  const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
+  return {
+    content: [
+      { type: "text", text: writeText(run, { answer, isPartial, isObtained }) },
+      ...(conclusion?.carried ?? []),
+      ...(calls.length > 0 ? [contentForModel(adviceForModel(calls))] : []),
+    ],
+    structuredContent: {
+      answer,
+      steps,
+      tools_used: [...new Set(steps.map(({ tool }) => tool))],
+      planner: run.planner,
+      stopped_because: stopped,
+      usage,
+      approvals_needed: approvals,
+      partial: isPartial,
+      agent,
+      run: id,
+      problem: run.problem,
+      limitations: run.limitations.length > 0 ? run.limitations : undefined,
+      result: conclusion?.result,
+      ...conclusion?.details,
+      next: next.length > 0 ? next : undefined,
+    },
+    // A run that stopped without any result failed.
+    isError: isPartial && !isObtained,
+  };
+}
+
+const reasons: Readonly<Record<Exclude<StopReason, "done" | "not sure">, string>> = {
+  turns: "the planner had no turns left",
+  steps: "the limit of tool calls was reached",
+  tokens: "the token limit was reached",
+  bytes: "the size limit for results was reached",
+  time: "the time limit was reached",
+  length: "the model's answer exceeded its maximum length",
+  filter: "the provider's filter withheld the model's answer",
+  failed: "the planner failed",
+  cancelled: "the caller cancelled the run",
+};
+
+interface AnswerFacts {
+  readonly answer: string;
+  readonly isPartial: boolean;
+  readonly isObtained: boolean;
+}
+
+/** The answer, then its limits. */
+function writeText(
+  { steps, stopped, problem, hint, limitations }: EndedRun,
+  { answer, isPartial, isObtained }: AnswerFacts,
+): string {
+  const why = stopped === "done" || stopped === "not sure" ? "" : reasons[stopped];
+  const missing = limitations.filter((text) => !answer.includes(text));
+  const end = [
+    `Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}.`,
+    isObtained ? "The results so far are above." : "",
+    hint ?? "",
+  ];
+  return [
+    answer,
+    isPartial ? end.filter(Boolean).join(" ") : "",
+    missing.length > 0 ? `Limited: could not use ${missing.join("; ")}.` : "",
+    steps.length > 0
+      ? `Tools used: ${[...new Set(steps.map(({ tool }) => tool))].join(", ")}.`
+      : "",
+  ]
+    .filter(Boolean)
+    .join("\n\n");
+}
+
+/** For a planner that was stopped before its answer. */
+function describeSteps(steps: readonly RunStep[]): string {
+  return steps.map(({ tool, outcome, excerpt }) => `- ${tool} (${outcome}): ${excerpt}`).join("\n");
 }

@@ -6,7 +6,7 @@ import type { AgentFile } from "./agent-file.ts";
 
 /** The groups of a hall. Every tool belongs to at least one agent, whatever the files say. */
 export interface Groups {
-  /** Sorted by name; the same array until something changes. */
+  /** SortedTools by name; the same array until something changes. */
   all(): readonly Group[];
   /** Instructions for clients, if the project has any. */
   guide(): string | undefined;
@@ -25,7 +25,7 @@ export interface GroupSource {
   readonly guide?: string | undefined;
 }
 
-export interface GroupsOptions {
+export interface AgentGroupsOptions {
   readonly registry: Registry;
   readonly source?: GroupSource | undefined;
   readonly log: Log;
@@ -38,14 +38,14 @@ export function createGroups({
   registry,
   source: initial = { files: [] },
   log,
-}: GroupsOptions): Groups {
+}: AgentGroupsOptions): Groups {
   let source = initial;
   let sortedTools: readonly Target[] | undefined;
   let sorted = nothing;
   const logged = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
 
-  function current(): Sorted {
+  function current(): SortedTools {
     if (source.files.length === 0) return nothing;
     const tools = registry.tools();
     if (tools === sortedTools) return sorted;
@@ -123,16 +123,16 @@ function describeUnknown(
   });
 }
 
-interface Sorted {
+export interface SortedTools {
   readonly groups: readonly Group[];
   /** Tools that no file lists. */
   readonly strays: readonly Target[];
   readonly unknown: ReadonlyMap<string, readonly string[]>;
 }
 
-const nothing: Sorted = { groups: [], strays: [], unknown: new Map() };
+const nothing: SortedTools = { groups: [], strays: [], unknown: new Map() };
 
-export function sortTools(files: readonly AgentFile[], tools: readonly Target[]): Sorted {
+export function sortTools(files: readonly AgentFile[], tools: readonly Target[]): SortedTools {
   const byName = new Map(tools.map((target) => [target.fullName, target]));
   const byPrefix = new Map<string, Target[]>();
   for (const target of tools) {

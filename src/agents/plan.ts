@@ -3,17 +3,25 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { plural } from "../base/text.ts";
 import type { Target } from "../tool.ts";
-import type { AgentFile } from "./agent-file.ts";
-import { type AgentFolder, readAgentFolder } from "./agent-folder.ts";
 import {
+  type AgentFile,
+  fileNameOf,
+  replaceFields,
+  writeAgentFile,
+  writeText,
+  writeTools,
+} from "./agent-file.ts";
+import {
+  type AgentFolder,
   type AgentsLock,
+  type FoldedAgent,
   type LockedAgent,
+  readAgentFolder,
   readAgentsLock,
   replaceFile,
   writeAgentsLock,
-} from "./agents-lock.ts";
-import { sortTools } from "./groups.ts";
-import { type Plan, planMerge } from "./merge.ts";
+} from "./agent-folder.ts";
+import { type SortedTools, sortTools } from "./groups.ts";
 import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
@@ -69,7 +77,10 @@ export async function planAgents({
     guide: writeGuide(notes.domain),
     known,
   });
-  const lost = checkReach(plan, targets, found, lock);
+  const sorted = sortTools(
+    plan.agents.map(({ agent }) => agent),
+    targets,
+  );
   return {
     ...plan,
     warnings: [
@@ -77,9 +88,9 @@ export async function planAgents({
       ...found.problems,
       ...warnings,
       ...plan.warnings,
-      ...lost,
-      ...checkTools(plan, targets),
-      ...checkSizes(plan, targets),
+      ...(plan.agents.length > 0 ? checkReach(sorted, found, lock) : []),
+      ...describeUnknown(sorted),
+      ...checkSizes(sorted, targets.length),
     ],
   };
 }
@@ -128,16 +139,11 @@ function withoutEdits({ edited: _edited, ...agent }: LockedAgent): AgentFile {
 
 /** After a build every tool must belong to an agent. */
 function checkReach(
-  { agents }: Plan,
-  targets: readonly Target[],
+  { strays }: SortedTools,
   { broken }: AgentFolder,
   lock: AgentsLock,
 ): readonly string[] {
-  const { strays } = sortTools(
-    agents.map(({ agent }) => agent),
-    targets,
-  );
-  if (strays.length === 0 || agents.length === 0) return [];
+  if (strays.length === 0) return [];
   const names = strays.map(({ fullName }) => fullName).join(", ");
   if (broken.size === 0 || Object.keys(lock.agents).length === 0)
     throw new HallError("INTERNAL", `no group for ${names.slice(0, 500)}`);
@@ -146,11 +152,7 @@ function checkReach(
   ];
 }
 
-function checkTools({ agents }: Plan, targets: readonly Target[]): readonly string[] {
-  const { unknown } = sortTools(
-    agents.map(({ agent }) => agent),
-    targets,
-  );
+function describeUnknown({ unknown }: SortedTools): readonly string[] {
   return [...unknown].map(
     ([name, tools]) =>
       `${name} lists ${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""}, which no server provides`,
@@ -161,23 +163,19 @@ const groupsUsual = { least: 3, most: 10 };
 const toolsUsual = { least: 5, most: 20 };
 
 /** Recommended sizes, not limits: above 200 tools agents search among their own tools. */
-function checkSizes({ agents }: Plan, targets: readonly Target[]): readonly string[] {
-  const { groups } = sortTools(
-    agents.map(({ agent }) => agent),
-    targets,
-  );
+function checkSizes({ groups }: SortedTools, toolCount: number): readonly string[] {
   const warnings: string[] = [];
-  const isMany = targets.length > groupsUsual.most * toolsUsual.most;
-  if (targets.length >= groupsUsual.least * toolsUsual.least && groups.length < groupsUsual.least)
+  const isMany = toolCount > groupsUsual.most * toolsUsual.most;
+  if (toolCount >= groupsUsual.least * toolsUsual.least && groups.length < groupsUsual.least)
     warnings.push(
-      `${groups.length} groups for ${targets.length} tools (recommended: 3 to 10); try --regroup`,
+      `${groups.length} groups for ${toolCount} tools (recommended: 3 to 10); try --regroup`,
     );
   if (groups.length > groupsUsual.most)
     warnings.push(`${groups.length} groups (recommended: 3 to 10)`);
   for (const { file, tools } of groups) {
     if (tools.size > toolsUsual.most && !isMany)
       warnings.push(`${file.name} has ${tools.size} tools (recommended: 5 to 20)`);
-    if (tools.size < toolsUsual.least && targets.length >= toolsUsual.least)
+    if (tools.size < toolsUsual.least && toolCount >= toolsUsual.least)
       warnings.push(`${file.name} has ${plural(tools.size, "tool")} (recommended: 5 to 20)`);
   }
   return warnings;
@@ -204,4 +202,151 @@ export async function applyPlan(folder: string, { changes, lock }: Plan): Promis
     else await replaceFile(file, after);
   }
   await writeAgentsLock(folder, lock);
+}
+
+/** The changes of a build to the files of a project, from three versions of each: last proposal, file on disk, new proposal. */
+export interface Plan {
+  /** Sorted by file name, `agents/…` and `instructions.md` alike. */
+  readonly changes: readonly FileChange[];
+  /** The resulting agents. */
+  readonly agents: readonly { readonly fileName: string; readonly agent: AgentFile }[];
+  readonly warnings: readonly string[];
+  readonly lock: AgentsLock;
+}
+
+export interface FileChange {
+  /** Relative to `.guildhall`. */
+  readonly path: string;
+  readonly before: string | undefined;
+  /** Undefined if the file is deleted. */
+  readonly after: string | undefined;
+}
+
+export interface MergeOptions {
+  readonly folder: AgentFolder;
+  readonly lock: AgentsLock;
+  readonly proposed: readonly AgentFile[];
+  readonly guide: string;
+  /** Full names of all tools. */
+  readonly known: ReadonlySet<string>;
+}
+
+function planMerge({ folder, lock, proposed, guide, known }: MergeOptions): Plan {
+  const onDisk = new Map(folder.agents.map((folded) => [folded.agent.name, folded]));
+  const warnings: string[] = [];
+  const changes: FileChange[] = [];
+  const agents: { fileName: string; agent: AgentFile }[] = [];
+  const generated: Record<string, LockedAgent> = {};
+  const used = new Set<string>([
+    ...folder.agents.map(({ fileName }) => fileName),
+    ...folder.broken,
+  ]);
+
+  for (const agent of proposed) {
+    const folded = onDisk.get(agent.name);
+    const fileName = folded?.fileName ?? findFileName(agent.name, folder, lock, used);
+    used.add(fileName);
+    const edited = findEdits(folded, lock.agents[fileName]);
+    generated[fileName] = edited.length > 0 ? { ...agent, edited } : agent;
+    if (folder.broken.has(fileName)) continue;
+    const after = folded
+      ? mergeFile(folded, lock.agents[fileName], agent, known)
+      : { text: writeAgentFile(agent), agent };
+    agents.push({ fileName, agent: after.agent });
+    if (after.text !== folded?.text)
+      changes.push({ path: `agents/${fileName}`, before: folded?.text, after: after.text });
+  }
+  const names = new Set(proposed.map(({ name }) => name));
+  for (const folded of folder.agents.filter(({ agent }) => !names.has(agent.name))) {
+    const last = lock.agents[folded.fileName];
+    if (last && writeAgentFile(last) === folded.text)
+      changes.push({ path: `agents/${folded.fileName}`, before: folded.text, after: undefined });
+    else {
+      warnings.push(`${folded.fileName} has no tools left; it was edited by hand and is kept`);
+      agents.push({ fileName: folded.fileName, agent: folded.agent });
+      if (last) generated[folded.fileName] = last;
+    }
+  }
+  const isGuideOurs = folder.guide === undefined || folder.guide === lock.guide;
+  if (isGuideOurs && folder.guide !== guide)
+    changes.push({ path: "instructions.md", before: folder.guide, after: guide });
+  return {
+    changes: changes.sort((a, b) => (a.path < b.path ? -1 : 1)),
+    agents: agents.sort((a, b) => (a.fileName < b.fileName ? -1 : 1)),
+    warnings,
+    lock: {
+      lockVersion: 1,
+      agents: Object.fromEntries(Object.entries(generated).sort(([a], [b]) => (a < b ? -1 : 1))),
+      guide,
+    },
+  };
+}
+
+/** Fields that a person has edited at any time. */
+function findEdits(
+  folded: FoldedAgent | undefined,
+  last: LockedAgent | undefined,
+): NonNullable<LockedAgent["edited"]> {
+  const edits = new Set(last?.edited ?? []);
+  if (folded && folded.agent.name !== last?.name) edits.add("name");
+  if (folded && [...folded.agent.tools].sort().join() !== last?.tools.join()) edits.add("tools");
+  return [...edits].sort();
+}
+
+/** An unreadable file may belong to this agent. */
+function findFileName(
+  name: string,
+  folder: AgentFolder,
+  lock: AgentsLock,
+  used: ReadonlySet<string>,
+): string {
+  const broken = [...folder.broken].find((fileName) => lock.agents[fileName]?.name === name);
+  if (broken !== undefined) return broken;
+  const wish = fileNameOf(name);
+  let free = wish;
+  for (let number = 2; used.has(free); number++) free = wish.replace(/\.md$/, `-${number}.md`);
+  return free;
+}
+
+/** Keeps edits by people and updates the rest. */
+function mergeFile(
+  folded: FoldedAgent,
+  last: AgentFile | undefined,
+  next: AgentFile,
+  known: ReadonlySet<string>,
+): { text: string; agent: AgentFile } {
+  const { text, agent: mine } = folded;
+  if (last && writeAgentFile(last) === text) return { text: writeAgentFile(next), agent: next };
+  const choose = (field: "description" | "instructions"): string =>
+    mine[field] === last?.[field] ? next[field] : mine[field];
+  const [description, instructions] = [choose("description"), choose("instructions")];
+  const tools = mergeTools(mine, last, next, known);
+
+  const changed: Record<string, readonly string[]> = {};
+  if (description !== mine.description)
+    changed.description = [`description: ${writeText(description)}`];
+  if (tools.join() !== mine.tools.join()) changed.tools = writeTools(tools);
+  const body = instructions === mine.instructions ? undefined : instructions;
+  const isSame = Object.keys(changed).length === 0 && body === undefined;
+  return {
+    text: isSame ? text : replaceFields(mine.matter, changed, body),
+    agent: { ...mine, description, instructions, tools },
+  };
+}
+
+/** The file's list in its order, without generated entries that are gone, followed by new ones. */
+function mergeTools(
+  mine: AgentFile,
+  last: AgentFile | undefined,
+  next: AgentFile,
+  known: ReadonlySet<string>,
+): readonly string[] {
+  const kept = mine.tools.filter(
+    (tool) => tool.endsWith(".*") || known.has(tool) || !last?.tools.includes(tool),
+  );
+  const prefixes = kept.filter((tool) => tool.endsWith(".*")).map((tool) => tool.slice(0, -1));
+  const added = next.tools.filter(
+    (tool) => !kept.includes(tool) && !prefixes.some((prefix) => tool.startsWith(prefix)),
+  );
+  return [...kept, ...added];
 }

@@ -1,5 +1,6 @@
-import type { Advice } from "../base/advice.ts";
-import type { JsonObject } from "../base/json.ts";
+import { type Advice, adviceForModel } from "../base/advice.ts";
+import { errorType, type HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome, Target } from "../tool.ts";
 
 /** Turns a task into tool calls: with a configured model, with the client's model, or without one. */
@@ -32,7 +33,7 @@ export interface RunRequest {
 }
 
 /** The group's tools for a task. */
-export interface Offer {
+export interface ToolOffer {
   /** Best first, at most `offeredMax`; `find` knows the others. */
   readonly tools: readonly OfferedTool[];
   /** False if no tool of the group clearly fits the task. */
@@ -46,7 +47,7 @@ export interface Offer {
 /** One task of one agent, and all that a planner may do about it. */
 export interface Job {
   readonly request: RunRequest;
-  readonly offer: Offer;
+  readonly offer: ToolOffer;
   /** Aborted when the caller cancels or the time is up. */
   readonly signal: AbortSignal;
   /** Milliseconds left of the run's time. */
@@ -59,7 +60,7 @@ export interface Job {
    */
   call(tool: string, args: JsonObject): Promise<StepResult>;
   /** Adds to the trace. `isTransient` marks events that a replay does not repeat, such as retries. */
-  note(phase: Phase, text: string, options?: { readonly isTransient?: boolean }): void;
+  note(phase: RunPhase, text: string, options?: { readonly isTransient?: boolean }): void;
   /** The answer to give if the run ends now. */
   draft(text: string): void;
   /** Before each turn of a model. Throws BUDGET when the run has no turns or tokens left. */
@@ -88,7 +89,7 @@ export interface OfferedTool {
 export const offeredMax = 20;
 
 /** One call of a run, as the answer reports it. */
-export interface Step {
+export interface RunStep {
   readonly tool: string;
   readonly arguments: JsonObject;
   readonly outcome: StepOutcome;
@@ -101,7 +102,7 @@ export interface Step {
 export type StepOutcome = "ok" | "empty" | "error" | (string & {});
 
 export interface StepResult {
-  readonly step: Step;
+  readonly step: RunStep;
   /** The tool's result; a failure looks like a tool's own error. */
   readonly outcome: Outcome;
 }
@@ -126,7 +127,7 @@ export interface Usage {
 }
 
 export const phases = ["observe", "think", "execute", "verify", "learn"] as const;
-export type Phase = (typeof phases)[number];
+export type RunPhase = (typeof phases)[number];
 
 /** How a planner ended. */
 export interface Conclusion {
@@ -160,3 +161,62 @@ export type StopReason =
   | "filter"
   | "failed"
   | "cancelled";
+
+// How a step describes its call: a failure, an empty result, or the beginning of the result.
+
+/** A failure as a tool's own error, with the way to fix it. */
+export function describeFailure({ code, message, hint, next, details }: HallError): Outcome {
+  const errors = Array.isArray(details?.errors)
+    ? `\n${JSON.stringify(details.errors).slice(0, 1_000)}`
+    : "";
+  const advice = next.length > 0 ? adviceForModel(next) : hint;
+  return {
+    content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${advice}` }],
+    isError: true,
+  };
+}
+
+/** Whether a result has no content. */
+export function isEmpty({ content, structuredContent }: Outcome): boolean {
+  const hasText = (item: JsonObject): boolean =>
+    item.type !== "text" || String(item.text ?? "").trim() !== "";
+  const hasValue = (value: unknown): boolean =>
+    isObject(value) || Array.isArray(value)
+      ? Object.keys(value).length > 0
+      : value !== undefined && value !== null;
+  return !content.some(hasText) && !hasValue(structuredContent);
+}
+
+export const excerptMax = 300;
+
+/** The beginning of a result, on one line. */
+export function excerptOf({ content, structuredContent }: Outcome): string {
+  const texts = content.map((item) =>
+    item.type === "text"
+      ? String(item.text ?? "")
+      : `[${String(item.type)} ${String(item.mimeType ?? item.uri ?? "")}]`,
+  );
+  const text = texts.join(" ").trim();
+  return shorten(
+    text === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : text,
+    excerptMax,
+  );
+}
+
+/** The text of a result; its data where it has no text. */
+export function textOf({ content, structuredContent }: Outcome): string {
+  const text = content
+    .flatMap(({ type, text: own }) => (type === "text" ? [String(own ?? "")] : []))
+    .join("\n");
+  if (text.trim() !== "") return text;
+  return structuredContent === undefined ? "(empty result)" : JSON.stringify(structuredContent);
+}
+
+/** Images, resource links and the like, which an answer carries along. */
+export const carriedParts = (done: readonly StepResult[]): readonly JsonObject[] =>
+  done.flatMap(({ outcome }) => outcome.content.filter(({ type }) => type !== "text"));
+
+export function shorten(text: string, charactersMax: number): string {
+  const line = text.replace(/\s+/g, " ").trim();
+  return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 2)} …`;
+}

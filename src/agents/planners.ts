@@ -5,8 +5,7 @@ import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
-import type { OpenModelOptions } from "./model/open-model.ts";
-import { hasKey, type KeySource, parseModelName } from "./model/provider.ts";
+import { hasKey, type KeySource, type OpenModelOptions, parseModelName } from "./model/provider.ts";
 import { type Job, type Planner, type PlannerChoice, plannerChoices } from "./planner.ts";
 
 /** The `planner` section of the config. */
@@ -116,7 +115,7 @@ function planWithModel(opening: Opening | undefined, secrets: Secrets): Planner 
         });
       const [{ createModelPlanner }, { openModel }] = await Promise.all([
         import("./model/model-planner.ts"),
-        import("./model/open-model.ts"),
+        import("./model/provider.ts"),
       ]);
       return createModelPlanner({
         kind: "model",

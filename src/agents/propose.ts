@@ -2,7 +2,7 @@ import type { Vectors } from "../ranking/vectors.ts";
 import type { Target } from "../tool.ts";
 import { keyOf } from "../trust/trust.ts";
 import { type AgentFile, agentName } from "./agent-file.ts";
-import type { Group } from "./grouping/grouping.ts";
+import type { ProposedGroup } from "./grouping/grouping.ts";
 import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {
@@ -169,9 +169,9 @@ interface Naming {
 }
 
 function nameAll(
-  groups: readonly Group[],
+  groups: readonly ProposedGroup[],
   { old, notes, byKey }: Naming,
-): [name: string, group: Group][] {
+): [name: string, group: ProposedGroup][] {
   const taken = new Set(old);
   return groups.map((group) => {
     const given = agentName(group.name);
@@ -199,7 +199,7 @@ interface Writing {
 
 function writeAgent(
   name: string,
-  { tools: keys, description }: Group,
+  { tools: keys, description }: ProposedGroup,
   { byKey, notes, proposed }: Writing,
 ): AgentFile {
   const members = keys.flatMap((key) => byKey.get(key) ?? []);

@@ -3,8 +3,8 @@ import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Outcome, Target } from "../tool.ts";
-import type { OfferedTool, Planner, Step } from "./planner.ts";
-import { type EndedRun, Run, type TraceEvent } from "./run.ts";
+import type { OfferedTool, Planner, RunStep } from "./planner.ts";
+import { AgentRun, type EndedRun, type TraceEvent } from "./run.ts";
 import type { RecordedTool, RunRecord } from "./runs.ts";
 import type { Workbench } from "./workbench.ts";
 
@@ -24,7 +24,7 @@ export async function replayRun(record: RunRecord): Promise<Replay> {
       { hint: "It can be shown but not replayed." },
     );
   }
-  const run = new Run(record.request, {
+  const run = new AgentRun(record.request, {
     bench: openRecord(record),
     scope: new Scope(),
     progress: () => {},
@@ -53,7 +53,7 @@ function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
   const tools = offered.tools.map(withTarget);
   const found = finds.map(({ query, tools: more }) => ({ query, tools: more.map(withTarget) }));
   const known = [...tools, ...found.flatMap((find) => find.tools)];
-  const given = new Map<string, { readonly step: Step; readonly outcome: Outcome }[]>();
+  const given = new Map<string, { readonly step: RunStep; readonly outcome: Outcome }[]>();
   steps.forEach((step, at) => {
     const key = keyOf(step.tool, step.arguments);
     given.set(key, [...(given.get(key) ?? []), { step, outcome: results[at] ?? { content: [] } }]);
@@ -127,7 +127,7 @@ function compareLists(what: string, before: readonly string[], now: readonly str
   ];
 }
 
-function describeStep({ tool, arguments: args, outcome }: Step): string {
+function describeStep({ tool, arguments: args, outcome }: RunStep): string {
   return `${tool} ${JSON.stringify(args)} ${outcome}`;
 }
 

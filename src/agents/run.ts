@@ -5,24 +5,27 @@ import { findNear } from "../base/near.ts";
 import { startPulse } from "../base/pulse.ts";
 import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
-import { jsonSize } from "../gateway/json-size.ts";
-import { redact } from "../gateway/redact.ts";
+import { jsonSize, redact } from "../gateway/record.ts";
 import type { Outcome, Progress } from "../tool.ts";
-import type {
-  Conclusion,
-  Job,
-  OfferedTool,
-  Phase,
-  Planner,
-  PlannerKind,
-  RunRequest,
-  Step,
-  StepOutcome,
-  StepResult,
-  StopReason,
-  Usage,
+import {
+  type Conclusion,
+  describeFailure,
+  excerptMax,
+  excerptOf,
+  isEmpty,
+  type Job,
+  type OfferedTool,
+  type Planner,
+  type PlannerKind,
+  type RunPhase,
+  type RunRequest,
+  type RunStep,
+  type StepOutcome,
+  type StepResult,
+  type StopReason,
+  shorten,
+  type Usage,
 } from "./planner.ts";
-import { describeFailure, excerptMax, excerptOf, isEmpty, shorten } from "./step.ts";
 import type { Workbench } from "./workbench.ts";
 
 export interface RunOptions {
@@ -38,7 +41,7 @@ export interface RunOptions {
 export interface TraceEvent {
   /** Milliseconds since the run began. */
   readonly ms: number;
-  readonly phase: Phase;
+  readonly phase: RunPhase;
   readonly text: string;
   /** The step it belongs to, counted from 1. */
   readonly step?: number | undefined;
@@ -67,7 +70,7 @@ export interface EndedRun {
   /** How to fix the problem, if `next` does not say it. */
   readonly hint?: string | undefined;
   readonly next: readonly Advice[];
-  readonly steps: readonly Step[];
+  readonly steps: readonly RunStep[];
   /** The result of each step, in the order of steps. */
   readonly results: readonly Outcome[];
   readonly trace: readonly TraceEvent[];
@@ -92,7 +95,7 @@ const noUsage: RunUsage = { turns: 0, inputTokens: 0, outputTokens: 0 };
  * One run: a task, its steps, their cost and results. It is the job that a planner works on. However it ends (an answer, a limit,
  * a failure, a cancellation), it returns everything obtained by then.
  */
-export class Run implements Job {
+export class AgentRun implements Job {
   readonly request: RunRequest;
   readonly offer: Workbench;
   readonly #scope: Scope;
@@ -199,7 +202,7 @@ export class Run implements Job {
     return result;
   }
 
-  note(phase: Phase, text: string, options: { readonly isTransient?: boolean } = {}): void {
+  note(phase: RunPhase, text: string, options: { readonly isTransient?: boolean } = {}): void {
     this.#note(phase, text, options);
   }
 
@@ -300,7 +303,7 @@ export class Run implements Job {
     });
   }
 
-  #note(phase: Phase, text: string, more: Pick<TraceEvent, "step" | "isTransient">): void {
+  #note(phase: RunPhase, text: string, more: Pick<TraceEvent, "step" | "isTransient">): void {
     const ms = Math.round(performance.now() - this.#startedAt);
     this.#log.trace.push({ ms, phase, text: shorten(text, 1_000), ...more });
   }

@@ -1,10 +1,17 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
-import { redact } from "../gateway/redact.ts";
+import { redact } from "../gateway/record.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
 import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
-import type { Offer, OfferedTool, PlannerKind, RunRequest, Step, StopReason } from "./planner.ts";
+import type {
+  OfferedTool,
+  PlannerKind,
+  RunRequest,
+  RunStep,
+  StopReason,
+  ToolOffer,
+} from "./planner.ts";
 import type { EndedRun, RunUsage, TraceEvent } from "./run.ts";
 
 /** The records of runs: an outline for lists, and the whole run to show and replay. */
@@ -43,7 +50,7 @@ export interface RunRecord {
   readonly request: RunRequest;
   readonly answer: string;
   readonly problem?: string | undefined;
-  readonly steps: readonly Step[];
+  readonly steps: readonly RunStep[];
   readonly results: readonly Outcome[];
   readonly trace: readonly TraceEvent[];
   /** The turns of models. */
@@ -55,9 +62,9 @@ export interface RunRecord {
 
 export type RecordedTool = Omit<OfferedTool, "target">;
 
-export type RecordedOffer = Omit<Offer, "tools"> & { readonly tools: readonly RecordedTool[] };
+export type RecordedOffer = Omit<ToolOffer, "tools"> & { readonly tools: readonly RecordedTool[] };
 
-export interface RunsOptions {
+export interface RunStoreOptions {
   readonly shelf: DocumentStore;
   /** `outline` keeps no texts, only agent, tools, outcome and cost. Default `full`. */
   readonly keep?: "full" | "outline" | undefined;
@@ -78,7 +85,7 @@ export function createRuns({
   keepDays = 30,
   secrets,
   log,
-}: RunsOptions): Runs {
+}: RunStoreOptions): Runs {
   const kept: string[] = [];
 
   function clean(value: unknown): string {
@@ -211,7 +218,7 @@ export function recordRun(
 
 interface RunFacts extends Pick<RunOutline, "id" | "at" | "ms" | "caller"> {
   readonly request: RunRequest;
-  readonly offer: Offer;
+  readonly offer: ToolOffer;
 }
 
 function withoutTarget({ target: _target, ...tool }: OfferedTool): RecordedTool {

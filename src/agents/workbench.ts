@@ -6,10 +6,10 @@ import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
 import { type Marks, markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
-import { type Offer, type OfferedTool, offeredMax } from "./planner.ts";
+import { type OfferedTool, offeredMax, type ToolOffer } from "./planner.ts";
 
 /** The tools a run works with: those of a group, or of the record of an earlier run. */
-export interface Workbench extends Offer {
+export interface Workbench extends ToolOffer {
   /** Other tools of the group. */
   find(query: string, limit: number): Promise<readonly OfferedTool[]>;
   /** By full name, `toolkit__tool`, or an unambiguous bare name. */

@@ -276,11 +276,11 @@ export type ErrorCode = keyof typeof errorTable;
 export interface HallErrorOptions {
   readonly cause?: unknown;
   /** Facts sent to the caller unchanged: never a secret, never a stack trace. */
-  readonly details?: { readonly [key: string]: unknown };
+  readonly details?: { readonly [key: string]: unknown } | undefined;
   /** A JSON-RPC error from the other end of a connection, passed on unchanged. */
   readonly relayed?: { readonly code: number; readonly message: string; readonly data?: unknown };
   /** Replaces the table's hint. A neutral sentence: commands, tools and waits belong in `next`. */
-  readonly hint?: string;
+  readonly hint?: string | undefined;
   /** Next steps, most useful first. Each surface words them for its readers. */
   readonly next?: readonly Advice[];
 }

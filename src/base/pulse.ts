@@ -13,7 +13,3 @@ export function startPulse(
 
 /** Twice in the shortest silence that a client can be expected to bear. */
 const pulseMsUsual = 2_000;
-
-export function withoutAge(message: string): string {
-  return message.replace(/ \(\d+ s\)$/, "");
-}

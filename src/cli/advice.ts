@@ -1,6 +1,5 @@
 import { type Advice, adviceCommand, readAdvice } from "../base/advice.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { callLine, quoteWord } from "./call-line.ts";
 
 /** Advice in the words of a shell: commands to type. */
 export function adviceForShell(next: readonly Advice[]): string {
@@ -81,4 +80,59 @@ export function nextLine(next: readonly Advice[], feature: string | undefined): 
     .filter((advice) => advice.do === "run-step")
     .map((advice) => `Next: guildhall ${stepCommand(advice, feature)}`)
     .join("\n");
+}
+
+/** The command for a call an agent prepared. A second line names the values that are guesses. */
+export function callLine({ name, call, filled }: JsonObject): string {
+  const given = isObject(call) && isObject(call.arguments) ? call.arguments : {};
+  const guesses = Array.isArray(filled)
+    ? filled.filter(isObject).filter(({ certainty }) => certainty === "guess")
+    : [];
+  const args = guesses.reduce<JsonObject>(
+    (all, { name: place, value }) => put(all, String(place).split("."), value),
+    given,
+  );
+  const line = ["guildhall call", String(name), ...writeArguments(args)].join(" ");
+  return guesses.length === 0
+    ? line
+    : `${line}\n   (guessed: ${guesses.map(({ name: place }) => String(place)).join(", ")})`;
+}
+
+function put(
+  values: JsonObject,
+  [step = "", ...rest]: readonly string[],
+  value: unknown,
+): JsonObject {
+  const inner = values[step];
+  return {
+    ...values,
+    [step]: rest.length > 0 ? put(isObject(inner) ? inner : {}, rest, value) : value,
+  };
+}
+
+/** `key=value` if it reads back unchanged, else one JSON object. */
+function writeArguments(args: JsonObject): readonly string[] {
+  const entries = Object.entries(args);
+  const isPlain = entries.every(
+    ([key, value]) =>
+      /^[\w.-]+$/.test(key) && (typeof value === "string" ? !isJson(value) : !isObject(value)),
+  );
+  if (!isPlain) return [quoteWord(JSON.stringify(args))];
+  return entries.map(([key, value]) =>
+    quoteWord(`${key}=${typeof value === "string" ? value : JSON.stringify(value)}`),
+  );
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Quotes one word for a shell. */
+export function quoteWord(text: string): string {
+  return /^[\w.,:/@%+=-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }

@@ -1,30 +1,36 @@
 import type { Command } from "commander";
-import { findNear } from "../base/near.ts";
 
 /** What the declarations of commands share. */
 export const asJson = ["--json", "print JSON instead of text"] as const;
+
+export interface JsonOption {
+  readonly json?: boolean;
+}
 
 export function examples(lines: readonly string[]): string {
   return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`;
 }
 
-/** For a command that has others and does something by itself too: a word that is none of them is a slip. Called when it has them all: they would inherit it. */
+/**
+ * Refuses unknown words for a command that has subcommands and also runs by itself. Call it after
+ * the subcommands are added, because later ones would inherit the hook.
+ */
 export function refuseUnknown(command: Command): void {
-  command.hook("preSubcommand", (parent, chosen) => {
+  command.hook("preSubcommand", async (parent, chosen) => {
     const [word] = parent.args;
     if (word !== undefined && !word.startsWith("-") && word !== chosen.name())
-      tellUnknown(word, parent);
+      await failUnknown(word, parent);
   });
-  command.allowExcessArguments().hook("preAction", (_hooked, acting) => {
+  command.allowExcessArguments().hook("preAction", async (_hooked, acting) => {
     const [word] = acting.args;
-    if (acting === command && word !== undefined) tellUnknown(word, command);
+    if (acting === command && word !== undefined) await failUnknown(word, command);
   });
 }
 
-function tellUnknown(word: string, command: Command): never {
+async function failUnknown(word: string, command: Command): Promise<never> {
+  const { findNear } = await import("../base/near.ts");
   const names = command.commands.map((known) => known.name());
   const [near] = findNear(word, names, 1);
-  command.error(
-    `error: unknown command '${word}'\n(${near === undefined ? `there is: ${names.join(", ")}` : `Did you mean ${near}?`})`,
-  );
+  const help = near === undefined ? `expected: ${names.join(", ")}` : `Did you mean ${near}?`;
+  return command.error(`error: unknown command '${word}'\n(${help})`);
 }

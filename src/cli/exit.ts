@@ -1,18 +1,56 @@
 import type { CommanderError } from "commander";
+import type { Advice } from "../base/advice.ts";
 import { errorTable, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { escapeInvisible } from "../base/text.ts";
 import { ConfigError } from "../config/error.ts";
 import { adviceForShell } from "./advice.ts";
 
-/** How a command ends when it fails: the code to exit with, and what is said to people and to programs. */
+/** How a command ends: stop signals, output that cannot be written, and failures. */
+
+/** How long running requests may take to finish after the first stop signal. */
+export const drainMs = 10_000;
+
+/** Calls `stop` for the first signal and `force` for any later one. Returns a function that stops listening. */
+export function onStopSignals(stop: () => void, force: () => void): () => void {
+  let count = 0;
+  const listener = (): void => (++count === 1 ? stop() : force());
+  process.on("SIGTERM", listener).on("SIGINT", listener);
+  return () => void process.off("SIGTERM", listener).off("SIGINT", listener);
+}
+
+/** Watches stdout. A reader that closed the pipe, such as `head`, is not a failure; other write errors are. */
+export function watchOutput(output: NodeJS.WritableStream): {
+  /** Throws EXECUTION when something could not be written. */
+  check(): void;
+} {
+  let failure: Error | undefined;
+  output.on("error", (error: Error) => {
+    if (!isClosedPipe(error)) failure ??= error;
+  });
+  return {
+    check() {
+      if (failure)
+        throw new HallError("EXECUTION", `could not write the output: ${failure.message}`, {
+          hint: "The command itself was carried out.",
+          cause: failure,
+        });
+    },
+  };
+}
+
+export function isClosedPipe(error: unknown): boolean {
+  return error instanceof Error && (error as NodeJS.ErrnoException).code === "EPIPE";
+}
+
 interface Failure {
-  /** A word of the error table, or USAGE, CONFIG, SYSTEM. */
+  /** A code of the error table, or USAGE, CONFIG, SYSTEM. */
   readonly code: string;
   readonly exit: number;
   readonly message: string;
-  readonly suggestion?: string;
+  readonly suggestion?: string | undefined;
   readonly details?: HallError["details"];
+  readonly next?: readonly Advice[] | undefined;
 }
 
 /** 0 ok, 1 failure, 2 usage, 66 not found, 69 unavailable, 75 timeout, 77 denied, 78 config. */
@@ -20,22 +58,21 @@ export function exitCodeOf(error: unknown): number {
   return isUsage(error) && error.exitCode === 0 ? 0 : readFailure(error).exit;
 }
 
-/** What to print on stderr, if commander has not said it already. */
+/** The text for stderr; undefined if commander has printed it already. */
 export function explainToPerson(error: unknown): string | undefined {
   if (isUsage(error)) return undefined;
   const { message, suggestion } = readFailure(error);
-  // It may quote a stranger: a server, a file, an argument.
-  return escapeInvisible(
-    `guildhall: ${message}${suggestion === undefined ? "" : `\n  ${suggestion}`}`,
-  );
+  const next = suggestion === undefined ? "" : `\n  ${suggestion}`;
+  // The text may quote a server, a file or an argument.
+  return escapeInvisible(`guildhall: ${message}${next}`);
 }
 
-/** The same for a program: one object, where the result would have been. */
+/** The same as one JSON object, for stdout. */
 export function explainToProgram(error: unknown): JsonObject {
   return { error: { ...readFailure(error) } };
 }
 
-/** Whether a command line asks for JSON; what comes after `--` is another program's. */
+/** Whether a command line asks for JSON; arguments after `--` belong to another program. */
 export function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes("--json");
@@ -51,19 +88,21 @@ function readFailure(error: unknown): Failure {
     };
   if (error instanceof ConfigError) return { code: "CONFIG", exit: 78, message: error.message };
   if (error instanceof HallError) {
-    const { code, message, hint, next, details } = error;
-    return {
-      code,
-      exit: errorTable[code].exit,
-      message,
-      suggestion: next.length === 0 ? hint : adviceForShell(next),
-      ...(details === undefined ? {} : { details }),
-    };
+    const { code, message, details } = error;
+    const { exit } = errorTable[code];
+    const next = error.next.length > 0 ? error.next : undefined;
+    return { code, exit, message, suggestion: suggestionOf(error), details, next };
   }
-  return readSurprise(error);
+  return readSystemFailure(error);
 }
 
-/** What a failure of the machine means for whoever has to mend it. */
+/** Hint and next steps. The default hint of a code says less than a next step, so it gives way. */
+function suggestionOf({ code, hint, next }: HallError): string {
+  if (next.length === 0) return hint;
+  const steps = adviceForShell(next);
+  return hint === errorTable[code].hint ? steps : `${hint}\n  ${steps}`;
+}
+
 const systemHints: Readonly<Record<string, string>> = {
   EACCES: "Check the file permissions.",
   EPERM: "Check the file permissions.",
@@ -76,7 +115,7 @@ const systemHints: Readonly<Record<string, string>> = {
   EMFILE: "Too many files are open: raise the limit with `ulimit -n`.",
 };
 
-function readSurprise(error: unknown): Failure {
+function readSystemFailure(error: unknown): Failure {
   const { code = "", syscall } = error instanceof Error ? (error as NodeJS.ErrnoException) : {};
   if (syscall === "uv_cwd")
     return {
@@ -85,12 +124,11 @@ function readSurprise(error: unknown): Failure {
       message: "the current directory no longer exists",
       suggestion: "Change to an existing directory.",
     };
-  const suggestion = systemHints[code];
   const message = error instanceof Error ? error.message : String(error);
-  return { code: "SYSTEM", exit: 1, message, ...(suggestion === undefined ? {} : { suggestion }) };
+  return { code: "SYSTEM", exit: 1, message, suggestion: systemHints[code] };
 }
 
-/** By its code: the class would bring all of commander along. */
+/** By its code: importing the class would load all of commander. */
 function isUsage(error: unknown): error is CommanderError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }

@@ -1,19 +1,18 @@
 import { styleText } from "node:util";
 import { harmlessLines, makeHarmless } from "../base/harmless.ts";
-import { withoutAge } from "../base/pulse.ts";
 import type { AnswerQuestion } from "../client/client.ts";
 import type { Progress } from "../tool.ts";
 
-/** What a call tells while it runs, on stderr: at a terminal lines with a bar below them, elsewhere one plain line for each piece of news. */
+/** Progress and logs of a running call on stderr: in a terminal lines above a bar, elsewhere one plain line per change. */
 export interface Live {
   progress(progress: Progress): void;
-  /** What a tool, or a command it runs, says. */
+  /** A log message of the tool. */
   log(data: unknown): void;
-  /** Takes the bar away: something else is about to be written, or it is over. */
+  /** Removes the bar before something else is written. */
   clear(): void;
 }
 
-/** The part of `process.stderr` that is needed. */
+/** The part of `process.stderr` in use. */
 export interface LiveOutput {
   readonly isTTY?: boolean;
   readonly columns?: number;
@@ -23,7 +22,7 @@ export interface LiveOutput {
 export function createLive(output: LiveOutput = process.stderr): Live {
   const isTerminal = output.isTTY === true;
   let bar = "";
-  let lastNews: string | undefined;
+  let lastText: string | undefined;
 
   function clear(): void {
     if (bar !== "") output.write("\r\x1b[K");
@@ -31,23 +30,22 @@ export function createLive(output: LiveOutput = process.stderr): Live {
   }
 
   function draw(text: string): void {
-    // A bar that wraps cannot be taken away again.
+    // A bar that wraps cannot be erased.
     bar = text.slice(0, Math.max(20, (output.columns || 80) - 1));
     output.write(`\r\x1b[K${bar}`);
   }
 
   return {
     clear,
-    progress({ progress, total, message }) {
+    progress({ progress, total, message, elapsedSeconds }) {
       const share =
         total === undefined || total <= 0 ? undefined : Math.max(0, Math.min(1, progress / total));
-      const said = message === undefined ? "" : makeHarmless(message).replace(/\s+/g, " ");
-      if (isTerminal) return draw(`${drawShare(share, progress)} ${said}`);
-      // How long something has run is no news.
-      const news = withoutAge(said);
-      if (news !== "" && news !== lastNews)
-        output.write(`${share === undefined ? "" : `[${Math.round(share * 100)} %] `}${news}\n`);
-      lastNews = news;
+      const text = message === undefined ? "" : makeHarmless(message).replace(/\s+/g, " ");
+      const elapsed = elapsedSeconds === undefined ? "" : ` (${Math.round(elapsedSeconds)} s)`;
+      if (isTerminal) return draw(`${drawShare(share, progress)} ${text}${elapsed}`);
+      if (text !== "" && text !== lastText)
+        output.write(`${share === undefined ? "" : `[${Math.round(share * 100)} %] `}${text}\n`);
+      lastText = text;
     },
     log(data) {
       const lines = harmlessLines(typeof data === "string" ? data : (JSON.stringify(data) ?? ""));
@@ -68,10 +66,10 @@ function drawShare(share: number | undefined, progress: number): string {
     : `[${"█".repeat(Math.round(share * 20)).padEnd(20, "░")}] ${Math.round(share * 100)} %`;
 }
 
-/** For a program that reads JSON: nothing. */
+/** Shows nothing, for --json. */
 export const quiet: Live = { progress: () => {}, log: () => {}, clear: () => {} };
 
-/** The same answers, asked for below what was told so far. */
+/** Clears the bar before a question is shown. */
 export function below(live: Live, answer: AnswerQuestion): AnswerQuestion {
   return (params) => {
     live.clear();

@@ -1,20 +1,38 @@
 import { parseArgs } from "node:util";
+import type { Command } from "commander";
 import type { McpOptions } from "./commands/mcp.ts";
+import { examples } from "./declaration.ts";
 
-/** The flags of `guildhall mcp`, and what its help says of them. */
+/** The flags of `guildhall mcp` and their help. */
 export const mcpFlags = [
   [
     "--expose <faces>",
-    "what clients are shown, comma-separated (default: the config's, else what fits the number of tools)",
+    "what clients see, comma-separated (default: the config's, else what fits the number of tools)",
   ],
-  ["--static", "freeze the lists and say so"],
-  ["--alone", "run a hall of its own, even when one of this project is running"],
-  ["--folder <folder>", "the project's folder (default: the one it is started in)"],
+  ["--static", "freeze the lists and declare them static"],
+  ["--alone", "run a separate hall, even if one is running for this project"],
+  ["--folder <folder>", "the project's folder (default: the working directory)"],
   [
     "--log-level <level>",
-    "what is written to stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)",
+    "level of the log on stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)",
   ],
 ] as const;
+
+export function addMcp(program: Command): void {
+  const mcp = program
+    .command("mcp")
+    .description("serve MCP over stdin and stdout; MCP clients start this command")
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall mcp",
+        "guildhall mcp --expose tools --static",
+        "claude mcp add guildhall -- guildhall mcp",
+      ]),
+    )
+    .action(async (options) => (await import("./commands/mcp.ts")).runMcp(options));
+  for (const [flags, description] of mcpFlags) mcp.option(flags, description);
+}
 
 const options = {
   expose: { type: "string" },
@@ -25,8 +43,9 @@ const options = {
 } as const;
 
 /**
- * The command that a client starts and waits for, read without the parser of all commands, which takes longer to load
- * than to listen. Undefined for whatever that parser should answer: other commands, a wish for help, a mistake.
+ * Reads the command line of `guildhall mcp` without commander, which takes longer to load than
+ * `mcp` takes to listen. Undefined for everything commander should answer: other commands, --help,
+ * mistakes.
  */
 export function readMcpArguments([command, ...args]: readonly string[]): McpOptions | undefined {
   if (command !== "mcp") return undefined;

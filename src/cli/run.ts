@@ -1,7 +1,14 @@
-import { exitCodeOf, explainToPerson, explainToProgram, wantsJson } from "./exit.ts";
+import {
+  exitCodeOf,
+  explainToPerson,
+  explainToProgram,
+  isClosedPipe,
+  wantsJson,
+  watchOutput,
+} from "./exit.ts";
 import { readMcpArguments } from "./mcp-flags.ts";
 
-/** Runs one command line to its end, and gives the code to exit with. A failure is told on stderr, and to a program that wants JSON on stdout. */
+/** Runs one command line and returns the exit code. Failures go to stderr, and with --json also to stdout. */
 export async function runLine(args: readonly string[]): Promise<number> {
   try {
     const options = readMcpArguments(args);
@@ -19,10 +26,7 @@ export async function runLine(args: readonly string[]): Promise<number> {
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {
-  const [{ createProgram }, { isClosedPipe, watchOutput }] = await Promise.all([
-    import("./program.ts"),
-    import("./output.ts"),
-  ]);
+  const { createProgram } = await import("./program.ts");
   const output = watchOutput(process.stdout);
   await createProgram()
     .parseAsync(args, { from: "user" })

@@ -9,7 +9,7 @@ import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { AdminMethods, Hello, HelloAnswer } from "./admin-contract.ts";
 import { readFirstLine } from "./control.ts";
-import { connectSocket } from "./socket.ts";
+import { connectSocket, socketPath } from "./socket.ts";
 
 /** A typed connection to a running hall. */
 export interface AdminClient {
@@ -40,8 +40,46 @@ export async function connectAdmin(path: string): Promise<AdminClient | undefine
   };
 }
 
+/** Runs work with the project's running hall. Throws UNAVAILABLE when there is none. */
+export async function withRunningHall<T>(
+  folder: string,
+  work: (admin: AdminClient) => Promise<T>,
+): Promise<T> {
+  const admin = await connectAdmin(await socketPath(folder));
+  if (!admin)
+    throw new HallError("UNAVAILABLE", "no hall is running in this project", {
+      hint: "A client that connects starts one.",
+      next: [{ do: "run-command", command: "serve" }],
+    });
+  try {
+    return await work(admin);
+  } finally {
+    await admin.close();
+  }
+}
+
+export interface HallNews {
+  readonly trustChanged?: AdminMethods["trustChanged"]["params"] | undefined;
+  readonly groupsChanged?: AdminMethods["groupsChanged"]["params"] | undefined;
+}
+
+/** Lets a running hall read changed files at once. Does nothing when no hall runs. */
+export async function notifyHall(
+  folder: string,
+  { trustChanged, groupsChanged }: HallNews,
+): Promise<void> {
+  if (!trustChanged && !groupsChanged) return;
+  const admin = await connectAdmin(await socketPath(folder));
+  try {
+    if (trustChanged) await admin?.ask("trustChanged", trustChanged);
+    if (groupsChanged) await admin?.ask("groupsChanged", groupsChanged);
+  } finally {
+    await admin?.close();
+  }
+}
+
 const answerMsMax = 30_000;
-/** A model takes its time, and a person may be asked first. */
+/** Long enough for a slow model, and for a person who is asked first. */
 const sampleMsMax = 330_000;
 
 /** A hall that is starting answers when it is ready; one that is stopped or stuck never does. */

@@ -1,35 +1,40 @@
+import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
+import { createTrust } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
-import { emptyLock, type Lock, type LockedServer, readLock, writeLock } from "../upstream/lock.ts";
+import { emptyLock, type Lock, type LockedServer, readLock } from "../upstream/lock.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { defaultLimits } from "../wire/limits.ts";
+import { openProjectLedger } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
-/** What became of one server that was started to see what it offers. */
+/** The result of starting one server to read its lists. */
 export type Discovery =
   | { readonly name: string; readonly found: LockedServer; readonly ms: number }
   | {
       readonly name: string;
-      readonly reason: string /** A person has to do something first. */;
+      readonly reason: string;
+      /** A person has to do something first, named in `next`. */
       readonly isDenied: boolean;
+      readonly next?: readonly Advice[];
       readonly stderr: readonly string[];
       readonly ms: number;
     };
 
 export interface DiscoverOptions {
-  /** Default: all that are configured and not disabled. */
-  readonly names?: readonly string[];
-  /** Default: all may. */
+  /** Default: all configured servers that are not disabled. */
+  readonly names?: readonly string[] | undefined;
+  /** Default: all may start. */
   readonly mayStart?: FleetOptions["mayStart"];
-  /** Hears of each as it is done. */
-  done?(look: Discovery): void;
+  /** Called for each server as soon as it is done. */
+  onDiscovery?: ((discovery: Discovery) => void) | undefined;
 }
 
-/** Starts each server on its own and reads what it offers. */
+/** Starts the servers side by side and reads what each offers. */
 export async function discoverServers(
   { loaded, log, secrets }: Settings,
-  { names, mayStart, done }: DiscoverOptions = {},
+  { names, mayStart, onDiscovery }: DiscoverOptions = {},
 ): Promise<readonly Discovery[]> {
   const servers = configuredServers(loaded);
   const fleet: Fleet = createFleet({
@@ -43,19 +48,28 @@ export async function discoverServers(
   });
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
   try {
-    return await Promise.all(
-      fleet.all().map(async (upstream) => {
-        const look = await lookAt(upstream);
-        done?.(look);
-        return look;
-      }),
-    );
+    const running = fleet.all().map(async (upstream) => {
+      const discovery = await discover(upstream);
+      onDiscovery?.(discovery);
+      return discovery;
+    });
+    return await Promise.all(running);
   } finally {
     await fleet.close();
   }
 }
 
-async function lookAt(upstream: Upstream): Promise<Discovery> {
+/** The same, but starts only servers that a person has approved on this machine. */
+export async function discoverApproved(
+  settings: Settings,
+  options: DiscoverOptions = {},
+): Promise<readonly Discovery[]> {
+  const trust = createTrust({ ledger: await openProjectLedger(settings) });
+  await trust.refresh();
+  return discoverServers(settings, { ...options, mayStart: trust.mayStart });
+}
+
+async function discover(upstream: Upstream): Promise<Discovery> {
   const started = performance.now();
   try {
     const found = await upstream.discover();
@@ -65,13 +79,14 @@ async function lookAt(upstream: Upstream): Promise<Discovery> {
       name: upstream.id,
       reason: reasonOf(error),
       isDenied: error instanceof HallError && error.code === "DENIED",
-      stderr: lastWords(upstream.stderr()),
+      ...(error instanceof HallError && error.code === "DENIED" ? { next: error.next } : {}),
+      stderr: lastLines(upstream.stderr()),
       ms: performance.now() - started,
     };
   }
 }
 
-/** Without the server's name: whoever tells it names it. */
+/** Without the server's name, which every caller shows beside it. */
 function reasonOf(error: unknown): string {
   if (error instanceof HallError && typeof error.details?.reason === "string")
     return error.details.reason;
@@ -80,32 +95,23 @@ function reasonOf(error: unknown): string {
 
 const linesMax = 5;
 
-/** The last lines of a program that failed, and the line that names the error where a stack has pushed it out of them. */
-function lastWords(lines: readonly string[]): readonly string[] {
+/** The last lines of stderr, and the line that names the error if a stack trace pushed it out. */
+function lastLines(lines: readonly string[]): readonly string[] {
   const last = lines.slice(-linesMax);
-  const telling = lines.find((line) => /Error\b|Cannot find/.test(line));
-  return telling === undefined || last.includes(telling) ? last : [telling, ...last.slice(1)];
+  const cause = lines.find((line) => /Error\b|Cannot find/.test(line));
+  return cause === undefined || last.includes(cause) ? last : [cause, ...last.slice(1)];
 }
 
-/** Writes what was found to the lock. */
-export async function saveDiscoveries(
-  folder: string,
-  looks: readonly Discovery[],
-  configured: readonly string[],
-): Promise<string> {
-  return writeLock(folder, await mergeIntoLock(folder, looks, configured));
-}
-
-/** The lock with what was found. What is configured and was not looked at, or is down today, keeps what was known of it. */
+/** The lock with the discoveries. Configured servers that were not started, or are down, keep their entry. */
 export async function mergeIntoLock(
   folder: string,
-  looks: readonly Discovery[],
+  discoveries: readonly Discovery[],
   configured: readonly string[],
 ): Promise<Lock> {
   const before = await readLock(folder, () => {});
   const kept = Object.entries(before.servers).filter(([name]) => configured.includes(name));
-  const found = looks.flatMap((look) =>
-    "found" in look ? [[look.name, look.found] as const] : [],
+  const found = discoveries.flatMap((discovery) =>
+    "found" in discovery ? [[discovery.name, discovery.found] as const] : [],
   );
   return { lockVersion: 1, servers: Object.fromEntries([...kept, ...found]) };
 }

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { createAgentToolkit } from "../agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "../agents/groups.ts";
 import { createPlanners, type PlannerConfig } from "../agents/planners.ts";
-import { createRuns, type RunsOptions, recordEvaluation } from "../agents/runs.ts";
+import { createRuns, type RunStoreOptions, recordEvaluation } from "../agents/runs.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import type { ConfiguredServers } from "../config/unusable.ts";
@@ -37,13 +37,12 @@ import { createLispTools } from "../toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals } from "../trust/approvals.ts";
 import { createFlowGuard } from "../trust/flow.ts";
 import { markTool } from "../trust/marks.ts";
-import { readableTool } from "../trust/readable.ts";
-import { createTrust, type Trust, type TrustOptions } from "../trust/trust.ts";
+import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet } from "../upstream/fleet.ts";
 import { emptyLock, type Lock } from "../upstream/lock.ts";
 import { defaultLimits, type Limits } from "../wire/limits.ts";
-import { createModelWriter } from "../workflow/model-writer.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
+import { createModelWriter } from "../workflow/writer.ts";
 
 /** A running hall: the line of a call, built right to left. `close` undoes it in reverse. */
 export interface Hall {
@@ -77,7 +76,7 @@ export interface HallOptions {
   /** Who plans for agents. Default: the client's model where it lends one, else nobody. */
   readonly planner?: PlannerConfig;
   /** What is kept of an agent's run. Default `full`. */
-  readonly runs?: Pick<RunsOptions, "keep" | "keepDays">;
+  readonly runs?: Pick<RunStoreOptions, "keep" | "keepDays">;
   /** Where the evaluator's thread is, for halls that are not bundled. Default: beside the program. */
   readonly lisp?: { readonly worker?: URL };
   /** The spec-driven workflow of a project. Default: none. */
@@ -180,7 +179,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     options.trust &&
     options.store &&
     keepRegistrations(registered, {
-      shelf: store.registrations,
+      documents: store.registrations,
       sign: options.trust.ledger.sign,
       log,
     });

@@ -1,11 +1,19 @@
 import { existsSync } from "node:fs";
+import { realpath } from "node:fs/promises";
+import { userInfo } from "node:os";
 import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
+import { formatTime } from "../base/text.ts";
 import { findStoreLocation, openStore, type StoreSettings } from "../store/open-store.ts";
-import type { Store } from "../store/store.ts";
+import type { KeptCall, Store } from "../store/store.ts";
+import { type Ledger, openLedger } from "../trust/ledger.ts";
+import type { Discovery } from "./discover.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 
-/** Opens the store of the project in this folder for reading, also while a hall writes to it. Undefined if nothing was recorded. */
+/** The records of a project as commands use them, beside a hall that may be writing too. */
+
+/** Opens the store for reading. Undefined if nothing was recorded. */
 export async function openProjectStore(settings?: Settings): Promise<Store | undefined> {
   const used = settings ?? (await loadSettings({}, "error"));
   const store = projectStoreSettings(used);
@@ -13,11 +21,7 @@ export async function openProjectStore(settings?: Settings): Promise<Store | und
 }
 
 /** Undefined if the folder is not a project. */
-export function projectStoreSettings({
-  loaded,
-  config,
-}: Pick<Settings, "loaded" | "config">): StoreSettings | undefined {
-  const folder = process.cwd();
+function projectStoreSettings({ folder, loaded, config }: Settings): StoreSettings | undefined {
   const location = findStoreLocation({
     url: config.store.url,
     folder,
@@ -26,8 +30,7 @@ export function projectStoreSettings({
   return location && { ...location, retention: config.store };
 }
 
-/** Whether the store may have rows. */
-export function mayHaveRows(settings: StoreSettings): boolean {
+function mayHaveRows(settings: StoreSettings): boolean {
   return "url" in settings || existsSync(settings.path);
 }
 
@@ -43,4 +46,121 @@ export async function withProjectStore<T>(use: (store: Store) => Promise<T>): Pr
   } finally {
     await store.close();
   }
+}
+
+/** The approvals of the project. */
+export async function openProjectLedger({ folder, log }: Settings): Promise<Ledger> {
+  return openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
+}
+
+/** What a person decided at a terminal, for the audit. */
+export interface PersonDecision {
+  readonly kind: "reviewed" | "granted" | "revoked" | "reset";
+  readonly subjects: readonly string[];
+  readonly reason: string;
+}
+
+export interface ProjectRecords {
+  readonly decision?: PersonDecision | undefined;
+  readonly discoveries?: readonly Discovery[] | undefined;
+}
+
+/**
+ * Writes a decision to the audit and keeps why servers failed, until they answer again. Never
+ * throws: the decision is in force even if it cannot be recorded. A folder without a store gets none.
+ */
+export async function recordInProject(
+  settings: Settings,
+  { decision, discoveries = [] }: ProjectRecords,
+): Promise<void> {
+  const location = projectStoreSettings(settings);
+  if (!location) return;
+  const hasDecision = decision !== undefined && decision.subjects.length > 0;
+  const hasFailure = discoveries.some((discovery) => !("found" in discovery));
+  const clearsFailures = discoveries.length > 0 && mayHaveRows(location);
+  if (!hasDecision && !hasFailure && !clearsFailures) return;
+
+  const store = openStore(location, settings);
+  try {
+    await saveFailures(store, discoveries, settings);
+    if (decision) await appendDecision(store, decision);
+  } catch (err) {
+    settings.log.error({ err, decision }, "could not write to the project's records");
+  } finally {
+    await store.close();
+  }
+}
+
+async function appendDecision(
+  store: Store,
+  { kind, subjects, reason }: PersonDecision,
+): Promise<void> {
+  const caller = `user ${userInfo().username}`;
+  for (const subject of subjects) await store.audit.append({ kind, subject, caller, reason });
+}
+
+async function saveFailures(
+  store: Store,
+  discoveries: readonly Discovery[],
+  { secrets }: Settings,
+): Promise<void> {
+  for (const discovery of discoveries) {
+    const key = failureKey(discovery.name);
+    if ("found" in discovery) await store.discoveries.remove(key);
+    else
+      await store.discoveries.put(key, { at: Date.now(), reason: secrets.scrub(discovery.reason) });
+  }
+}
+
+const failureKey = (server: string): string => `failed look at ${server}`;
+
+/** The recorded calls of a server, and its last failure. */
+export interface ServerHistory {
+  readonly calls: number;
+  readonly errors: number;
+  readonly lastError: string | undefined;
+}
+
+/** By server; empty where nothing was recorded. */
+export async function readHistory(
+  settings: Settings,
+  names: readonly string[],
+): Promise<ReadonlyMap<string, ServerHistory>> {
+  const store = await openProjectStore(settings);
+  if (!store) return new Map();
+  try {
+    const { toolkits } = await store.statistics();
+    const figures = new Map(toolkits.map((toolkit) => [toolkit.toolkit, toolkit]));
+    const histories = names.map(async (name): Promise<[string, ServerHistory]> => {
+      const { calls = 0, errors = 0 } = figures.get(name) ?? {};
+      return [name, { calls, errors, lastError: await readLastError(store, name, errors > 0) }];
+    });
+    return new Map(await Promise.all(histories));
+  } catch (err) {
+    settings.log.warn({ err }, "could not read the project's records");
+    return new Map();
+  } finally {
+    await store.close();
+  }
+}
+
+async function readLastError(
+  store: Store,
+  name: string,
+  hasErrors: boolean,
+): Promise<string | undefined> {
+  const outcomes = hasErrors ? ["failed", "error"] : [];
+  const lists = outcomes.map((outcome) => store.calls.list({ tool: name, outcome, limit: 1 }));
+  const calls = (await Promise.all(lists)).flat();
+  const failure = await store.discoveries.find(failureKey(name));
+
+  const errors = calls.map(describeCall);
+  if (isObject(failure)) errors.push({ at: Number(failure.at), text: String(failure.reason) });
+  const [last] = errors.sort((a, b) => b.at - a.at);
+  return last && `${last.text} (${formatTime(last.at)})`;
+}
+
+/** The store keeps how a call ended, not what the tool answered. */
+function describeCall({ at, tool, code }: KeptCall): { at: number; text: string } {
+  return { at, text: code === null ? `error from ${tool}` : `${code} from ${tool}` };
 }

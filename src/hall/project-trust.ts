@@ -1,15 +1,16 @@
 import { HallError } from "../base/errors.ts";
-import { findNear } from "../base/near.ts";
-import { connectAdmin } from "./admin-client.ts";
+import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
+import { connectAdmin, notifyHall } from "./admin-client.ts";
 import type { ToolTrust } from "./admin-contract.ts";
 import { openAlone } from "./project.ts";
-import { loadSettings } from "./settings.ts";
+import { openProjectLedger, recordInProject } from "./project-store.ts";
+import { type Settings, unknownName } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 import { describeTrust } from "./tool-trust.ts";
 
-/** How each tool of the project stands, from its hall: the running one, or one that lives for the question and starts nothing. */
-export async function readToolTrust(): Promise<readonly ToolTrust[]> {
-  const folder = process.cwd();
+/** The trust level of each tool, from the running hall or from a temporary one that starts no server. */
+export async function readToolTrust(settings: Settings): Promise<readonly ToolTrust[]> {
+  const { folder } = settings;
   const admin = await connectAdmin(await socketPath(folder));
   if (admin) {
     try {
@@ -18,7 +19,7 @@ export async function readToolTrust(): Promise<readonly ToolTrust[]> {
       await admin.close();
     }
   }
-  const project = await openAlone({ folder, settings: await loadSettings({}, "error") });
+  const project = await openAlone({ folder, settings });
   try {
     return describeTrust(project.hall);
   } finally {
@@ -26,40 +27,109 @@ export async function readToolTrust(): Promise<readonly ToolTrust[]> {
   }
 }
 
-/** The tools a name stands for: one by its full or its bare name, or all of a toolkit. Throws NOT_FOUND with near names, `others` among them. */
+/** One tool by its full or short name, or all tools of a toolkit. Throws NOT_FOUND with near names. */
 export function findTools(
   name: string,
   tools: readonly ToolTrust[],
-  others: readonly string[] = [],
+  otherNames: readonly string[] = [],
 ): readonly ToolTrust[] {
-  // A project's config chooses prefixes: what a server is called by its entry comes before what it calls itself.
+  // A project can rename tools with prefixes, so the server's own key comes first.
   const exact =
     tools.find(({ key }) => key === name) ??
     tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
   if (exact) return [exact];
   const ofToolkit = tools.filter(({ toolkit }) => toolkit === name);
   if (ofToolkit.length > 0) return ofToolkit;
-  const bare = tools.filter(({ definition }) => definition.name === name);
-  if (bare.length === 1) return bare;
-  const near =
-    bare.length > 1
-      ? bare.map((tool) => tool.name)
-      : findNear(name, new Set([...others, ...tools.flatMap((tool) => [tool.name, tool.toolkit])]));
-  throw new HallError(
-    "NOT_FOUND",
-    `there is no tool or server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
-    {
-      hint: "See `guildhall trust list`; what a server offers is known after `guildhall build`.",
-    },
+  const short = tools.filter(({ definition }) => definition.name === name);
+  if (short.length === 1) return short;
+  const matches = short.map((tool) => tool.name).join(", ");
+  if (short.length > 1)
+    throw new HallError("NOT_FOUND", `"${name}" is ambiguous (expected one of: ${matches})`);
+  const known = new Set([...otherNames, ...tools.flatMap((tool) => [tool.name, tool.toolkit])]);
+  throw unknownName(
+    "tool or server",
+    name,
+    [...known],
+    "`guildhall trust list` shows all tools; `guildhall build` reads those of new servers.",
   );
 }
 
-/** A running hall need not be told twice. Without one there is nobody to tell. */
-export async function tellTrustChanged({ isRevoked = false } = {}): Promise<void> {
-  const admin = await connectAdmin(await socketPath(process.cwd()));
-  try {
-    await admin?.ask("trustChanged", { isRevoked });
-  } finally {
-    await admin?.close();
-  }
+/** Whether a person has reviewed the tool as it is now. */
+export function isReviewed({ source, level, held }: ToolTrust): boolean {
+  return held === undefined && (source !== "upstream" || level !== "untrusted");
+}
+
+/** Names that `guildhall trust` uses for its own commands. */
+const trustCommands = ["list", "reset", "all"];
+
+/** The tools a grant for this name covers. Throws DENIED where none of them is reviewed. */
+export function selectGrantable(name: string, known: readonly ToolTrust[]): readonly ToolTrust[] {
+  const found = findTools(name, known, trustCommands);
+  const [first] = found;
+  const reviewed = found.filter(isReviewed);
+  if (reviewed.length > 0) return reviewed;
+  throw new HallError("DENIED", first?.held ?? `${first?.name ?? name} has not been reviewed`, {
+    hint: "Only reviewed tools can be trusted.",
+    next: [first === undefined ? { do: "verify" } : { do: "verify", server: first.toolkit }],
+  });
+}
+
+/** Trusts these tools as they are now, until a time or until revoked. */
+export async function grantTrust(
+  settings: Settings,
+  tools: readonly ToolTrust[],
+  until: number | undefined,
+): Promise<void> {
+  await grantTools(await openProjectLedger(settings), tools, { until });
+  await notifyHall(settings.folder, { trustChanged: {} });
+  const subjects = tools.map(({ name }) => name);
+  const reason = until === undefined ? "until revoked" : `until ${new Date(until).toISOString()}`;
+  await recordInProject(settings, { decision: { kind: "granted", subjects, reason } });
+}
+
+/** Revokes grants and returns the keys that had one. Reviews stay. */
+export async function revokeTrust(settings: Settings, name: string): Promise<readonly string[]> {
+  const ledger = await openProjectLedger(settings);
+  const { grants } = await ledger.read();
+  // A grant can be revoked even if its tool no longer exists.
+  const granted = Object.keys(grants).filter((key) => key === name || key.startsWith(`${name}.`));
+  const keys =
+    granted.length > 0
+      ? granted
+      : findTools(name, await readToolTrust(settings)).map(({ key }) => key);
+  const revoked = keys.filter((key) => Object.hasOwn(grants, key));
+  await ledger.change((entries) => withoutGrants(entries, (key) => keys.includes(key)));
+  await notifyHall(settings.folder, { trustChanged: { isRevoked: true } });
+  await recordInProject(settings, {
+    decision: { kind: "revoked", subjects: revoked, reason: "by command" },
+  });
+  return revoked;
+}
+
+/** Forgets all reviews and grants of a server, or of the project. Returns the servers forgotten. */
+export async function resetTrust(
+  settings: Settings,
+  server: string | undefined,
+): Promise<readonly string[]> {
+  const ledger = await openProjectLedger(settings);
+  const before = Object.keys((await ledger.read()).servers);
+  if (server !== undefined && !before.includes(server))
+    throw unknownName("reviewed server", server, before);
+  await ledger.change((entries) =>
+    server === undefined ? noEntries : withoutServer(entries, server),
+  );
+  await notifyHall(settings.folder, { trustChanged: { isRevoked: true } });
+  const subjects = server === undefined ? before : [server];
+  await recordInProject(settings, { decision: { kind: "reset", subjects, reason: "by command" } });
+  return subjects;
+}
+
+function withoutServer(entries: Entries, server: string): Entries {
+  const { [server]: _removed, ...servers } = entries.servers;
+  return { ...withoutGrants(entries, (key) => key.startsWith(`${server}.`)), servers };
+}
+
+function withoutGrants(entries: Entries, isRemoved: (key: string) => boolean): Entries {
+  const grants = Object.entries(entries.grants).filter(([key]) => !isRemoved(key));
+  return { ...entries, grants: Object.fromEntries(grants) };
 }

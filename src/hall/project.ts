@@ -19,7 +19,7 @@ import { createHallChannel, greetHall } from "./admin-client.ts";
 import type { HallStatus } from "./admin-contract.ts";
 import { type AdminHandlers, type Control, type ControlOptions, openControl } from "./control.ts";
 import { createHall, type Hall, type HallOptions } from "./hall.ts";
-import { type Settings, warnOf } from "./settings.ts";
+import { logWarnings, type Settings } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 import { describeTrust } from "./tool-trust.ts";
 
@@ -186,7 +186,7 @@ function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeo
   let servers = configuredServers(initial);
   return {
     changed(loaded) {
-      warnOf(loaded, hall.log);
+      logWarnings(loaded, hall.log);
       const next = configuredServers(loaded);
       const diff = diffServers(servers, next);
       servers = next;

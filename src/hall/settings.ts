@@ -7,25 +7,30 @@ import {
   parseLogLevel,
   Secrets,
 } from "../base/log.ts";
+import { findNear } from "../base/near.ts";
 import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
-import type { Config, PartialConfig } from "../config/schema.ts";
+import type { Config, PartialConfig, ServerConfig } from "../config/schema.ts";
+import { configuredServers } from "../config/unusable.ts";
 import { type FaceChoice, parseFaces } from "../server/faces.ts";
 
-/** The flags that the long-running commands share. A flag that is not given leaves the config's value. */
+/** Flags of the long-running commands. A missing flag leaves the config's value. */
 export interface SettingsOptions {
+  /** The project's. Default: the working directory. */
+  readonly folder?: string;
   readonly expose?: string;
   readonly logLevel?: string;
   /** Read instead of the project's file. */
   readonly projectFile?: string | undefined;
-  /** Where the log goes. Default: stderr, in lines for people where that is a terminal. */
+  /** Default: stderr, as readable lines in a terminal. */
   readonly sink?: LogSink;
-  /** The log is JSON, at a terminal too. */
+  /** Log JSON even in a terminal. */
   readonly json?: boolean;
 }
 
-/** What a long-running command starts with: the config of the folder it runs in, and the log that goes with it. */
+/** The config of a project folder, and its log. */
 export interface Settings {
+  readonly folder: string;
   readonly config: Config;
   readonly loaded: LoadedConfig;
   /** Loads the same layers again, for hot reload. */
@@ -35,7 +40,7 @@ export interface Settings {
   readonly secrets: Secrets;
 }
 
-/** `quiet` is the log level where neither flag nor config says one. */
+/** `quiet` is the log level if neither flag nor config sets one. */
 export async function loadSettings(
   options: SettingsOptions,
   quiet: LogLevel,
@@ -44,9 +49,10 @@ export async function loadSettings(
   const level = options.logLevel === undefined ? undefined : parseLogLevel(options.logLevel);
   const given = options.expose === undefined ? undefined : parseFaces(options.expose);
   const secrets = new Secrets();
+  const folder = options.folder ?? process.cwd();
   const load = async (): Promise<LoadedConfig> => {
     const next = await loadConfig({
-      folder: process.cwd(),
+      folder,
       flags,
       projectFile: options.projectFile,
     });
@@ -61,8 +67,8 @@ export async function loadSettings(
     sink: options.sink ?? (await openStderr(options)),
   });
   logUncaught(log);
-  warnOf(loaded, log);
-  return { config, loaded, load, faces: given ?? facesOf(config), log, secrets };
+  logWarnings(loaded, log);
+  return { folder, config, loaded, load, faces: given ?? facesOf(config), log, secrets };
 }
 
 async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {
@@ -71,8 +77,8 @@ async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {
   return createLineSink(process.stderr, process.env.NO_COLOR === undefined);
 }
 
-/** What was accepted without having an effect, and the servers that cannot be used. */
-export function warnOf({ warnings, unusable }: LoadedConfig, log: Log): void {
+/** Logs settings without effect, and servers that cannot be used. */
+export function logWarnings({ warnings, unusable }: LoadedConfig, log: Log): void {
   for (const warning of warnings) log.warn(warning);
   for (const [name, { problems }] of Object.entries(unusable))
     for (const problem of problems)
@@ -84,9 +90,7 @@ function facesOf({ expose }: Config): FaceChoice {
   try {
     return parseFaces(expose);
   } catch (error) {
-    throw error instanceof HallError
-      ? new ConfigError(`config: expose: ${error.message}; change it`)
-      : error;
+    throw error instanceof HallError ? new ConfigError(`config: expose: ${error.message}`) : error;
   }
 }
 
@@ -94,4 +98,33 @@ function facesOf({ expose }: Config): FaceChoice {
 function logUncaught(log: Log): void {
   process.on("uncaughtException", (err) => log.error({ err }, "uncaught exception"));
   process.on("unhandledRejection", (err) => log.error({ err }, "unhandled rejection"));
+}
+
+/** The entry of one server. Throws NOT_FOUND with near names, UNAVAILABLE for an invalid entry. */
+export function getServer(name: string, loaded: LoadedConfig): ServerConfig {
+  const servers = configuredServers(loaded);
+  const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
+  if (server?.type === "unusable")
+    throw new HallError("UNAVAILABLE", `${name} cannot be used: ${server.problems.join("; ")}`, {
+      hint: "Correct its entry in the config first.",
+    });
+  if (server) return server;
+  const names = Object.keys(servers);
+  throw unknownName("server", name, names, "Add servers under mcpServers in guildhall.json.");
+}
+
+/** NOT_FOUND with the names most like it, else with all. */
+export function unknownName(
+  what: string,
+  name: string,
+  known: readonly string[],
+  hint?: string,
+): HallError {
+  const near = findNear(name, known);
+  const options = hint === undefined ? {} : { hint };
+  const message = `unknown ${what} "${name}"`;
+  if (near.length > 0)
+    return new HallError("NOT_FOUND", `${message}; did you mean ${near.join(", ")}?`, options);
+  const expected = known.length > 0 ? ` (expected: ${known.join(", ")})` : "";
+  return new HallError("NOT_FOUND", `${message}${expected}`, options);
 }

@@ -7,7 +7,7 @@ import type { Runner } from "./registered.ts";
 
 export interface EndpointOptions {
   readonly url: URL;
-  /** Answers `health/check` with a plain GET instead of `url`. */
+  /** Health checks are a GET of this URL instead of a message to `url`. */
   readonly healthCheckUrl?: URL | undefined;
   readonly allowPrivate: boolean;
 }
@@ -15,7 +15,7 @@ export interface EndpointOptions {
 const answerBytesMax = 10 * 1024 * 1024;
 const healthBytesMax = 64 * 1024;
 
-/** A service behind an address: every request is one JSON-RPC message in one POST. Redirects are not followed. */
+/** A service behind a URL: each request is one JSON-RPC message in one POST. Redirects are not followed. */
 export function createEndpoint({ url, healthCheckUrl, allowPrivate }: EndpointOptions): Runner {
   const dialler = createDialler(lookupOutside(url, allowPrivate));
   const healthDialler =
@@ -29,7 +29,7 @@ export function createEndpoint({ url, healthCheckUrl, allowPrivate }: EndpointOp
         return get(healthDialler, healthCheckUrl, scope);
       return post(dialler, url, { jsonrpc: "2.0", id: ++nextId, method, params }, scope);
     },
-    // An address does not go away: it stops answering, and calls and probes find out.
+    // A URL never disconnects; failing calls and probes show that it is down.
     onGone: () => () => {},
     close() {
       dialler.close();
@@ -55,7 +55,7 @@ async function post(
     throw await refusal(response, false);
   const answer = parse(await scope.race(readAll(response, answerBytesMax)));
   if (!isObject(answer) || answer.id !== message.id)
-    throw new HallError("BAD_ANSWER", "the endpoint did not answer the request it was sent");
+    throw new HallError("BAD_ANSWER", "the endpoint's answer does not match the request");
   if (isObject(answer.error) && typeof answer.error.code === "number") {
     const { code, message: text, data } = answer.error;
     throw new HallError("EXECUTION", String(text), {
@@ -71,7 +71,7 @@ async function get(dialler: Dialler, url: URL, scope: Scope): Promise<unknown> {
   const response = await send(dialler, url, { headers: { accept: "application/json" } }, scope);
   if (!response.ok) throw await refusal(response, false);
   const body = parse(await scope.race(readAll(response, healthBytesMax)));
-  // Many services say "OK": that they answer is the news.
+  // Many services return a plain "OK".
   return isObject(body) ? body : { status: "healthy" };
 }
 
@@ -92,7 +92,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString("utf8"));
   } catch {
-    // Said by whoever needs it to be JSON.
+    // The caller reports what it expected.
     return undefined;
   }
 }

@@ -1,11 +1,11 @@
 import type { Health, Toolkit } from "../tool.ts";
 
-/** How every toolkit is doing: one record each, fed by real calls and by probes. Its breaker answers for toolkits that only fail. */
+/** Health of every toolkit, updated by calls and probes. Its circuit breaker refuses calls to failing ones. */
 export interface HealthBook {
   record(toolkit: Toolkit): HealthRecord;
-  /** How it is, as far as can be told without asking whoever runs it: its own word where it is not well, else what calls and probes have shown. */
+  /** Without a probe: the problem that the toolkit reports, else the result of calls and probes. */
   read(toolkit: Toolkit): Promise<Health>;
-  /** Calls back whenever a toolkit's state changes. Returns the way to stop listening. */
+  /** Calls back when a toolkit's state changes. Returns a function that stops listening. */
   onChange(listener: (change: HealthChange) => void): () => void;
 }
 
@@ -16,7 +16,7 @@ export interface HealthChange {
 }
 
 export interface HealthOptions {
-  /** Milliseconds that only grow. Default `performance.now`. */
+  /** A monotonic clock in milliseconds. Default `performance.now`. */
   readonly now?: () => number;
 }
 
@@ -48,9 +48,9 @@ export function createHealthBook({
   };
 }
 
-/** Failures in a row after which calls are no longer tried. */
+/** Consecutive failures after which the breaker opens. */
 const callFailuresMax = 5;
-/** A probe waits for nothing but the answer, so fewer of them prove more. */
+/** Lower, because a probe does no work and should always succeed. */
 const probeFailuresMax = 2;
 const restMs = 30_000;
 const successesToClose = 2;
@@ -58,7 +58,7 @@ const successesToClose = 2;
 type Breaker =
   | { readonly kind: "closed" }
   | { readonly kind: "open"; readonly untilMs: number }
-  /** One call at a time finds out whether it is well again. */
+  /** One call at a time tests whether it has recovered. */
   | { readonly kind: "trying"; isBusy: boolean; successes: number };
 
 const closed: Breaker = { kind: "closed" };
@@ -70,7 +70,7 @@ export class HealthRecord {
   #breaker: Breaker = closed;
   #callFailures = 0;
   #probeFailures = 0;
-  /** What last went wrong, for as long as the record lives. */
+  /** The last error, kept after recovery. */
   lastError: string | undefined;
   responseMs: number | undefined;
 
@@ -83,7 +83,7 @@ export class HealthRecord {
     return this.#health;
   }
 
-  /** 0 when a call may go, else how long to wait. Whoever goes says how it went: `succeeded`, `failed` or `abandoned`. */
+  /** 0 if a call may start, else the wait in ms. Each admitted call ends with `succeeded`, `failed` or `abandoned`. */
   admit(): number {
     const breaker = this.#breaker;
     switch (breaker.kind) {
@@ -116,12 +116,12 @@ export class HealthRecord {
     this.#weaken(reason, this.#callFailures >= callFailuresMax);
   }
 
-  /** The caller withdrew: nothing was learnt. */
+  /** The caller cancelled, which proves nothing. */
   abandoned(): void {
     if (this.#breaker.kind === "trying") this.#breaker.isBusy = false;
   }
 
-  /** What a probe found; `ms` is how long the answer took. */
+  /** Records a probe's result; `ms` is its response time. */
   probed(found: Health, ms: number): void {
     this.responseMs = ms;
     if ("reason" in found) this.lastError = found.reason;
@@ -142,13 +142,13 @@ export class HealthRecord {
     this.#weaken(reason, this.#probeFailures >= probeFailuresMax);
   }
 
-  /** It says itself that it cannot be reached, so nothing has to be counted. */
+  /** The toolkit itself reports that it cannot be reached. */
   lost(reason: string): void {
     this.lastError = reason;
     this.#become({ state: "unavailable", reason });
   }
 
-  /** Somebody serves it again. */
+  /** A service is attached again. */
   reset(): void {
     this.#breaker = closed;
     this.#callFailures = 0;
@@ -181,5 +181,5 @@ export class HealthRecord {
   }
 }
 
-/** While the one call that tries is under way. */
+/** Wait while the test call is running. */
 const retrySoonMs = 1_000;

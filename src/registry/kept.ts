@@ -4,43 +4,43 @@ import type { Log } from "../base/log.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { Registrations } from "./registrations.ts";
 
-/** Registrations that outlive the hall: their tools are listed again at once, and serve again when their service comes back. */
+/** Registrations that survive a restart: tools are listed at once and work when the service reconnects. */
 export interface KeptRegistrations extends Registrations {
-  /** Registers again what an earlier hall kept. Never throws: what cannot be taken back is said and left out. */
+  /** Restores saved registrations. Never throws: those that cannot be restored are logged and skipped. */
   restore(): Promise<void>;
 }
 
 export interface KeepOptions {
-  readonly shelf: DocumentStore;
-  /** What only this user's halls can make: the file lies in the project, and a repository may bring one along. */
+  readonly documents: DocumentStore;
+  /** Signs with this user's key, because a repository could ship a forged file. */
   sign(text: string): Promise<string>;
   readonly log: Pick<Log, "warn">;
 }
 
 export function keepRegistrations(
   registrations: Registrations,
-  { shelf, sign, log }: KeepOptions,
+  { documents, sign, log }: KeepOptions,
 ): KeptRegistrations {
-  /** Nobody waits for the disk; two writes of one name keep their order. */
+  /** Writes run in the background, in order. */
   let writing: Promise<void> = Promise.resolve();
   function later(work: () => Promise<void>): void {
     writing = writing
       .then(work)
-      .catch((err: unknown) => log.warn({ err }, "a registration could not be kept"));
+      .catch((err: unknown) => log.warn({ err }, "saving a registration failed"));
   }
 
-  async function takeBack(name: string, value: Json): Promise<void> {
+  async function restoreOne(name: string, value: Json): Promise<void> {
     if (
       !isObject(value) ||
       !isObject(value.params) ||
       value.signature !== (await sign(JSON.stringify(value.params)))
     ) {
-      log.warn(`the registration of ${name} was not kept by this user: it is left out`);
+      log.warn(`skipping the saved registration of ${name}: it was not signed by this user`);
       return;
     }
     await registrations
       .register(value.params)
-      .catch((err: unknown) => log.warn({ err }, `${name} could not be registered again`));
+      .catch((err: unknown) => log.warn({ err }, `restoring the registration of ${name} failed`));
   }
 
   return {
@@ -48,7 +48,7 @@ export function keepRegistrations(
     async register(params, runner) {
       const toolkit = await registrations.register(params, runner);
       later(async () =>
-        shelf.put(toolkit.id, {
+        documents.put(toolkit.id, {
           params: params as JsonObject as Json,
           signature: await sign(JSON.stringify(params)),
         }),
@@ -57,15 +57,15 @@ export function keepRegistrations(
     },
     async unregister(name) {
       const toolkit = await registrations.unregister(name);
-      later(() => shelf.remove(toolkit.id));
+      later(() => documents.remove(toolkit.id));
       return toolkit;
     },
     async restore() {
-      const kept = await shelf.list().catch((err: unknown) => {
-        log.warn({ err }, "registrations of the last hall could not be read");
+      const kept = await documents.list().catch((err: unknown) => {
+        log.warn({ err }, "reading the saved registrations failed");
         return [];
       });
-      for (const { key, value } of kept) await takeBack(key, value);
+      for (const { key, value } of kept) await restoreOne(key, value);
     },
     async close() {
       await writing;

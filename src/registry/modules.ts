@@ -11,11 +11,11 @@ import type { Toolkit } from "../tool.ts";
 import { findToolkitNameFault } from "./name-rules.ts";
 import type { Registry } from "./registry.ts";
 
-/** Toolkits from modules that the config names. Each is loaded for itself: one that fails is listed with its error, and what it gave before stays. */
+/** Toolkits from modules in the config. A module that fails to load is listed with its error; its previous toolkits stay. */
 export interface Modules {
-  /** Looks at every file again and loads what is new or has changed. */
+  /** Loads new and changed files. */
   scan(): Promise<void>;
-  /** Loads one again, by its toolkit's name or its file. Throws NOT_FOUND. */
+  /** Reloads one, by its toolkit's name or its file. Throws TOOLKIT_NOT_FOUND. */
   refresh(name: string): Promise<void>;
   failures(): readonly ModuleFailure[];
   close(): void;
@@ -27,12 +27,12 @@ export interface ModuleFailure {
 }
 
 export interface ModulesOptions {
-  /** Globs, from `folder` on. */
+  /** Globs relative to `folder`. */
   readonly patterns: readonly string[];
   readonly folder: string;
   readonly registry: Pick<Registry, "add" | "remove" | "replace" | "findToolkit">;
   readonly log: Log;
-  /** How long one may take to load. Default 5,000. */
+  /** Time limit for loading one. Default 5,000. */
   readonly loadMsMax?: number | undefined;
 }
 
@@ -55,7 +55,7 @@ export function createModules({
   loadMsMax = 5_000,
 }: ModulesOptions): Modules {
   const modules = new Map<string, Module>();
-  /** Two looks at the same file must not both put it into the registry. */
+  /** Two scans must not both add the same file. */
   const inOrder = createInOrder();
   let timer: NodeJS.Timeout | undefined;
   let isClosed = false;
@@ -63,7 +63,9 @@ export function createModules({
   async function scan(): Promise<void> {
     const files = await findFiles(patterns, folder);
     for (const file of [...modules.keys()]) if (!files.includes(file)) await forget(file);
-    const loaded = await Promise.all(files.map((file) => look(file, modules.get(file), loadMsMax)));
+    const loaded = await Promise.all(
+      files.map((file) => loadIfChanged(file, modules.get(file), loadMsMax)),
+    );
     for (const module of loaded) if (module) await adopt(module);
   }
 
@@ -82,7 +84,7 @@ export function createModules({
         kept.push(toolkit);
       } catch (failure) {
         error = brief(failure);
-        log.warn({ module: nameOf(module.file) }, `toolkit not taken: ${error}`);
+        log.warn({ module: nameOf(module.file) }, `toolkit not added: ${error}`);
       }
     }
     const ids = new Set(kept.map(({ id }) => id));
@@ -131,13 +133,11 @@ export function createModules({
         );
         if (!found) {
           const near = findNear(name, [...modules.keys()].map(nameOf));
-          throw new HallError(
-            "TOOLKIT_NOT_FOUND",
-            `no module of the config is named "${name.slice(0, 100)}"`,
-            { details: { near } },
-          );
+          throw new HallError("TOOLKIT_NOT_FOUND", `unknown module "${name.slice(0, 100)}"`, {
+            details: { near },
+          });
         }
-        const module = await look(found.file, undefined, loadMsMax);
+        const module = await loadIfChanged(found.file, undefined, loadMsMax);
         if (module) await adopt(module);
         else await forget(found.file);
       }),
@@ -152,8 +152,8 @@ export function createModules({
   };
 }
 
-/** Undefined when nothing has changed, or the file is gone. */
-async function look(
+/** Undefined if the file is unchanged or gone. */
+async function loadIfChanged(
   file: string,
   known: Module | undefined,
   loadMsMax: number,
@@ -171,14 +171,14 @@ function stampOf({ mtimeMs, size }: Stats): string {
 async function load(file: string, stamp: string, loadMsMax: number): Promise<Module> {
   const scope = new Scope(undefined, loadMsMax, basename(file));
   try {
-    // The stamp makes it another module for Node, so that an edited file is really read again.
+    // Node caches modules by URL, so the stamp makes it read an edited file again.
     const exported = (await scope.finish(import(`${pathToFileURL(file).href}?${stamp}`))) as Record<
       string,
       unknown
     >;
     const found = [...new Set(Object.values(exported))].filter(isToolkit);
     if (found.length === 0)
-      throw new HallError("EXECUTION", "it exports no toolkit: export one made with toolkit(…)");
+      throw new HallError("EXECUTION", "no toolkit exported (export one created with toolkit(…))");
     const ttlSeconds = Math.min(
       ...found.map(({ cacheTtlSeconds = defaultTtlSeconds }) => cacheTtlSeconds),
     );
@@ -190,14 +190,13 @@ async function load(file: string, stamp: string, loadMsMax: number): Promise<Mod
 
 type Exported = Toolkit & { readonly cacheTtlSeconds?: number };
 
-/** True for what a module exports as a toolkit. */
 export function isToolkit(value: unknown): value is Exported {
   if (typeof value !== "object" || value === null) return false;
   const { id, list, call } = value as Partial<Toolkit>;
   return typeof id === "string" && typeof list === "function" && typeof call === "function";
 }
 
-/** The module's toolkit, known as one: what it may leave out is filled in. */
+/** Marks it as a module's and fills in optional members. */
 function asModule(toolkit: Exported): Toolkit {
   const { id, prefix, description, category, version, resources, prompts } = toolkit;
   return {
@@ -218,7 +217,7 @@ function asModule(toolkit: Exported): Toolkit {
   };
 }
 
-/** Files that fit one of the globs, in order of their names. `*` and `?` stay within a folder, `**` is any number of folders. */
+/** Files that match a glob, sorted. `*` and `?` match within a folder, `**` matches any number of folders. */
 async function findFiles(patterns: readonly string[], folder: string): Promise<readonly string[]> {
   const found = new Set<string>();
   for (const pattern of patterns) {

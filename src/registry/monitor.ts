@@ -5,9 +5,9 @@ import type { Health, Toolkit } from "../tool.ts";
 import type { HealthBook } from "./health.ts";
 import type { Registry } from "./registry.ts";
 
-/** Asks every toolkit that is not built in how it is, from time to time and on request. */
+/** Probes toolkits that are not built in, periodically and on request. */
 export interface Monitor {
-  /** Probes one now; resolves when its record says what was found. */
+  /** Probes one now; resolves when its record is updated. */
   check(toolkit: Toolkit): Promise<void>;
   readonly intervalSeconds: number;
   close(): void;
@@ -19,7 +19,7 @@ export interface MonitorOptions {
   readonly log: Log;
   /** Default 60. */
   readonly intervalSeconds?: number | undefined;
-  /** An answer that takes longer is a failure. Default 5,000. */
+  /** Default 5,000. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -83,7 +83,7 @@ export function createMonitor({
   }
 
   function schedule(): void {
-    // Jitter: halls that started together must not ask together.
+    // Jitter keeps halls that started together from probing together.
     timer = setTimeout(
       () => void checkAll().then(() => (isClosed ? undefined : schedule())),
       intervalSeconds * 1000 * (0.9 + Math.random() * 0.2),

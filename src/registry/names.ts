@@ -3,10 +3,10 @@ import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/near.ts";
 import type { Target } from "../tool.ts";
 
-/** Clients and model APIs refuse longer ones. */
+/** Clients and model APIs refuse longer names. */
 const nameCharactersMax = 60;
 
-/** `toolkit.tool`, cut with a hash where it would be too long, so that two long names stay two. */
+/** `toolkit.tool`; a name that is too long is cut and gets a hash, so that it stays unique. */
 export function joinName(prefix: string, name: string): string {
   const full = prefix === "" ? name : `${prefix}.${name}`;
   if (full.length <= nameCharactersMax) return full;
@@ -14,7 +14,7 @@ export function joinName(prefix: string, name: string): string {
   return `${full.slice(0, nameCharactersMax - hash.length - 1)}_${hash}`;
 }
 
-/** How names resolve: `toolkit.tool`, `toolkit__tool`, and the bare name where only one tool has it. */
+/** Resolves `toolkit.tool`, `toolkit__tool`, and the bare name if it is unique. */
 export interface NameIndex {
   add(targets: readonly Target[]): void;
   remove(targets: readonly Target[]): void;
@@ -26,7 +26,7 @@ export interface NameIndex {
 export function createNameIndex(): NameIndex {
   const full = new Shared();
   const bare = new Shared();
-  /** Tools of other names that are meant by this one. */
+  /** Tools that the name may mean besides an exact match. */
   const others = (name: string): readonly Target[] => {
     const underscored = dottedOf(name).flatMap((dotted) => full.get(dotted));
     return underscored.length === 0
@@ -55,7 +55,7 @@ export function createNameIndex(): NameIndex {
       if (choices.length > 0) {
         throw new HallError(
           "NOT_FOUND",
-          `"${name}" is the name of ${choices.length} tools: ${choices.join(", ")}`,
+          `ambiguous tool "${name}" (${choices.length} tools: ${choices.join(", ")})`,
           {
             hint: "Use one of the full names.",
             details: { choices },
@@ -71,7 +71,7 @@ export function createNameIndex(): NameIndex {
   };
 }
 
-/** The full names that are written like this with `__` for their first dot: worked out when asked, as an index of them would double what a start has to do. */
+/** Full names that become this one with `__` for the first dot. Computed on demand: an index would slow the start down. */
 function dottedOf(name: string): readonly string[] {
   const dot = name.indexOf(".");
   const found: string[] = [];
@@ -89,14 +89,14 @@ function only(sharing: readonly Target[]): Target | undefined {
   return sharing.length === 1 ? sharing[0] : undefined;
 }
 
-const nobody: readonly Target[] = [];
+const noTargets: readonly Target[] = [];
 
-/** Names and the tools that share each. */
+/** The tools of each name. */
 class Shared {
   readonly #byName = new Map<string, Target[]>();
 
   get(name: string): readonly Target[] {
-    return this.#byName.get(name) ?? nobody;
+    return this.#byName.get(name) ?? noTargets;
   }
 
   names(): Iterable<string> {
@@ -104,7 +104,7 @@ class Shared {
   }
 
   add(name: string, target: Target): void {
-    // In place: a thousand toolkits may each have a tool named "search".
+    // Appended in place, because a thousand toolkits may each have a tool named "search".
     const sharing = this.#byName.get(name);
     if (sharing) sharing.push(target);
     else this.#byName.set(name, [target]);

@@ -3,17 +3,20 @@ import { findNear } from "../base/near.ts";
 import type { CallContext, Outcome, Target, Tool, Toolkit } from "../tool.ts";
 import type { Registry } from "./registry.ts";
 
-/** Tools of the hall itself: without a prefix, in no list of toolkits, shown by the faces that need them, callable under every face. */
+/**
+ * Tools of the hall itself. They have no prefix, are not in the list of toolkits, are shown by the
+ * faces that need them and can be called under every face.
+ */
 export interface OwnToolkit extends Toolkit {
   targets(): readonly Target[];
   find(name: string): Target | undefined;
 }
 
-/** What may be called, and how it is done; `tools` may give another list each time. */
+/** `tools` may return another list each time. */
 export interface OwnTools {
   tools(): readonly Tool[];
   call(tool: Tool, args: Target["tool"]["inputSchema"], context: CallContext): Promise<Outcome>;
-  /** Whether a name can be one of theirs at all: every call's name is asked about. Default: it can. */
+  /** A cheap test for names that cannot be theirs; it runs for every call. Default: true. */
   mayBe?(name: string): boolean;
 }
 
@@ -45,7 +48,7 @@ export function createOwnToolkit(
   return toolkit;
 }
 
-/** The same registry, where the hall's own names come before all others. Its lists stay as they are. */
+/** The same registry, in which the hall's own names resolve first. Its lists do not change. */
 export function withOwn(registry: Registry, own: readonly OwnToolkit[]): Registry {
   const findOwn = (name: string): Target | undefined => {
     for (const toolkit of own) {
@@ -66,13 +69,13 @@ export function withOwn(registry: Registry, own: readonly OwnToolkit[]): Registr
       if (agents.length === 0)
         throw new HallError(
           "NOT_FOUND",
-          `there is no agent "${name.slice(0, 100)}": no groups have been made`,
-          { hint: "Run `guildhall build`." },
+          `unknown agent "${name.slice(0, 100)}": no groups have been built`,
+          { next: [{ do: "run-command", command: "build" }] },
         );
       const near = findNear(name, agents);
       throw new HallError(
         "NOT_FOUND",
-        `Unknown agent: ${name.slice(0, 100)}; there is: ${agents.join(", ")}`,
+        `unknown agent "${name.slice(0, 100)}" (expected: ${agents.join(", ")})`,
         { details: { near } },
       );
     },

@@ -21,13 +21,16 @@ export interface Runner {
   close(): void;
 }
 
-/** A registration as a toolkit: calls go to whoever runs it, in the registry dialect. Without a runner it is listed and says why it cannot be called. */
+/**
+ * A registration as a toolkit: calls go to its runner in the registry dialect. Without a runner it
+ * stays listed and reports why it cannot be called.
+ */
 export interface RegisteredToolkit extends Toolkit {
   readonly registration: Registration;
   readonly toolId: string;
   readonly registeredAt: number;
   readonly runner: Runner | undefined;
-  /** From now on this one runs it. */
+  /** Makes this its runner and closes the one before. */
   attach(runner: Runner): void;
 }
 
@@ -35,7 +38,7 @@ export interface RegisteredOptions {
   readonly registration: Registration;
   readonly toolId: string;
   readonly registeredAt: number;
-  /** Its runner has come or gone. */
+  /** Called when its runner was attached or is gone. */
   changed(toolkit: RegisteredToolkit): void;
 }
 
@@ -51,12 +54,12 @@ export function createRegisteredToolkit({
   let runner: Runner | undefined;
   let stopListening = (): void => {};
   let problem: string | undefined =
-    "nobody serves it: it was registered without an endpoint, over a line that cannot be called back";
+    "no service is attached: it was registered without an endpoint over a connection that cannot receive calls";
 
   function getRunner(): Runner {
     if (runner) return runner;
     throw new HallError("UNAVAILABLE", `${name} cannot be called: ${problem}`, {
-      hint: "Its service has to register again; until then use another tool.",
+      hint: "Its service must register again; use another tool until then.",
     });
   }
 
@@ -83,7 +86,7 @@ export function createRegisteredToolkit({
       problem = undefined;
       stopListening = next.onGone(() => {
         runner = undefined;
-        problem = "the connection that served it is gone";
+        problem = "its service disconnected";
         changed(toolkit);
       });
       changed(toolkit);
@@ -126,8 +129,8 @@ export function createRegisteredToolkit({
   return toolkit;
 }
 
-/** What a service may say of its own failure; everything else is that it failed. */
-const sayable = new Map<unknown, ErrorCode>(
+/** Error types that a service may report; any other counts as EXECUTION. */
+const reportable = new Map<unknown, ErrorCode>(
   (
     [
       "EXECUTION",
@@ -152,12 +155,12 @@ const byNumber: Readonly<Record<number, ErrorCode>> = {
   [-32602]: "VALIDATION",
 };
 
-/** The service's error in our words: its type where it gives one we know, else its number. */
+/** Translates a service's error by its type if known, else by its number. */
 function readFailure(failure: unknown): never {
   if (!(failure instanceof HallError) || !failure.relayed) throw failure;
   const { code: number, message, data } = failure.relayed;
   const body = isObject(data) ? data : {};
-  const code = sayable.get(body.error_type) ?? byNumber[number] ?? "EXECUTION";
+  const code = reportable.get(body.error_type) ?? byNumber[number] ?? "EXECUTION";
   const text = typeof body.details === "string" && body.details !== "" ? body.details : message;
   const retryAfter =
     typeof body.retryAfterSeconds === "number" ? { retryAfterSeconds: body.retryAfterSeconds } : {};
@@ -165,16 +168,17 @@ function readFailure(failure: unknown): never {
   throw new HallError(code, text, { cause: failure, details: { ...errors, ...retryAfter } });
 }
 
-/** `{status, data}` as MCP says it; an answer in MCP's own form is taken as it is. */
+/** Turns `{status, data}` into an MCP result; an MCP result passes unchanged. */
 function readAnswer(answer: unknown, name: string): Outcome {
   if (!isObject(answer))
-    throw new HallError("BAD_ANSWER", `${name} answered something that is not an object`);
+    throw new HallError("BAD_ANSWER", `${name} returned an answer that is not an object`);
   if (Array.isArray(answer.content)) return answer as unknown as Outcome;
-  if (!("data" in answer)) throw new HallError("BAD_ANSWER", `${name} answered without data`);
+  if (!("data" in answer))
+    throw new HallError("BAD_ANSWER", `${name} returned an answer without data`);
   if (answer.status !== undefined && answer.status !== "completed") {
     throw new HallError(
       "EXECUTION",
-      `${name} answered with status ${JSON.stringify(answer.status)}`.slice(0, 200),
+      `${name} returned status ${JSON.stringify(answer.status)}`.slice(0, 200),
     );
   }
   const { data } = answer;
@@ -199,11 +203,11 @@ function readHealth(answer: unknown): Health {
   const reason =
     typeof body.last_error === "string"
       ? body.last_error.slice(0, 500)
-      : `it says of itself that it is ${body.status}`;
+      : `it reports the status ${body.status}`;
   return state === undefined || state === "available" ? { state: "available" } : { state, reason };
 }
 
-/** A service that knows no `health/check` has answered, and that is what was asked. */
+/** A service without `health/check` has answered, so it is up. */
 function readProbeFailure(failure: unknown): unknown {
   if (failure instanceof HallError && failure.relayed)
     return failure.relayed.code === -32601

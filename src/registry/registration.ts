@@ -5,30 +5,30 @@ import { kindOfHost } from "../net/host.ts";
 import type { Tool } from "../tool.ts";
 import { findFunctionNameFault, findLookalike, findToolkitNameFault } from "./name-rules.ts";
 
-/** A toolkit as a service declares it, read from `tools/register`: every rule that needs no other toolkit is checked here. */
+/** A toolkit as declared in `tools/register`. Checks every rule that needs no other toolkit. */
 export interface Registration {
   readonly name: string;
   readonly description: string;
   readonly category: string;
   readonly version: string;
   readonly tools: readonly Tool[];
-  /** Where calls go; without it, to the connection that registered. */
+  /** Receives the calls; without it they go to the connection that registered. */
   readonly endpoint: URL | undefined;
   readonly healthCheckUrl: URL | undefined;
-  /** May take the place of a different one with the same name. */
+  /** May replace a different definition with the same name. */
   readonly replace: boolean;
-  /** Equal for equal definitions, whoever runs them. */
+  /** Equal for equal definitions, independent of the runner. */
   readonly fingerprint: string;
 }
 
-/** What is wrong, and where: a JSON pointer into the params. */
+/** `path` is a JSON pointer into the params. */
 export interface Fault {
   readonly path: string;
   readonly message: string;
 }
 
 export interface RegistrationRules {
-  /** Endpoints may be inside a private network; this machine always is allowed. */
+  /** Allows endpoints inside a private network; loopback is always allowed. */
   readonly allowPrivate: boolean;
 }
 
@@ -38,7 +38,7 @@ const fullNameLengthMax = 60;
 const defaultTimeoutSeconds = 10;
 const timeoutSecondsMax = 30;
 
-/** Throws INVALID_PARAMS naming every fault, so that an author mends them in one go. */
+/** Throws INVALID_PARAMS with every fault, so that an author can fix them all at once. */
 export function parseRegistration(params: JsonObject, rules: RegistrationRules): Registration {
   const { tool } = params;
   if (!isObject(tool))
@@ -86,7 +86,7 @@ export function refuse(faults: readonly Fault[]): HallError {
   const more = faults.length > 3 ? `; and ${faults.length - 3} more` : "";
   return new HallError("INVALID_PARAMS", `not registered: ${summary}${more}`, {
     details: { errors: faults.slice(0, 20) },
-    hint: "Mend what `errors` names and register again; nothing was registered.",
+    hint: "Fix what `errors` lists and register again; nothing was registered.",
   });
 }
 
@@ -123,11 +123,11 @@ function findNameClash(
   if (name === "") return undefined;
   const fault = findFunctionNameFault(name);
   if (fault !== undefined) return fault;
-  if (names.has(name)) return "is the name of two functions";
+  if (names.has(name)) return "is used by two functions";
   const lookalike = findLookalike(name, names);
-  if (lookalike !== undefined) return `reads like "${lookalike}"`;
+  if (lookalike !== undefined) return `is too similar to "${lookalike}"`;
   if (`${toolkitName}.${name}`.length > fullNameLengthMax)
-    return `is too long: toolkit and function together have at most ${fullNameLengthMax} characters`;
+    return `is too long (limit: ${fullNameLengthMax} characters together with the toolkit's name)`;
   return undefined;
 }
 
@@ -149,7 +149,7 @@ function readFunction(
   if (inputSchema === undefined && declared[inputKey] === undefined) {
     faults.push({
       path: `${path}/${inputKey}`,
-      message: "is needed: a tool without a schema cannot be registered",
+      message: "is required: a tool without a schema cannot be registered",
     });
   } else if (inputSchema && inputSchema.type !== "object")
     faults.push({ path: `${path}/${inputKey}/type`, message: 'must be "object"' });
@@ -192,7 +192,7 @@ interface Metadata {
   readonly cacheTtl: number | undefined;
 }
 
-/** The fields may stand in `metadata` or beside it. */
+/** The fields are read from `metadata` or from beside it. */
 function metadataOf(declared: JsonObject): JsonObject {
   const beside = Object.fromEntries(
     ["module", "destructive", "deprecated_in", "cache_ttl"].flatMap((key) =>
@@ -220,7 +220,7 @@ function readMetadata(metadata: JsonObject, path: string, reader: Reader): Metad
   };
 }
 
-/** Reads fields and notes what is wrong with them; what it gives then is never used. */
+/** Reads fields and collects faults; after a fault the returned value is not used. */
 class Reader {
   readonly faults: Fault[];
 
@@ -233,7 +233,7 @@ class Reader {
     if (typeof value === "string" && value.trim() !== "" && value.length <= lengthMax) return value;
     this.faults.push({
       path: `${path}/${key}`,
-      message: `must be a text of 1 to ${lengthMax} characters`,
+      message: `must be a string of 1 to ${lengthMax} characters`,
     });
     return "";
   }
@@ -264,7 +264,7 @@ class Reader {
     const url = typeof value === "string" && URL.canParse(value) ? new URL(value) : undefined;
     const fault = url
       ? findUrlFault(url, allowPrivate)
-      : "must be an address such as https://tools.example.com/rpc";
+      : "must be a URL such as https://tools.example.com/rpc";
     if (fault !== undefined) this.faults.push({ path: `/tool/${key}`, message: fault });
     return url;
   }
@@ -280,19 +280,19 @@ class Reader {
     return undefined;
   }
 
-  /** A registration declares what can be called; what is started on this machine is for its owner's config alone. */
+  /** Only the owner's config may start programs on this machine. */
   refuseCommands(from: JsonObject, path: string): void {
     for (const key of ["command", "args", "env", "cwd"]) {
       if (key in from)
         this.faults.push({
           path: `${path}/${key}`,
-          message: "is not taken: no command ever comes from a registration",
+          message: "is not allowed: a registration cannot start a program",
         });
     }
   }
 
   #refuseNetworkRefs(value: unknown, path: string, depth: number): void {
-    // Deeper schemas are refused when they are compiled.
+    // The compiler refuses deeper schemas.
     if (depth > 64) return;
     if (Array.isArray(value))
       value.forEach(
@@ -307,7 +307,7 @@ class Reader {
       if (isRef && !inner.startsWith("#"))
         this.faults.push({
           path: at,
-          message: "must point into the schema itself (#…): nothing is fetched",
+          message: "must point into the schema itself (#…): references are not fetched",
         });
       else this.#refuseNetworkRefs(inner, at, depth + 1);
     }
@@ -316,12 +316,10 @@ class Reader {
 
 function findUrlFault(url: URL, allowPrivate: boolean): string | undefined {
   const kind = kindOfHost(url.hostname);
-  if (url.protocol !== "https:" && url.protocol !== "http:")
-    return "must be an http or https address";
-  if (url.username !== "" || url.password !== "") return "must not hold a password";
+  if (url.protocol !== "https:" && url.protocol !== "http:") return "must be an http or https URL";
+  if (url.username !== "" || url.password !== "") return "must not contain credentials";
   if (kind === "private" && !allowPrivate)
-    return "is inside a private network: registration.allowPrivate permits it";
-  if (url.protocol === "http:" && kind === "public")
-    return "must be https, or http to this machine";
+    return "is inside a private network (set registration.allowPrivate to allow it)";
+  if (url.protocol === "http:" && kind === "public") return "must be https, or http to localhost";
   return undefined;
 }

@@ -12,14 +12,14 @@ import { createRegisteredToolkit, type RegisteredToolkit } from "./registered.ts
 import { type Fault, parseRegistration, type Registration, refuse } from "./registration.ts";
 import type { Registry } from "./registry.ts";
 
-/** Toolkits that services registered while the hall runs. One registration at a time: each is whole, or was never there. */
+/** Toolkits that services register at run time. Registrations run one at a time and are atomic. */
 export interface Registrations {
-  /** `runner` is the line it came on, where that can be called back. Throws INVALID_PARAMS or CONFLICT with JSON pointers. */
+  /** `runner` is the connection it came on, if that can receive calls. Throws INVALID_PARAMS or CONFLICT with JSON pointers. */
   register(params: JsonObject, runner?: Runner): Promise<RegisteredToolkit>;
-  /** What it stood in front of comes back. Throws TOOLKIT_NOT_FOUND. */
+  /** Restores the built-in toolkit that it replaced. Throws TOOLKIT_NOT_FOUND. */
   unregister(name: string): Promise<RegisteredToolkit>;
   all(): readonly RegisteredToolkit[];
-  /** Closes what registrations stand in front of; the registry closes the rest. */
+  /** Closes the replaced toolkits; the registry closes the others. */
   close(): Promise<void>;
 }
 
@@ -42,11 +42,10 @@ export function createRegistrations({
   checkSchema,
 }: RegistrationsOptions): Registrations {
   const registered = new Map<string, RegisteredToolkit>();
-  /** Built-in toolkits that a registration stands in front of. */
+  /** Built-in toolkits that a registration replaces. */
   const shadowed = new Map<string, Toolkit>();
-  /** Names by what the eye keeps of them: comparing with a thousand others would take longer than everything else. */
+  /** Names by their skeleton, because comparing with a thousand others would dominate the cost. */
   const skeletons = new Map<string, string>();
-  /** Whoever comes while another is being registered waits for it. */
   const inOrder = createInOrder();
 
   async function register(
@@ -66,7 +65,7 @@ export function createRegistrations({
     const runner = runnerOf(registration) ?? line;
     if (runner) toolkit.attach(runner);
     else if (!toolkit.runner)
-      health.record(toolkit).lost(toolkit.problem?.() ?? "nobody serves it");
+      health.record(toolkit).lost(toolkit.problem?.() ?? "no service is attached");
     return toolkit;
   }
 
@@ -74,13 +73,13 @@ export function createRegistrations({
     if (known && !replace)
       throw conflict(
         `"${name}" is already registered as ${known.toolId} with another definition`,
-        "Say `replace: true` to take its place.",
+        "Set `replace: true` to replace it.",
       );
     const there = registry.findToolkit(name);
     const source = there?.source ?? "built-in";
     if (there && !known && source !== "built-in") {
       throw conflict(
-        `"${name}" is ${source === "upstream" ? "a server of the hall's config" : "a module of the hall"}`,
+        `"${name}" is already ${source === "upstream" ? "a server" : "a module"} in the config`,
         "Choose another name.",
       );
     }
@@ -89,14 +88,14 @@ export function createRegistrations({
       alike !== undefined && alike !== name ? alike : findLookalike(name, otherNames());
     if (lookalike !== undefined)
       throw conflict(
-        `"${name}" reads like "${lookalike}"`,
-        "Choose a name that cannot be mistaken for another.",
+        `"${name}" is too similar to "${lookalike}"`,
+        "Choose a name that cannot be confused with another.",
       );
     if (!known && registered.size >= countMax)
-      throw new HallError("OVERLOADED", `${countMax} toolkits are already registered`);
+      throw new HallError("OVERLOADED", `too many registered toolkits (limit: ${countMax})`);
   }
 
-  /** Names that were not registered: few, beside thousands that may have been. */
+  /** Names that are not registered; there are few of them. */
   function otherNames(): readonly string[] {
     const names = [...shadowed.keys()];
     for (const { id, source } of registry.toolkits()) if (source !== "registered") names.push(id);

@@ -6,11 +6,11 @@ import { createOneAtATime, type OneAtATime } from "../base/one-at-a-time.ts";
 import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
 import { createNameIndex, joinName, type NameIndex } from "./names.ts";
 
-/** All toolkits, what they offer right now, and how names resolve. Lists are kept, sorted and answered at once. */
+/** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
 export interface Registry {
-  /** Lists the toolkit and adds it. A list that fails is logged and kept as its problem; the toolkit stays. */
+  /** Adds the toolkit and lists it. If listing fails, the failure is logged and the toolkit stays. */
   add(toolkit: Toolkit): Promise<void>;
-  /** Puts a toolkit in the place of the one with the same id, in one step for whoever lists or calls. Gives back the old one, not closed. */
+  /** Atomically replaces the toolkit with the same id. Returns the old one, not closed. */
   replace(toolkit: Toolkit): Promise<Toolkit>;
   findToolkit(id: string): Toolkit | undefined;
   /** Hides the toolkit and closes it. */
@@ -28,7 +28,7 @@ export interface Registry {
   /** Throws NOT_FOUND. */
   getPrompt(name: string): PromptTarget;
   toolkits(): readonly Toolkit[];
-  /** Resolves when no toolkit that may have a tool of this name (any, without one) is still being looked at; undefined when none is. */
+  /** Resolves once every toolkit that may have this tool (any tool, without a name) is listed; undefined if all are. */
   looking(name?: string): Promise<void> | undefined;
   onChange(listener: (kind: ListKind) => void): () => void;
   close(): Promise<void>;
@@ -40,241 +40,275 @@ export interface PromptTarget {
   readonly fullName: string;
 }
 
-/** One toolkit and the last lists it gave. */
-interface Shelf {
+/** One toolkit and the lists it returned last. */
+class ToolkitEntry {
   readonly toolkit: Toolkit;
-  readonly leave: (() => void) | undefined;
-  tools: readonly Target[];
-  resources: readonly Resource[];
-  templates: readonly JsonObject[];
-  prompts: readonly PromptTarget[];
+  tools: readonly Target[] = [];
+  resources: readonly Resource[] = [];
+  templates: readonly JsonObject[] = [];
+  prompts: readonly PromptTarget[] = [];
   readonly listing: OneAtATime<ListKind>;
+  readonly stopListening: (() => void) | undefined;
+
+  constructor(
+    toolkit: Toolkit,
+    hooks: {
+      relist(entry: ToolkitEntry, kind: ListKind): Promise<void>;
+      isCurrent(entry: ToolkitEntry): boolean;
+    },
+  ) {
+    this.toolkit = toolkit;
+    this.listing = createOneAtATime<ListKind>((kind) => hooks.relist(this, kind));
+    this.stopListening = toolkit.onChange?.((kind) => {
+      if (hooks.isCurrent(this)) void this.listing.run(kind);
+    });
+  }
+
+  async read(kind: ListKind): Promise<void> {
+    const { toolkit } = this;
+    const prefix = toolkit.prefix ?? toolkit.id;
+    switch (kind) {
+      case "tools": {
+        const tools = await toolkit.list();
+        this.tools = tools.map((tool) => ({
+          toolkit,
+          tool,
+          fullName: joinName(prefix, tool.name),
+        }));
+        return;
+      }
+      case "resources": {
+        const source = toolkit.resources;
+        if (source)
+          [this.resources, this.templates] = await Promise.all([source.list(), source.templates()]);
+        return;
+      }
+      case "prompts": {
+        const prompts = (await toolkit.prompts?.list()) ?? [];
+        this.prompts = prompts.map((prompt) => ({
+          toolkit,
+          prompt,
+          fullName: joinName(prefix, prompt.name),
+        }));
+      }
+    }
+  }
 }
 
-export function createRegistry({ log }: { readonly log: Log }): Registry {
-  const shelves = new Map<string, Shelf>();
-  const listeners = new Set<(kind: ListKind) => void>();
-  const names: NameIndex = createNameIndex();
-  /** Sorted when somebody asks: a burst of registrations is sorted once. */
-  let sortedTools: readonly Target[] | undefined;
-  let closing: Promise<void> | undefined;
+const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-  async function relist(shelf: Shelf, kind: ListKind): Promise<void> {
-    const before = shelf.tools;
+export function createRegistry({ log }: { readonly log: Log }): Registry {
+  return new ToolkitRegistry(log);
+}
+
+/** Public members are functions in fields, because views of a registry copy it: `{ ...registry, tools }`. */
+class ToolkitRegistry implements Registry {
+  readonly #log: Log;
+  readonly #entries = new Map<string, ToolkitEntry>();
+  readonly #listeners = new Set<(kind: ListKind) => void>();
+  readonly #names: NameIndex = createNameIndex();
+  /** Sorted on demand, so that a burst of registrations is sorted once. */
+  #sortedTools: readonly Target[] | undefined;
+  #closing: Promise<void> | undefined;
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  readonly add = async (toolkit: Toolkit): Promise<void> => {
+    if (this.#entries.has(toolkit.id))
+      throw new HallError("CONFLICT", `toolkit "${toolkit.id}" already exists`);
+    const entry = this.#createEntry(toolkit);
+    this.#entries.set(toolkit.id, entry);
+    await Promise.all([
+      entry.listing.run("tools"),
+      ...(toolkit.resources ? [entry.listing.run("resources")] : []),
+      ...(toolkit.prompts ? [entry.listing.run("prompts")] : []),
+    ]);
+  };
+
+  readonly replace = async (toolkit: Toolkit): Promise<Toolkit> => {
+    const entry = this.#createEntry(toolkit);
+    const old = await this.#readReplacement(entry).catch((error: unknown) => {
+      entry.stopListening?.();
+      throw error;
+    });
+    this.#entries.set(toolkit.id, entry);
+    old.stopListening?.();
+    this.#names.remove(old.tools);
+    this.#names.add(entry.tools);
+    this.#publish("tools");
+    for (const kind of ["resources", "prompts"] as const)
+      if (old[kind].length + entry[kind].length > 0) this.#publish(kind);
+    return old.toolkit;
+  };
+
+  readonly remove = async (id: string): Promise<void> => {
+    const entry = this.#entries.get(id);
+    if (!entry) return;
+    this.#entries.delete(id);
+    this.#names.remove(entry.tools);
+    entry.stopListening?.();
+    if (entry.tools.length > 0) this.#publish("tools");
+    if (entry.resources.length + entry.templates.length > 0) this.#publish("resources");
+    if (entry.prompts.length > 0) this.#publish("prompts");
+    await this.#closeToolkit(entry.toolkit);
+  };
+
+  readonly findToolkit = (id: string): Toolkit | undefined => this.#entries.get(id)?.toolkit;
+
+  readonly toolkits = (): readonly Toolkit[] =>
+    Array.from(this.#entries.values(), ({ toolkit }) => toolkit);
+
+  readonly tools = (): readonly Target[] => {
+    this.#sortedTools ??= [...this.#entries.values()].flatMap(({ tools }) => tools).sort(byName);
+    return this.#sortedTools;
+  };
+
+  readonly findTool = (name: string): Target | undefined => this.#names.find(name);
+
+  readonly getTool = (name: string): Target => {
+    const target = this.#names.find(name);
+    if (target) return target;
+    this.#requireListed(name);
+    return this.#names.get(name);
+  };
+
+  readonly resources = (): readonly Resource[] =>
+    this.#all("resources").sort((a, b) => compare(a.uri, b.uri));
+
+  readonly resourceTemplates = (): readonly JsonObject[] =>
+    this.#all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate)));
+
+  readonly getResourceOwner = (uri: string): Toolkit => {
+    const entries = [...this.#entries.values()];
+    // A listed resource wins over a template: one server's `{anything}` must not hide another's.
+    const owner =
+      entries.find(({ resources }) => resources.some((resource) => resource.uri === uri)) ??
+      entries.find(({ toolkit }) => toolkit.resources?.covers?.(uri));
+    if (owner) return owner.toolkit;
+    const uris = this.#all("resources").map((resource) => resource.uri);
+    throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
+      details: { uri: uri.slice(0, 2_000), near: findNear(uri, uris) },
+    });
+  };
+
+  readonly findTemplateOwner = (uriTemplate: string): Toolkit | undefined => {
+    const owner = [...this.#entries.values()].find(({ templates }) =>
+      templates.some((template) => template.uriTemplate === uriTemplate),
+    );
+    return owner?.toolkit;
+  };
+
+  readonly prompts = (): readonly PromptTarget[] => this.#all("prompts").sort(byName);
+
+  readonly getPrompt = (name: string): PromptTarget => {
+    const known = this.#all("prompts");
+    const found =
+      known.find((target) => target.fullName === name) ??
+      onlyOne(known.filter(({ prompt }) => prompt.name === name));
+    if (found) return found;
+    const fullNames = known.map(({ fullName }) => fullName);
+    throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, {
+      details: { near: findNear(name, fullNames) },
+    });
+  };
+
+  readonly looking = (name?: string): Promise<void> | undefined => {
+    const waits = [...this.#entries.values()].flatMap(({ toolkit, listing }) => {
+      const pending = mayHave(toolkit, name) ? toolkit.looking?.() : undefined;
+      return pending ? [pending.then(listing.settled)] : [];
+    });
+    return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined;
+  };
+
+  readonly onChange = (listener: (kind: ListKind) => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly close = (): Promise<void> => {
+    this.#closing ??= this.#closeAll();
+    return this.#closing;
+  };
+
+  #createEntry(toolkit: Toolkit): ToolkitEntry {
+    return new ToolkitEntry(toolkit, {
+      relist: (entry, kind) => this.#relist(entry, kind),
+      isCurrent: (entry) => this.#isCurrent(entry),
+    });
+  }
+
+  /** False once the entry was removed or replaced, which may happen while it is being listed. */
+  #isCurrent(entry: ToolkitEntry): boolean {
+    return this.#entries.get(entry.toolkit.id) === entry;
+  }
+
+  async #relist(entry: ToolkitEntry, kind: ListKind): Promise<void> {
+    const before = entry.tools;
     try {
-      await readers[kind](shelf);
-      // It was removed or replaced while it was listed.
-      if (shelves.get(shelf.toolkit.id) !== shelf) return;
+      await entry.read(kind);
+      if (!this.#isCurrent(entry)) return;
       if (kind === "tools") {
-        names.remove(before);
-        names.add(shelf.tools);
+        this.#names.remove(before);
+        this.#names.add(entry.tools);
       }
     } catch (error) {
-      log.warn(
-        { toolkit: shelf.toolkit.id, kind, err: error },
-        "listing failed; what was known stays",
-      );
+      const toolkit = entry.toolkit.id;
+      this.#log.warn({ toolkit, kind, err: error }, "listing failed; keeping the previous list");
     }
-    publish(kind);
+    this.#publish(kind);
   }
 
-  function publish(kind: ListKind): void {
-    if (kind === "tools") sortedTools = undefined;
-    for (const listener of listeners) listener(kind);
+  /** Reads all lists of an entry and returns the one it replaces. */
+  async #readReplacement(entry: ToolkitEntry): Promise<ToolkitEntry> {
+    await Promise.all(listKinds.map((kind) => entry.read(kind)));
+    const old = this.#entries.get(entry.toolkit.id);
+    if (!old) throw new HallError("NOT_FOUND", `no toolkit "${entry.toolkit.id}" to replace`);
+    return old;
   }
 
-  function all<K extends "resources" | "templates" | "prompts">(kind: K): Shelf[K][number][] {
-    return [...shelves.values()].flatMap((shelf) => [...shelf[kind]] as Shelf[K][number][]);
+  #publish(kind: ListKind): void {
+    if (kind === "tools") this.#sortedTools = undefined;
+    for (const listener of this.#listeners) listener(kind);
   }
 
-  /** A tool of a toolkit that could not say yet what it offers is not unknown: its toolkit is down. */
-  function requireListed(name: string): void {
-    for (const { toolkit, tools } of shelves.values()) {
+  #all<K extends "resources" | "templates" | "prompts">(kind: K): ToolkitEntry[K][number][] {
+    return [...this.#entries.values()].flatMap(
+      (entry) => [...entry[kind]] as ToolkitEntry[K][number][],
+    );
+  }
+
+  /** A tool of a toolkit that could not be listed yet is unavailable, not unknown. */
+  #requireListed(name: string): void {
+    for (const { toolkit, tools } of this.#entries.values()) {
       if (tools.length > 0 || !isOf(toolkit, name)) continue;
       const problem = toolkit.problem?.();
       if (problem !== undefined)
         throw new HallError(
           "UNAVAILABLE",
-          `${toolkit.id} has told of no tools yet, so ${name.slice(0, 100)} cannot be called: ${problem}`,
+          `cannot call ${name.slice(0, 100)}: ${toolkit.id} has not listed its tools yet (${problem})`,
         );
     }
   }
 
-  async function closeAll(): Promise<void> {
-    listeners.clear();
-    for (const { toolkit, leave } of [...shelves.values()].reverse()) {
-      leave?.();
-      await closeToolkit(toolkit);
+  async #closeAll(): Promise<void> {
+    this.#listeners.clear();
+    for (const { toolkit, stopListening } of [...this.#entries.values()].reverse()) {
+      stopListening?.();
+      await this.#closeToolkit(toolkit);
     }
   }
 
-  /** One that fails at it, such as a module's, must not keep the others open. */
-  async function closeToolkit(toolkit: Toolkit): Promise<void> {
+  /** A toolkit that fails to close, such as a module's, must not keep the others open. */
+  async #closeToolkit(toolkit: Toolkit): Promise<void> {
     try {
       await toolkit.close();
     } catch (error) {
-      log.warn({ toolkit: toolkit.id, err: error }, "it could not be closed");
+      this.#log.warn({ toolkit: toolkit.id, err: error }, "closing the toolkit failed");
     }
   }
-
-  function createShelf(toolkit: Toolkit): Shelf {
-    const leave = toolkit.onChange?.((kind) => {
-      // It may have been removed while its news was on the way.
-      if (shelves.get(toolkit.id) === shelf) void shelf.listing.run(kind);
-    });
-    const listing = createOneAtATime<ListKind>((kind) => relist(shelf, kind));
-    const shelf: Shelf = {
-      toolkit,
-      leave,
-      tools: [],
-      resources: [],
-      templates: [],
-      prompts: [],
-      listing,
-    };
-    return shelf;
-  }
-
-  /** Reads the lists of a shelf that shall take another's place, which is returned. */
-  async function fill(shelf: Shelf): Promise<Shelf> {
-    await Promise.all(Object.values(readers).map((read) => read(shelf)));
-    const old = shelves.get(shelf.toolkit.id);
-    if (!old)
-      throw new HallError("NOT_FOUND", `there is no toolkit "${shelf.toolkit.id}" to replace`);
-    return old;
-  }
-
-  return {
-    async add(toolkit) {
-      if (shelves.has(toolkit.id))
-        throw new HallError("CONFLICT", `there is already a toolkit "${toolkit.id}"`);
-      const shelf = createShelf(toolkit);
-      shelves.set(toolkit.id, shelf);
-      await Promise.all([
-        shelf.listing.run("tools"),
-        ...(toolkit.resources ? [shelf.listing.run("resources")] : []),
-        ...(toolkit.prompts ? [shelf.listing.run("prompts")] : []),
-      ]);
-    },
-    async replace(toolkit) {
-      const shelf = createShelf(toolkit);
-      const old = await fill(shelf).catch((error: unknown) => {
-        shelf.leave?.();
-        throw error;
-      });
-      shelves.set(toolkit.id, shelf);
-      old.leave?.();
-      names.remove(old.tools);
-      names.add(shelf.tools);
-      publish("tools");
-      for (const kind of ["resources", "prompts"] as const)
-        if (old[kind].length + shelf[kind].length > 0) publish(kind);
-      return old.toolkit;
-    },
-    findToolkit: (id) => shelves.get(id)?.toolkit,
-    async remove(id) {
-      const shelf = shelves.get(id);
-      if (!shelf) return;
-      shelves.delete(id);
-      names.remove(shelf.tools);
-      shelf.leave?.();
-      if (shelf.tools.length > 0) publish("tools");
-      if (shelf.resources.length + shelf.templates.length > 0) publish("resources");
-      if (shelf.prompts.length > 0) publish("prompts");
-      await closeToolkit(shelf.toolkit);
-    },
-    tools() {
-      sortedTools ??= [...shelves.values()].flatMap((shelf) => shelf.tools).sort(byName);
-      return sortedTools;
-    },
-    findTool: (name) => names.find(name),
-    getTool(name) {
-      const target = names.find(name);
-      if (target) return target;
-      requireListed(name);
-      return names.get(name);
-    },
-    resources: () => all("resources").sort((a, b) => compare(a.uri, b.uri)),
-    resourceTemplates: () =>
-      all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate))),
-    getResourceOwner(uri) {
-      const shelved = [...shelves.values()];
-      // Whoever lists it before whoever has a template for it: one server's `{anything}` must not stand before what another offers.
-      const owner =
-        shelved.find(({ resources }) => resources.some((resource) => resource.uri === uri)) ??
-        shelved.find(({ toolkit }) => toolkit.resources?.covers?.(uri));
-      if (owner) return owner.toolkit;
-      const near = findNear(
-        uri,
-        all("resources").map((resource) => resource.uri),
-      );
-      throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
-        details: { uri: uri.slice(0, 2_000), near },
-      });
-    },
-    findTemplateOwner: (uriTemplate) =>
-      [...shelves.values()].find((shelf) =>
-        shelf.templates.some((template) => template.uriTemplate === uriTemplate),
-      )?.toolkit,
-    prompts: () => all("prompts").sort(byName),
-    getPrompt(name) {
-      const known = all("prompts");
-      const found =
-        known.find((target) => target.fullName === name) ??
-        onlyOne(known.filter(({ prompt }) => prompt.name === name));
-      if (found) return found;
-      const near = findNear(
-        name,
-        known.map(({ fullName }) => fullName),
-      );
-      throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, {
-        details: { near },
-      });
-    },
-    toolkits: () => Array.from(shelves.values(), ({ toolkit }) => toolkit),
-    looking(name) {
-      const waits = [...shelves.values()].flatMap((shelf) => {
-        const looked = mayHave(shelf.toolkit, name) ? shelf.toolkit.looking?.() : undefined;
-        return looked ? [looked.then(shelf.listing.settled)] : [];
-      });
-      return waits.length > 0 ? Promise.all(waits).then(() => {}) : undefined;
-    },
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-    close() {
-      closing ??= closeAll();
-      return closing;
-    },
-  };
 }
-
-const readers: Record<ListKind, (shelf: Shelf) => Promise<void>> = {
-  async tools(shelf) {
-    const { toolkit } = shelf;
-    const prefix = toolkit.prefix ?? toolkit.id;
-    shelf.tools = (await toolkit.list()).map((tool) => ({
-      toolkit,
-      tool,
-      fullName: joinName(prefix, tool.name),
-    }));
-  },
-  async resources(shelf) {
-    const source = shelf.toolkit.resources;
-    if (source)
-      [shelf.resources, shelf.templates] = await Promise.all([source.list(), source.templates()]);
-  },
-  async prompts(shelf) {
-    const { toolkit } = shelf;
-    const prefix = toolkit.prefix ?? toolkit.id;
-    shelf.prompts = ((await toolkit.prompts?.list()) ?? []).map((prompt) => ({
-      toolkit,
-      prompt,
-      fullName: joinName(prefix, prompt.name),
-    }));
-  },
-};
 
 function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolean {
   if (name === undefined || prefix === "" || !/\.|__/.test(name)) return true;
@@ -285,9 +319,10 @@ function isOf({ id, prefix = id }: Pick<Toolkit, "id" | "prefix">, name: string)
   return prefix !== "" && (name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`));
 }
 
-// By code unit, not by locale: the same order on every machine.
+// By code unit, not by locale, so that the order is the same on every machine.
 function compare(a: string, b: string): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }
 
 function byName(a: { readonly fullName: string }, b: { readonly fullName: string }): number {

@@ -1,9 +1,14 @@
 import { join } from "node:path";
-import { readInside } from "../workflow/artefacts.ts";
+import { type FeaturePlace, findPlace, readInside } from "../workflow/artefacts.ts";
 import { findClaim } from "../workflow/claim.ts";
-import { findActive, listFeatureNames, readFeature, readNumbering } from "../workflow/feature.ts";
-import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
-import { type FeaturePlace, findPlace } from "../workflow/place.ts";
+import {
+  findActive,
+  listFeatureNames,
+  nameFeature,
+  readFeature,
+  readNumbering,
+  shortNameOf,
+} from "../workflow/feature.ts";
 import type { FeatureView } from "./state.ts";
 
 /** The features of a folder, read from its files. */

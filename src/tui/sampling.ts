@@ -1,5 +1,5 @@
 import type { LanguageModelV3Message } from "@ai-sdk/provider";
-import { openModel } from "../agents/model/open-model.ts";
+import { openModel } from "../agents/model/provider.ts";
 import { takeTurn } from "../agents/model/turn.ts";
 import { openingFor, type PlannerConfig } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";

@@ -2,7 +2,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
-import type { Phase } from "../workflow/feature.ts";
+import type { FeaturePhase } from "../workflow/feature.ts";
 import type { Intention } from "./events.ts";
 import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
@@ -117,7 +117,7 @@ export interface FeatureView {
   readonly number: string;
   readonly directory: string;
   readonly branch: string | undefined;
-  readonly phase: Phase;
+  readonly phase: FeaturePhase;
   readonly tasks: { readonly total: number; readonly done: number } | undefined;
   readonly files: readonly string[];
   readonly openQuestions: number;

@@ -2,7 +2,7 @@ import { execFile } from "node:child_process";
 import { appendFile, cp, lstat, mkdir, readFile, realpath } from "node:fs/promises";
 import { dirname, join, resolve, sep } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { checkInside } from "../workflow/place.ts";
+import { checkInside } from "../workflow/artefacts.ts";
 import type { Worktree } from "./state.ts";
 
 /** Worktrees under `.worktrees/`: one checkout per branch, so that features do not get in each other's way. */

@@ -4,11 +4,11 @@ import { vagueWords } from "./checklist.ts";
 import { readConstitution } from "./constitution.ts";
 import { oneLine } from "./markdown.ts";
 import { parseSpec, type Spec } from "./spec.ts";
-import { needDocument, type Step } from "./step.ts";
+import { needDocument, type StepFunction } from "./step.ts";
 import { parseTasks, type Task, type TaskList } from "./tasks.ts";
 
 /** Compares spec, plan and tasks and reports contradictions and gaps. Changes nothing. */
-export const analyze: Step = async (input) => {
+export const analyze: StepFunction = async (input) => {
   const { place, run } = input;
   const spec = parseSpec(await needDocument(input, "spec.md", "specify"));
   const plan = await needDocument(input, "plan.md", "plan");
@@ -24,17 +24,17 @@ export const analyze: Step = async (input) => {
     id,
     tasks: list.tasks.filter((task) => covers(task, id, text)).map((task) => task.id),
   }));
+  const uncovered = coverage.filter(({ tasks }) => tasks.length === 0).map(({ id }) => id);
   const findings = numberFindings([
     ...findInSpec(spec),
-    ...findUncovered(spec, list.tasks, coverage),
-    ...findInTasks(list),
+    ...findInTasks(spec, list, uncovered),
     ...findMissingEntities(spec, dataModel),
     ...(constitution && constitution.principles.length > 0 ? findUnchecked(plan) : []),
   ]);
   const metrics = {
-    requirements: spec.requirements.length,
+    requirements: coverage.length,
     tasks: list.tasks.length,
-    covered: coverage.filter(({ tasks }) => tasks.length > 0).length,
+    covered: coverage.length - uncovered.length,
     findings: findings.length,
     critical: findings.filter(({ severity }) => severity === "CRITICAL").length,
   };
@@ -47,23 +47,22 @@ export const analyze: Step = async (input) => {
 };
 
 const rowsMax = 50;
+const severities = ["CRITICAL", "HIGH", "MEDIUM", "LOW"] as const;
 
 interface Finding {
   readonly category: string;
-  readonly severity: "CRITICAL" | "HIGH" | "MEDIUM" | "LOW";
+  readonly severity: (typeof severities)[number];
   readonly where: string;
   readonly what: string;
   readonly todo: string;
 }
 
-interface Coverage {
-  readonly id: string;
-  readonly tasks: readonly string[];
-}
+/** A finding as `[category, severity, where, what, todo]`. */
+type Row = readonly [string, Finding["severity"], string, string, string];
 
 interface Report {
   readonly findings: readonly (Finding & { readonly id: string })[];
-  readonly coverage: readonly Coverage[];
+  readonly coverage: readonly { readonly id: string; readonly tasks: readonly string[] }[];
   readonly metrics: Readonly<
     Record<"requirements" | "tasks" | "covered" | "findings" | "critical", number>
   >;
@@ -96,125 +95,111 @@ ${coverage.map(({ id, tasks }) => `| ${id} | ${tasks.join(", ") || "none"} |`).j
 `;
 }
 
-const severities = ["CRITICAL", "HIGH", "MEDIUM", "LOW"];
-
 /** Most severe first, with ids by category. Coverage has the letter E, as C is for constitution. */
-function numberFindings(findings: readonly Finding[]): Report["findings"] {
+function numberFindings(rows: readonly Row[]): Report["findings"] {
   const counts = new Map<string, number>();
-  return [...findings]
-    .sort((a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity))
-    .map((finding) => {
-      const letter = finding.category === "Coverage" ? "E" : finding.category.charAt(0);
+  return [...rows]
+    .sort(([, a], [, b]) => severities.indexOf(a) - severities.indexOf(b))
+    .map(([category, severity, where, what, todo]) => {
+      const letter = category === "Coverage" ? "E" : category.charAt(0);
       const count = (counts.get(letter) ?? 0) + 1;
       counts.set(letter, count);
-      return { id: `${letter}${count}`, ...finding };
+      return { id: `${letter}${count}`, category, severity, where, what, todo };
     });
 }
 
-function findInSpec(spec: Spec): readonly Finding[] {
+function findInSpec({ requirements, criteria, openQuestions }: Spec): readonly Row[] {
+  const duplicates = requirements.flatMap((item, at): Row[] => {
+    const twin = requirements.slice(0, at).find((other) => isNearlySame(item.text, other.text));
+    if (!twin) return [];
+    const where = `spec.md ${twin.id}, ${item.id}`;
+    const what = `${item.id} is nearly the same as ${twin.id}`;
+    return [["Duplication", "LOW", where, what, "keep one of them"]];
+  });
+  const vague = [...requirements, ...criteria].flatMap(({ id, text }): Row[] => {
+    const word = vagueWords.exec(text)?.[0];
+    if (word === undefined || text.includes("MUST mean:")) return [];
+    return [
+      ["Ambiguity", "MEDIUM", `spec.md ${id}`, `“${word}” is not measurable`, "give a figure"],
+    ];
+  });
+  const open = openQuestions.map(
+    (question): Row => [
+      "Ambiguity",
+      "HIGH",
+      "spec.md",
+      `open question: ${question}`,
+      "run the clarify step",
+    ],
+  );
+  return [...duplicates, ...vague, ...open];
+}
+
+function findInTasks(
+  { stories }: Spec,
+  { tasks, faults }: TaskList,
+  uncovered: readonly string[],
+): readonly Row[] {
+  const withoutTask = stories.filter(
+    ({ number }) => !tasks.some((task) => task.story === `US${number}`),
+  );
+  const withoutFile = tasks.filter(
+    ({ paths, command }) => paths.length === 0 && command === undefined,
+  );
   return [
-    ...findDuplicates(spec),
-    ...findVague(spec),
-    ...spec.openQuestions.map(
-      (question): Finding => ({
-        category: "Ambiguity",
-        severity: "HIGH",
-        where: "spec.md",
-        what: `open question: ${question}`,
-        todo: "run the clarify step",
-      }),
+    ...uncovered.map((id): Row => {
+      const todo = "add a task that names it";
+      return ["Coverage", "HIGH", `spec.md ${id}`, `no task covers ${id}`, todo];
+    }),
+    ...withoutTask.map(({ number }): Row => {
+      const where = `spec.md User Story ${number}`;
+      return ["Coverage", "CRITICAL", where, "the story has no task", "run the tasks step again"];
+    }),
+    ...withoutFile.map(({ id }): Row => {
+      const where = `tasks.md ${id}`;
+      return ["Underspecification", "MEDIUM", where, "the task names no file", "name the file"];
+    }),
+    ...faults.map(
+      (fault): Row => ["Inconsistency", "MEDIUM", "tasks.md", fault, "correct the line"],
     ),
   ];
 }
 
-function findUncovered(
-  spec: Spec,
-  tasks: readonly Task[],
-  coverage: readonly Coverage[],
-): readonly Finding[] {
-  const requirements = coverage
-    .filter((row) => row.tasks.length === 0)
-    .map(
-      ({ id }): Finding => ({
-        category: "Coverage",
-        severity: "HIGH",
-        where: `spec.md ${id}`,
-        what: `no task covers ${id}`,
-        todo: "add a task that names it",
-      }),
-    );
-  const stories = spec.stories
-    .filter((story) => !tasks.some((task) => task.story === `US${story.number}`))
-    .map(
-      (story): Finding => ({
-        category: "Coverage",
-        severity: "CRITICAL",
-        where: `spec.md User Story ${story.number}`,
-        what: "the story has no task",
-        todo: "run the tasks step again",
-      }),
-    );
-  return [...requirements, ...stories];
-}
-
-function findInTasks({ tasks, faults }: TaskList): readonly Finding[] {
-  const unplaced = tasks
-    .filter((task) => task.paths.length === 0 && task.command === undefined)
-    .map(
-      (task): Finding => ({
-        category: "Underspecification",
-        severity: "MEDIUM",
-        where: `tasks.md ${task.id}`,
-        what: "the task names no file",
-        todo: "name the file",
-      }),
-    );
-  const broken = faults.map(
-    (fault): Finding => ({
-      category: "Inconsistency",
-      severity: "MEDIUM",
-      where: "tasks.md",
-      what: fault,
-      todo: "correct the line",
-    }),
-  );
-  return [...unplaced, ...broken];
-}
-
-function findMissingEntities(
-  { entities }: Spec,
-  dataModel: string | undefined,
-): readonly Finding[] {
+function findMissingEntities(spec: Spec, dataModel: string | undefined): readonly Row[] {
   if (dataModel === undefined) return [];
   const text = dataModel.toLowerCase();
-  return entities
+  return spec.entities
     .filter(({ name }) => !text.includes(name.toLowerCase()))
-    .map(({ name }) => ({
-      category: "Inconsistency",
-      severity: "MEDIUM",
-      where: "data-model.md",
-      what: `entity ${name} of the spec is missing`,
-      todo: "run the plan step again",
-    }));
+    .map(({ name }) => {
+      const what = `entity ${name} of the spec is missing`;
+      return ["Inconsistency", "MEDIUM", "data-model.md", what, "run the plan step again"];
+    });
 }
 
-function findUnchecked(plan: string): readonly Finding[] {
-  return (plan.match(/^- \[ \] .+$/gm) ?? []).map((line) => ({
-    category: "Constitution",
-    severity: "CRITICAL",
-    where: "plan.md Constitution Check",
-    what: `not confirmed: ${line.slice(6, 120)}`,
-    todo: "confirm it, or justify it under Complexity Tracking",
-  }));
+function findUnchecked(plan: string): readonly Row[] {
+  const todo = "confirm it, or justify it under Complexity Tracking";
+  return (plan.match(/^- \[ \] .+$/gm) ?? []).map((line) => {
+    const what = `not confirmed: ${line.slice(6, 120)}`;
+    return ["Constitution", "CRITICAL", "plan.md Constitution Check", what, todo];
+  });
 }
 
 function covers({ text }: Task, id: string, requirement: string): boolean {
   if (text.includes(id)) return true;
   if (/\bFR-\d{3}/.test(text)) return false;
   const wanted = wordsOf(requirement);
-  const has = wordsOf(text);
-  const shared = [...wanted].filter((word) => has.has(word)).length;
-  return wanted.size > 0 && shared >= 2 && shared / wanted.size >= 0.6;
+  const shared = countShared(wanted, wordsOf(text));
+  return shared >= 2 && shared / wanted.size >= 0.6;
+}
+
+function isNearlySame(a: string, b: string): boolean {
+  const [left, right] = [wordsOf(a), wordsOf(b)];
+  const shared = countShared(left, right);
+  return left.size > 2 && shared / (left.size + right.size - shared) >= 0.8;
+}
+
+function countShared(left: ReadonlySet<string>, right: ReadonlySet<string>): number {
+  return [...left].filter((word) => right.has(word)).length;
 }
 
 const common = new Set(
@@ -230,41 +215,4 @@ function wordsOf(text: string): ReadonlySet<string> {
       .filter((word) => !common.has(word))
       .map((word) => word.replace(/(?:ies|es|s|ed|ing)$/, "")),
   );
-}
-
-function findDuplicates({ requirements }: Spec): readonly Finding[] {
-  return requirements.flatMap((item, at) => {
-    const words = wordsOf(item.text);
-    const twin = requirements.slice(0, at).find((other) => {
-      const theirs = wordsOf(other.text);
-      const shared = [...words].filter((word) => theirs.has(word)).length;
-      return words.size > 2 && shared / new Set([...words, ...theirs]).size >= 0.8;
-    });
-    if (!twin) return [];
-    return [
-      {
-        category: "Duplication",
-        severity: "LOW" as const,
-        where: `spec.md ${twin.id}, ${item.id}`,
-        what: `${item.id} is nearly the same as ${twin.id}`,
-        todo: "keep one of them",
-      },
-    ];
-  });
-}
-
-function findVague({ requirements, criteria }: Spec): readonly Finding[] {
-  return [...requirements, ...criteria].flatMap(({ id, text }) => {
-    const word = vagueWords.exec(text)?.[0];
-    if (word === undefined || text.includes("MUST mean:")) return [];
-    return [
-      {
-        category: "Ambiguity",
-        severity: "MEDIUM" as const,
-        where: `spec.md ${id}`,
-        what: `“${word}” is not measurable`,
-        todo: "give a figure",
-      },
-    ];
-  });
 }

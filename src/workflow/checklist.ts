@@ -1,16 +1,14 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { readInside, replaceFile } from "./artefacts.ts";
-import { cleanName } from "./feature-name.ts";
+import { checkInside, readInside, replaceFile } from "./artefacts.ts";
+import { cleanName } from "./feature.ts";
+import { namedIn } from "./manifest.ts";
 import { bodyOf, findSection } from "./markdown.ts";
-import { checkInside } from "./place.ts";
-import { findOpenTopics } from "./questions.ts";
-import { parseSpec, type Spec } from "./spec.ts";
-import { dateOf, needDocument, type Step } from "./step.ts";
-import { namedIn } from "./technologies.ts";
+import { findOpenTopics, parseSpec, type Spec } from "./spec.ts";
+import { dateOf, needDocument, type StepFunction } from "./step.ts";
 
 /** Appends questions about the quality of the requirements to `checklists/<domain>.md`. */
-export const checklist: Step = async (input) => {
+export const checklist: StepFunction = async (input) => {
   const { place, args, run, settings } = input;
   const spec = parseSpec(await needDocument(input, "spec.md", "specify"));
   const domain = cleanName(typeof args.domain === "string" ? args.domain : "") || "quality";
@@ -24,11 +22,15 @@ export const checklist: Step = async (input) => {
   const file = join(place.path, "checklists", `${domain}.md`);
   const before = await readInside(place, file);
   const plain = before?.replaceAll("\r\n", "\n") ?? "";
-  const items = findItems(spec, domain).filter(({ text }) => !plain.includes(text));
+  const items = findItems(spec, domain).filter(([, text]) => !plain.includes(text));
   if (items.length === 0)
     return { text: `Nothing to add to ${file}`, files: [], details: { added: 0 } };
 
-  const after = appendItems(items, { plain, domain, spec, date: dateOf(settings.now()) });
+  const after = appendItems(items, plain, {
+    domain,
+    title: spec.title,
+    date: dateOf(settings.now()),
+  });
   await checkInside(place, file);
   await replaceFile(file, before?.includes("\r\n") ? after.replaceAll("\n", "\r\n") : after);
   return {
@@ -40,36 +42,30 @@ export const checklist: Step = async (input) => {
   };
 };
 
-interface QualityItem {
-  readonly group: string;
-  readonly text: string;
-}
+type QualityItem = readonly [group: string, text: string];
 
-interface ChecklistFacts {
-  /** The checklist so far; empty for a new one. */
-  readonly plain: string;
-  readonly domain: string;
-  readonly spec: Spec;
-  readonly date: string;
-}
-
+/** `plain` is the checklist so far; empty for a new one. */
 function appendItems(
   items: readonly QualityItem[],
-  { plain, domain, spec, date }: ChecklistFacts,
+  plain: string,
+  {
+    domain,
+    title,
+    date,
+  }: { readonly domain: string; readonly title: string; readonly date: string },
 ): string {
-  const title = domain.charAt(0).toUpperCase() + domain.slice(1);
+  const name = domain.charAt(0).toUpperCase() + domain.slice(1);
   const head =
     plain === ""
-      ? `# ${title} Checklist: ${spec.title}\n\n**Purpose**: Check the quality of the requirements (${domain}), not of the code.\n**Created**: ${date}\n**Feature**: [spec.md](../spec.md)\n`
+      ? `# ${name} Checklist: ${title}\n\n**Purpose**: Check the quality of the requirements (${domain}), not of the code.\n**Created**: ${date}\n**Feature**: [spec.md](../spec.md)\n`
       : plain.replace(/\n*$/, "\n");
   const used = [...plain.matchAll(/\bCHK(\d{3,})\b/g)].map((found) => Number(found[1]));
   let number = Math.max(0, ...used) + 1;
 
-  const groups = [...new Set(items.map(({ group }) => group))];
-  const body = groups.map((group) => {
+  const body = [...new Set(items.map(([group]) => group))].map((group) => {
     const lines = items
-      .filter((item) => item.group === group)
-      .map(({ text }) => `- [ ] CHK${String(number++).padStart(3, "0")} ${text}`);
+      .filter((item) => item[0] === group)
+      .map(([, text]) => `- [ ] CHK${String(number++).padStart(3, "0")} ${text}`);
     return `\n## ${group}${plain === "" ? "" : ` (${date})`}\n\n${lines.join("\n")}\n`;
   });
   return `${head}${body.join("")}`;
@@ -110,104 +106,95 @@ export const vagueWords =
 function findItems(spec: Spec, domain: string): readonly QualityItem[] {
   const all = [...spec.requirements, ...spec.criteria];
   const text = [...all.map((item) => item.text), ...spec.edgeCases].join("\n");
-  const item = (group: string, question: string): QualityItem => ({ group, text: question });
-  return [
+  const gaps = [
     ...(domains[domain] ?? [])
       .filter(([, words]) => !words.test(text))
-      .map(([what]) => item("Completeness", `Do the requirements say ${what}? [Gap]`)),
-    ...findOpenTopics(spec).map(({ question }) =>
-      item("Completeness", `Is this decided: ${question} [Gap]`),
-    ),
-    ...all.flatMap(({ id, text: words }) => {
-      const word = vagueWords.exec(words)?.[0];
-      return word === undefined
-        ? []
-        : [item("Clarity", `Is “${word.toLowerCase()}” measurable? [Clarity, Spec ${id}]`)];
-    }),
-    ...spec.criteria
-      .filter((criterion) => !/\d|\ball\b|\bevery\b/i.test(criterion.text))
-      .map(({ id }) => item("Measurability", `Is ${id} measurable? [Measurability, Spec ${id}]`)),
+      .map(([what]) => `Do the requirements say ${what}?`),
+    ...findOpenTopics(spec).map(({ question }) => `Is this decided: ${question}`),
+  ];
+  const vague = all.flatMap(({ id, text: words }) => {
+    const word = vagueWords.exec(words)?.[0];
+    return word === undefined
+      ? []
+      : [`Is “${word.toLowerCase()}” measurable? [Clarity, Spec ${id}]`];
+  });
+  const unmeasured = spec.criteria
+    .filter((criterion) => !/\d|\ball\b|\bevery\b/i.test(criterion.text))
+    .map(({ id }) => `Is ${id} measurable? [Measurability, Spec ${id}]`);
+  const uncovered = [
     ...spec.stories
       .filter(({ scenarios }) => !scenarios.some((line) => /refus|fail|not |error/i.test(line)))
-      .map(({ number }) =>
-        item("Coverage", `Does User Story ${number} cover failures? [Coverage, Spec US${number}]`),
+      .map(
+        ({ number }) => `Does User Story ${number} cover failures? [Coverage, Spec US${number}]`,
       ),
     ...spec.edgeCases
       .filter((edge) => edge.includes("?"))
-      .map((edge) => item("Coverage", `Is this edge case answered: ${edge} [Coverage, Edge Case]`)),
+      .map((edge) => `Is this edge case answered: ${edge} [Coverage, Edge Case]`),
+  ];
+  return [
+    ...gaps.map((question) => ["Completeness", `${question} [Gap]`] as const),
+    ...vague.map((question) => ["Clarity", question] as const),
+    ...unmeasured.map((question) => ["Measurability", question] as const),
+    ...uncovered.map((question) => ["Coverage", question] as const),
   ].slice(0, itemsMax);
 }
 
-/** An item of `checklists/requirements.md`. Without a rule, only a person can tick it. */
-interface RequirementsItem {
-  readonly text: string;
-  readonly judge?: (spec: Spec, text: string) => boolean;
-}
+/** An item of `checklists/requirements.md` and the rule that ticks it. Without a rule, only a person can. */
+type RequirementsItem = readonly [text: string, judge?: (spec: Spec, text: string) => boolean];
 
 const forPerson = "(checked by a person)";
+const isFreeOfTechnology = (spec: Spec): boolean => !namesTechnology(textOf(spec));
 
 const requirementsItems: Readonly<Record<string, readonly RequirementsItem[]>> = {
   "Content Quality": [
-    {
-      text: "No implementation details (languages, frameworks, APIs)",
-      judge: (spec) => !namesTechnology(textOf(spec)),
-    },
-    { text: "Focused on user value and business needs" },
-    { text: "Written for non-technical stakeholders" },
-    { text: "All mandatory sections completed", judge: hasSections },
+    ["No implementation details (languages, frameworks, APIs)", isFreeOfTechnology],
+    ["Focused on user value and business needs"],
+    ["Written for non-technical stakeholders"],
+    ["All mandatory sections completed", hasSections],
   ],
   "Requirement Completeness": [
-    {
-      text: "No [NEEDS CLARIFICATION] markers remain",
-      judge: ({ openQuestions }) => openQuestions.length === 0,
-    },
-    {
-      text: "Requirements are testable and unambiguous",
-      judge: ({ requirements }) =>
+    ["No [NEEDS CLARIFICATION] markers remain", ({ openQuestions }) => openQuestions.length === 0],
+    [
+      "Requirements are testable and unambiguous",
+      ({ requirements }) =>
         requirements.length > 0 &&
         !requirements.some(({ text }) => vagueWords.test(text) || isMarked(text)),
-    },
-    {
-      text: "Success criteria are measurable",
-      judge: ({ criteria }) =>
+    ],
+    [
+      "Success criteria are measurable",
+      ({ criteria }) =>
         criteria.length > 0 &&
         criteria.every(({ text }) => /\d|\ball\b|\bevery\b|\bno\b/i.test(text)),
-    },
-    {
-      text: "Success criteria are technology-agnostic",
-      judge: ({ criteria }) => !namesTechnology(criteria.map(({ text }) => text).join("\n")),
-    },
-    {
-      text: "All acceptance scenarios are defined",
-      judge: ({ stories }) =>
+    ],
+    [
+      "Success criteria are technology-agnostic",
+      ({ criteria }) => !namesTechnology(criteria.map(({ text }) => text).join("\n")),
+    ],
+    [
+      "All acceptance scenarios are defined",
+      ({ stories }) =>
         stories.length > 0 &&
         stories.every(
           ({ scenarios }) =>
             scenarios.length > 0 &&
             !scenarios.some((line) => isMarked(line) || /\bis open: /.test(line)),
         ),
-    },
-    {
-      text: "Edge cases are identified",
-      judge: ({ edgeCases }) => edgeCases.some((edge) => !edge.startsWith("Open:")),
-    },
-    {
-      text: "Scope is clearly bounded",
-      judge: ({ assumptions }) => assumptions.some((line) => /\bscope\b/i.test(line)),
-    },
-    {
-      text: "Dependencies and assumptions identified",
-      judge: ({ assumptions }) => assumptions.length > 0,
-    },
+    ],
+    [
+      "Edge cases are identified",
+      ({ edgeCases }) => edgeCases.some((edge) => !edge.startsWith("Open:")),
+    ],
+    [
+      "Scope is clearly bounded",
+      ({ assumptions }) => assumptions.some((line) => /\bscope\b/i.test(line)),
+    ],
+    ["Dependencies and assumptions identified", ({ assumptions }) => assumptions.length > 0],
   ],
   "Feature Readiness": [
-    { text: "All functional requirements have clear acceptance criteria" },
-    { text: "User scenarios cover primary flows" },
-    { text: "Feature meets measurable outcomes defined in Success Criteria" },
-    {
-      text: "No implementation details leak into specification",
-      judge: (spec) => !namesTechnology(textOf(spec)),
-    },
+    ["All functional requirements have clear acceptance criteria"],
+    ["User scenarios cover primary flows"],
+    ["Feature meets measurable outcomes defined in Success Criteria"],
+    ["No implementation details leak into specification", isFreeOfTechnology],
   ],
 };
 
@@ -258,7 +245,7 @@ export function writeRequirementsChecklist({
   const spec = parseSpec(text);
   const created = /\*\*Created\*\*:\s*(\S+)/.exec(before)?.[1] ?? date;
   const ticked = before.split("\n").filter((line) => /^- \[[xX]\] /.test(line));
-  const writeItem = ({ text: words, judge }: RequirementsItem): string => {
+  const writeItem = ([words, judge]: RequirementsItem): string => {
     const isTicked = judge ? judge(spec, text) : ticked.some((line) => line.includes(words));
     return `- [${isTicked ? "x" : " "}] ${words}${judge ? "" : ` ${forPerson}`}`;
   };

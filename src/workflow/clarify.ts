@@ -2,7 +2,13 @@ import { basename, join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
-import { readInside, replaceFile, type Written } from "./artefacts.ts";
+import {
+  checkInside,
+  type FeaturePlace,
+  readInside,
+  replaceFile,
+  type WrittenFile,
+} from "./artefacts.ts";
 import { writeRequirementsChecklist } from "./checklist.ts";
 import {
   appendTo,
@@ -12,18 +18,19 @@ import {
   oneLine,
   sectionsOf,
 } from "./markdown.ts";
-import { checkInside, type FeaturePlace } from "./place.ts";
 import {
+  answerOpenQuestion,
+  findOpenQuestions,
   findOpenTopics,
   markedTopics,
   type OpenTopic,
   optionsIn,
+  parseSpec,
   resultOptions,
   type TopicSection,
-} from "./questions.ts";
-import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
+} from "./spec.ts";
 import { noEdgeCase, resultQuestion } from "./spec-draft.ts";
-import { dateOf, needDocument, type Step, type StepInput } from "./step.ts";
+import { dateOf, needDocument, type StepFunction, type StepInput } from "./step.ts";
 
 interface Question {
   readonly question: string;
@@ -46,7 +53,7 @@ type Reply = Answer | "skip" | "stop";
 const questionsMax = 5;
 
 /** Asks what the spec leaves open, one question at a time, and writes each answer into it at once. */
-export const clarify: Step = async (input) => {
+export const clarify: StepFunction = async (input) => {
   const { place, args, context, run } = input;
   const file = join(place.path, "spec.md");
   let text = await needDocument(input, "spec.md", "specify");
@@ -95,7 +102,7 @@ export const clarify: Step = async (input) => {
   }
 
   run.report(90, "Checking the requirements");
-  const files: Written[] =
+  const files: WrittenFile[] =
     answered > 0
       ? [{ path: "spec.md", change: "updated" }, ...(await updateChecklist(input, text))]
       : [];
@@ -324,7 +331,7 @@ function insertBefore(text: string, section: MarkdownSection | undefined, added:
 async function updateChecklist(
   { place, settings }: StepInput,
   text: string,
-): Promise<readonly Written[]> {
+): Promise<readonly WrittenFile[]> {
   const file = join(place.path, "checklists", "requirements.md");
   const before = await readInside(place, file);
   if (before !== undefined && !/Specification Quality Checklist/.test(before)) return [];

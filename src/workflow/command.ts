@@ -109,18 +109,18 @@ function endGroup(pid: number): void {
   }
 }
 
-export type Stream = "stdout" | "stderr";
+export type CommandStream = "stdout" | "stderr";
 
 /** The output of a command: forwarded line by line without control sequences and secrets; its end is kept. */
 export interface CommandOutput {
-  take(stream: Stream, text: string): void;
+  take(stream: CommandStream, text: string): void;
   /** Forwards what is left, and returns the end of each stream. */
   end(): { readonly stdout: string; readonly stderr: string };
 }
 
 export interface CommandOutputOptions {
   /** Receives whole lines of one stream. */
-  onLines(stream: Stream, lines: string): void;
+  onLines(stream: CommandStream, lines: string): void;
   scrub(text: string): string;
   /** How long lines are collected before they are forwarded. Default 100. */
   readonly intervalMs?: number;
@@ -140,11 +140,11 @@ export function createCommandOutput({
 }: CommandOutputOptions): CommandOutput {
   const tails = { stdout: "", stderr: "" };
   const held = { stdout: "", stderr: "" };
-  const waiting: { readonly stream: Stream; readonly line: string }[] = [];
+  const waiting: { readonly stream: CommandStream; readonly line: string }[] = [];
   let timer: NodeJS.Timeout | undefined;
   let forwarded = 0;
 
-  function addLine(stream: Stream, line: string): void {
+  function addLine(stream: CommandStream, line: string): void {
     forwarded += line.length + 1;
     waiting.push({ stream, line });
     timer ??= setTimeout(flush, intervalMs);

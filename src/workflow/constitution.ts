@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { readInside, replaceFile } from "./artefacts.ts";
+import { checkInside, type FeaturePlace, readInside, replaceFile } from "./artefacts.ts";
 import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
-import { checkInside, type FeaturePlace } from "./place.ts";
-import { dateOf, type Step, type StepInput } from "./step.ts";
+import { dateOf, type StepFunction, type StepInput } from "./step.ts";
 
 /** `.specify/memory/constitution.md`: the principles that every plan is checked against. */
 export interface Constitution {
@@ -49,7 +48,7 @@ function parseConstitution(text: string): Constitution {
 }
 
 /** Writes or amends the constitution from given principles, or from rules in the project's notes. */
-export const constitution: Step = async (input) => {
+export const constitution: StepFunction = async (input) => {
   const { place, args, run, settings } = input;
   run.report(20, "Reading the project's principles");
   const file = constitutionPath(place);
@@ -88,8 +87,8 @@ export const constitution: Step = async (input) => {
       : nameOf(before, place.project);
   const text =
     isComplete && before.principles.length > 0
-      ? amend(before, principles, { version, date })
-      : write({ name, principles, version, date, before });
+      ? amend(before, { principles, version, date })
+      : writeNew(name, before, { principles, version, date });
   await checkInside(place, file);
   run.report(80, "Writing the constitution");
   await replaceFile(file, text);
@@ -157,14 +156,9 @@ function mergePrinciples(
 function nextVersion(before: Constitution | undefined, principles: readonly Principle[]): string {
   if (!before?.version) return "1.0.0";
   const [major = 0, minor = 0, patch = 0] = before.version.split(".").map(Number);
-  const names = new Set(before.principles.map(({ name }) => name.toLowerCase()));
-  if (principles.some(({ name }) => !names.has(name.toLowerCase())))
-    return `${major}.${minor + 1}.0`;
-  const isReworded = principles.some(({ name, text }) =>
-    before.principles.some(
-      (old) => old.name.toLowerCase() === name.toLowerCase() && old.text.trim() !== text.trim(),
-    ),
-  );
+  const old = principles.map(({ name }) => before.principles.find(isNamed(name)));
+  if (old.includes(undefined)) return `${major}.${minor + 1}.0`;
+  const isReworded = principles.some(({ text }, at) => old[at]?.text.trim() !== text.trim());
   return isReworded || before.blanks.length > 0 ? `${major}.${minor}.${patch + 1}` : before.version;
 }
 
@@ -173,24 +167,35 @@ function nameOf(before: Constitution | undefined, project: string): string {
   return titled && !titled.startsWith("[") ? titled : (project.split(/[/\\]/).at(-1) ?? "Project");
 }
 
-interface ConstitutionText {
-  readonly name: string;
+interface Edition {
   readonly principles: readonly Principle[];
   readonly version: string;
   readonly date: string;
-  readonly before: Constitution | undefined;
 }
 
 const numerals = ["I", "II", "III", "IV", "V", "VI", "VII", "VIII", "IX", "X", "XI", "XII"];
 
-function write({ name, principles, version, date, before }: ConstitutionText): string {
-  return `${report({ principles, version, before })}
+/** The principles as sections, numbered after those that exist. */
+function writePrinciples(principles: readonly Principle[], existing = 0): string {
+  return principles
+    .map(({ name, text }, at) => {
+      const number = existing + at;
+      return `### ${numerals[number] ?? number + 1}. ${name}\n\n${text}\n`;
+    })
+    .join("\n");
+}
+
+const isNamed = (name: string) => (principle: Principle) =>
+  principle.name.toLowerCase() === name.toLowerCase();
+
+function writeNew(name: string, before: Constitution | undefined, edition: Edition): string {
+  const { principles, version, date } = edition;
+  return `${writeReport(before, edition)}
 # ${name} Constitution
 
 ## Core Principles
 
-${principles.map((principle, at) => `### ${numerals[at] ?? at + 1}. ${principle.name}\n\n${principle.text}`).join("\n\n")}
-
+${writePrinciples(principles)}
 ## Governance
 
 Every plan is checked against these principles. A change is a new version: major if a principle is removed, minor if one is
@@ -201,26 +206,16 @@ added, patch if only the wording changes.
 }
 
 /** Changes principles in place and adds new ones after the last; the rest of the text stays. */
-function amend(
-  before: Constitution,
-  principles: readonly Principle[],
-  { version, date }: { readonly version: string; readonly date: string },
-): string {
+function amend(before: Constitution, edition: Edition): string {
+  const { principles, version, date } = edition;
   let text = before.text.replace(/^<!--\s*Sync Impact Report[\s\S]*?-->\n?/, "");
-  const added = principles.filter(
-    ({ name }) => !before.principles.some((old) => old.name.toLowerCase() === name.toLowerCase()),
-  );
+  const added = principles.filter(({ name }) => !before.principles.some(isNamed(name)));
   for (const { name, text: words } of principles) {
-    const old = before.principles.find((known) => known.name.toLowerCase() === name.toLowerCase());
+    const old = before.principles.find(isNamed(name));
     if (old && old.text !== words && old.text !== "") text = text.replace(old.text, () => words);
   }
   if (added.length > 0) {
-    const blocks = added
-      .map(
-        (principle, at) =>
-          `### ${numerals[before.principles.length + at] ?? before.principles.length + at + 1}. ${principle.name}\n\n${principle.text}\n`,
-      )
-      .join("\n");
+    const blocks = writePrinciples(added, before.principles.length);
     const at = text.search(/^## (?!Core Principles)/m);
     text =
       at < 0
@@ -230,24 +225,17 @@ function amend(
   text = text
     .replace(/(\*\*Version\*\*:\s*)\d+\.\d+\.\d+/, `$1${version}`)
     .replace(/(\*\*Last Amended\*\*:\s*)\S+/, `$1${date}`);
-  return `${report({ principles, version, before })}\n${text}`;
+  return `${writeReport(before, edition)}\n${text}`;
 }
 
-function report({
-  principles,
-  version,
-  before,
-}: Pick<ConstitutionText, "principles" | "version" | "before">): string {
-  const known = new Set(before?.principles.map(({ name }) => name.toLowerCase()) ?? []);
+function writeReport(before: Constitution | undefined, { principles, version }: Edition): string {
   const added = principles
-    .filter(({ name }) => !known.has(name.toLowerCase()))
-    .map(({ name }) => name);
-  const list = (names: readonly string[]): string =>
-    names.map((name) => name.replaceAll("--", "- -")).join("; ") || "none";
+    .filter(({ name }) => !before?.principles.some(isNamed(name)))
+    .map(({ name }) => name.replaceAll("--", "- -"));
   return `<!--
 Sync Impact Report
 Version: ${before?.version ?? "none"} → ${version}
-Added: ${list(added)}
+Added: ${added.join("; ") || "none"}
 Review: the Constitution Check of unfinished plans
 -->`;
 }

@@ -3,10 +3,8 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Resource, ResourceSource } from "../tool.ts";
-import { readInside } from "./artefacts.ts";
-import { type Feature, listFeatureNames, readFeature } from "./feature.ts";
-import { isFeatureName } from "./feature-name.ts";
-import { type FeaturePlace, findPlace } from "./place.ts";
+import { type FeaturePlace, findPlace, readInside } from "./artefacts.ts";
+import { type Feature, isFeatureName, listFeatureNames, readFeature } from "./feature.ts";
 
 const root = "speckit://features";
 

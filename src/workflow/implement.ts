@@ -3,10 +3,9 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { plural } from "../base/text.ts";
-import { readInside, replaceFile } from "./artefacts.ts";
+import { checkInside, readInside, replaceFile } from "./artefacts.ts";
 import { type ChecklistState, countChecklist } from "./checklist.ts";
-import { checkInside } from "./place.ts";
-import { needDocument, type Step, type StepAnswer, type StepInput } from "./step.ts";
+import { needDocument, type StepAnswer, type StepFunction, type StepInput } from "./step.ts";
 import { describeTask, type ReportShare, runTask, type TaskEnd } from "./task-work.ts";
 import { countTasks, filterTasks, markTask, parseTasks, shareFile, type Task } from "./tasks.ts";
 
@@ -14,7 +13,7 @@ import { countTasks, filterTasks, markTask, parseTasks, shareFile, type Task } f
  * Works through tasks.md: commands run by themselves, an agent does the rest, or they are returned to the caller. Each task
  * is ticked as soon as it is done, so that an interrupted run continues after the last tick.
  */
-export const implement: Step = async (input) => {
+export const implement: StepFunction = async (input) => {
   const { args, run } = input;
   await needDocument(input, "spec.md", "specify");
   await needDocument(input, "plan.md", "plan");

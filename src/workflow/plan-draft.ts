@@ -1,10 +1,10 @@
 import { plural } from "../base/text.ts";
 import type { Constitution } from "./constitution.ts";
-import { hasFigure } from "./description.ts";
+import { namedIn } from "./manifest.ts";
 import { oneLine } from "./markdown.ts";
 import type { Spec } from "./spec.ts";
+import { hasFigure } from "./spec-draft.ts";
 import type { Survey } from "./survey.ts";
-import { namedIn } from "./technologies.ts";
 
 /** The facts a plan is written from: the spec, the repository, and the technology the caller named. */
 export interface PlanInput {

@@ -2,20 +2,38 @@ import { mkdir, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { readInside, readTemplate, writeArtefacts } from "./artefacts.ts";
+import {
+  type FeaturePlace,
+  findPlace,
+  readInside,
+  readTemplate,
+  writeArtefacts,
+} from "./artefacts.ts";
 import { writeRequirementsChecklist } from "./checklist.ts";
-import { listFeatureNames, readNumbering, setActive } from "./feature.ts";
-import { cleanName, isFeatureName, nameFeature, numberOf, shortNameOf } from "./feature-name.ts";
-import { type FeaturePlace, findPlace } from "./place.ts";
-import { findOpenQuestions, parseSpec } from "./spec.ts";
-import { draftSpec, type SpecInput, type SpecParts, writeSpec } from "./spec-draft.ts";
-import { specSections } from "./spec-sections.ts";
-import { dateOf, describeWritten, listWritten, type Step, type StepInput } from "./step.ts";
+import {
+  cleanName,
+  isFeatureName,
+  listFeatureNames,
+  nameFeature,
+  numberOf,
+  readNumbering,
+  setActive,
+  shortNameOf,
+} from "./feature.ts";
+import { findOpenQuestions, parseSpec, type Spec } from "./spec.ts";
+import {
+  draftSpec,
+  openQuestionsMax,
+  type SpecInput,
+  type SpecParts,
+  writeSpec,
+} from "./spec-draft.ts";
+import { dateOf, describeWritten, listWritten, type StepFunction, type StepInput } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
-import { writeSection } from "./writer.ts";
+import { SectionWriter } from "./writer.ts";
 
 /** Writes spec.md and its checklist from a description. */
-export const specify: Step = async (input) => {
+export const specify: StepFunction = async (input) => {
   const { place, args, run, memory, settings } = input;
   const description = String(args.feature_description);
   const date = dateOf(settings.now());
@@ -64,36 +82,43 @@ export const specify: Step = async (input) => {
 async function writeParts(
   drafted: SpecParts,
   specInput: SpecInput,
-  { place, context, run, settings }: StepInput,
+  input: StepInput,
 ): Promise<{ readonly parts: SpecParts; readonly notes: readonly string[] }> {
-  const writer = await settings.writer(context);
-  if (!writer) return { parts: drafted, notes: [] };
+  const { place, context, run, settings } = input;
+  const model = await settings.writer(context);
+  if (!model) return { parts: drafted, notes: [] };
 
   run.report(20, "Reading the repository");
   const survey = await surveyRepository(place.project, context.scope);
   const facts = survey.languages.map(({ name, files }) => `${name} (${files} files)`).join(", ");
   const background = `# The feature\n\n${specInput.description}\n\n# The repository\n\n${facts || "No source files"}. This is for orientation only: a specification says what and why, never with which technology.`;
 
-  const notes: string[] = [];
+  const writer = new SectionWriter(input, model, background);
   let parts = drafted;
-  const sections = specSections(drafted, specInput);
-  for (const [at, { key, section }] of sections.entries()) {
-    run.report(25 + (50 * at) / sections.length, `Writing: ${section.name}`);
-    const current = parts;
-    const checked = {
-      ...section,
-      check: (text: string) => section.check(text, { ...current, [key]: text }),
-    };
-    const { text, note } = await writeSection(checked, {
-      writer,
-      background,
-      scope: context.scope,
-      note: run.note,
+  for (const [at, { key, name, ask, check }] of forms.entries()) {
+    const others = parts;
+    const text = await writer.write(25 + (50 * at) / forms.length, {
+      name,
+      ask,
+      draft: drafted[key],
+      check(candidate) {
+        const whole = writeSpec({ ...others, [key]: candidate }, specInput);
+        return [...check(candidate, parseSpec(whole), specInput), ...checkWhole(candidate, whole)];
+      },
     });
-    if (note !== undefined) notes.push(note);
     parts = { ...parts, [key]: text };
   }
-  return { parts, notes };
+  return { parts, notes: writer.notes };
+}
+
+function checkWhole(text: string, whole: string): readonly string[] {
+  const count = findOpenQuestions(whole).length;
+  return [
+    ...(/^#{1,2} /m.test(text) ? ["it must have no headings of level 1 or 2"] : []),
+    ...(count > openQuestionsMax
+      ? [`the specification has ${count} open questions; at most 3 are allowed`]
+      : []),
+  ];
 }
 
 export interface NewPlace {
@@ -133,7 +158,7 @@ export async function placeFeature(
   await mkdir(parent, { recursive: true });
   const wanted = isParent ? undefined : basename(given.path);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const { name, warning } = await chooseName(args, description, { place: given, wanted, now });
+    const { name, warning } = await chooseName(args, given, wanted, now);
     const path = join(parent, name);
     if (await createFolder(path)) return { place: { ...given, path }, warning, isNew: true };
     if (name === wanted) return { place: { ...given, path } };
@@ -157,17 +182,12 @@ function createFolder(path: string): Promise<boolean> {
   );
 }
 
-interface NameWish {
-  readonly place: FeaturePlace;
-  /** The folder name that was asked for. */
-  readonly wanted: string | undefined;
-  readonly now: Date;
-}
-
+/** `wanted` is the folder name that was asked for. */
 async function chooseName(
   args: JsonObject,
-  description: string,
-  { place, wanted, now }: NameWish,
+  place: FeaturePlace,
+  wanted: string | undefined,
+  now: Date,
 ): Promise<{ readonly name: string; readonly warning?: string | undefined }> {
   const taken = await listFeatureNames(place.project);
   const style = await readNumbering(place);
@@ -180,5 +200,98 @@ async function chooseName(
 
   const named = typeof args.short_name === "string" ? cleanName(args.short_name) : "";
   const number = typeof args.number === "number" ? args.number : undefined;
-  return nameFeature({ taken, shortName: named || shortNameOf(description), number, style, now });
+  const shortName = named || shortNameOf(String(args.feature_description));
+  return nameFeature({ taken, shortName, number, style, now });
+}
+
+/** A section of spec.md that a model may write, and the form it must have. */
+interface SectionForm {
+  readonly key: keyof SpecParts;
+  readonly name: string;
+  readonly ask: string;
+  check(text: string, spec: Spec, input: SpecInput): readonly string[];
+}
+
+const forms: readonly SectionForm[] = [
+  {
+    key: "stories",
+    name: "User stories",
+    ask: "Each as `### User Story N - Title (Priority: Pn)`, then a paragraph, `**Why this priority**: …`, `**Independent Test**: …`, `**Acceptance Scenarios**:` and a numbered list `1. **Given** …, **When** …, **Then** ….` Number them from 1, most important first, with `---` between two stories.",
+    check: checkStories,
+  },
+  {
+    key: "edgeCases",
+    name: "Edge cases",
+    ask: "Bullets, each a question about a boundary or a failure.",
+    check: checkBullets,
+  },
+  {
+    key: "requirements",
+    name: "Functional requirements",
+    ask: "Bullets `- **FR-001**: …`, each testable, each with MUST. Mark what must not be guessed with [NEEDS CLARIFICATION: question], at most three in the whole document.",
+    check: (text, { requirements }, { description }) => [
+      ...checkBullets(text),
+      ...checkIds(
+        requirements.map(({ id }) => id),
+        "FR",
+      ),
+      ...requirements
+        .filter((item) => !/\bMUST\b|NEEDS CLARIFICATION/.test(item.text))
+        // The author's own sentences are left as they are.
+        .filter((item) => !description.replace(/\s+/g, " ").includes(item.text))
+        .map(({ id }) => `${id} needs the word MUST`),
+    ],
+  },
+  {
+    key: "entities",
+    name: "Key entities",
+    ask: "Bullets `- **Name**: what it is, its attributes and relations`, without technology.",
+    check: checkBullets,
+  },
+  {
+    key: "criteria",
+    name: "Success criteria",
+    ask: "Bullets `- **SC-001**: …`, each measurable with a figure, none naming a technology.",
+    check: (text, { criteria }) => [
+      ...checkBullets(text),
+      ...checkIds(
+        criteria.map(({ id }) => id),
+        "SC",
+      ),
+    ],
+  },
+  {
+    key: "assumptions",
+    name: "Assumptions",
+    ask: "Bullets: the assumptions that were made, and what is out of scope.",
+    check: checkBullets,
+  },
+];
+
+function checkStories(text: string, { stories }: Spec): readonly string[] {
+  const reasons = (text.match(/\*\*Why this priority\*\*:/g) ?? []).length;
+  return [
+    ...(stories.length === 0 ? ["it needs `### User Story 1 - Title (Priority: P1)`"] : []),
+    ...(reasons === stories.length ? [] : ["every story needs **Why this priority**: …"]),
+    ...stories.flatMap(({ number, scenarios, independentTest }, at) => [
+      ...(number === at + 1 ? [] : [`User Story ${number} must have the number ${at + 1}`]),
+      ...(scenarios.length > 0
+        ? []
+        : [`User Story ${number} needs a numbered scenario with **Given**, **When** and **Then**`]),
+      ...(independentTest === "" ? [`User Story ${number} needs an **Independent Test**`] : []),
+    ]),
+  ];
+}
+
+function checkBullets(text: string): readonly string[] {
+  const isList = text
+    .split("\n")
+    .every((line) => line.trim() === "" || /^(?:- |\s{2,})/.test(line));
+  return isList ? [] : ["every line must be a bullet that begins with `- `"];
+}
+
+function checkIds(found: readonly string[], prefix: string): readonly string[] {
+  if (found.length === 0) return [`it needs bullets like \`- **${prefix}-001**: …\``];
+  const isInOrder = found.every((id, at) => Number(id.slice(3)) === at + 1);
+  return isInOrder ? [] : [`the ids must be ${prefix}-001, ${prefix}-002 … without gaps`];
 }

@@ -1,15 +1,25 @@
-import { join, relative } from "node:path";
+import { randomUUID } from "node:crypto";
+import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { basename, join, relative } from "node:path";
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { CallContext } from "../tool.ts";
-import { type ArtefactMemory, readInside, type Written } from "./artefacts.ts";
-import type { FeaturePlace } from "./place.ts";
-import type { StepRun } from "./run.ts";
+import type { Json, JsonObject } from "../base/json.ts";
+import type { Secrets } from "../base/log.ts";
+import type { DocumentStore } from "../store/store.ts";
+import type { CallContext, Progress } from "../tool.ts";
+import {
+  type ArtefactMemory,
+  checkInside,
+  type FeaturePlace,
+  readInside,
+  type WrittenFile,
+} from "./artefacts.ts";
+import { type NewClaim, takeClaim } from "./claim.ts";
+import { timestampOf } from "./feature.ts";
 import type { StepName } from "./tool-list.ts";
-import type { Writer } from "./writer.ts";
+import type { ModelWriter } from "./writer.ts";
 
 /** One step of the workflow. Throws HallError; files written before the failure stay. */
-export type Step = (input: StepInput) => Promise<StepAnswer>;
+export type StepFunction = (input: StepInput) => Promise<StepAnswer>;
 
 export interface StepInput {
   readonly place: FeaturePlace;
@@ -26,7 +36,7 @@ export interface StepSettings {
   /** The agent for the tasks of `implement` if the caller names none. */
   readonly agent?: string | undefined;
   /** The model that writes; undefined without one. */
-  writer(context: CallContext): Promise<Writer | undefined>;
+  writer(context: CallContext): Promise<ModelWriter | undefined>;
   now(): Date;
   /** How often silent work reports that it is alive. */
   readonly pulseMs?: number | undefined;
@@ -35,7 +45,7 @@ export interface StepSettings {
 export interface StepAnswer {
   /** The result, naming the files. */
   readonly text: string;
-  readonly files: readonly Written[];
+  readonly files: readonly WrittenFile[];
   readonly notes?: readonly string[];
   /** The step to run next, and arguments beside `spec_directory`. */
   readonly next?: StepName | undefined;
@@ -71,13 +81,157 @@ export function dateOf(now: Date): string {
   return now.toISOString().slice(0, 10);
 }
 
-export function listWritten(files: readonly Written[], { path }: FeaturePlace): string {
+export function listWritten(files: readonly WrittenFile[], { path }: FeaturePlace): string {
   return files.map((file) => `- ${join(path, file.path)} (${file.change})`).join("\n");
 }
 
-export function describeWritten(what: string, files: readonly Written[], file: string): string {
+export function describeWritten(what: string, files: readonly WrittenFile[], file: string): string {
   if (files.every(({ change }) => change === "unchanged"))
     return `${what} unchanged at ${file}; hand edits are kept`;
   const isCreated = files[0]?.change === "created";
   return `${what} ${isCreated ? "created successfully" : "updated"} at ${file}`;
+}
+
+export type StepRunState = "completed" | "paused" | "failed" | "cancelled";
+
+export interface StepRunOptions {
+  readonly place: FeaturePlace;
+  readonly step: StepName;
+  readonly args: JsonObject;
+  readonly context: CallContext;
+  /** The hall's folder. */
+  readonly folder: string;
+  /** The folder of claims. */
+  readonly claims: string;
+  readonly shelf?: DocumentStore | undefined;
+  readonly secrets?: Secrets | undefined;
+  readonly now: () => Date;
+  /** The step only reads, so it needs no claim. */
+  readonly isReader?: boolean;
+}
+
+const rowDays = 30;
+const logCharactersMax = 16 * 1024 * 1024;
+
+/** Takes the claim, opens the log and adds the row. Throws if another run works on the feature. */
+export async function beginRun(options: StepRunOptions): Promise<StepRun> {
+  const { place, step, args, folder, claims, now, isReader = false } = options;
+  const startedAt = now();
+  const name = `${basename(place.path)}-${step}-${timestampOf(startedAt)}.log`;
+  const log = join(".guildhall", "logs", name);
+  // A cloned project may contain links in the place of our folders.
+  await checkInside({ root: folder }, join(folder, log));
+
+  const claim: NewClaim = {
+    run: `run_${randomUUID()}`,
+    step,
+    directory: place.path,
+    startedAt: startedAt.toISOString(),
+    arguments: args,
+  };
+  const release = isReader ? async () => {} : await takeClaim(claims, claim);
+  let handle: FileHandle | undefined;
+  try {
+    await mkdir(join(folder, ".guildhall", "logs"), { recursive: true });
+    // The step runs even if the log cannot be written; the row says how it ended.
+    handle = await open(join(folder, log), "a").catch(() => undefined);
+    const run = new StepRun(options, { claim, log, handle, release });
+    await run.begin();
+    return run;
+  } catch (error) {
+    await release();
+    await handle?.close();
+    throw error;
+  }
+}
+
+interface RunParts {
+  readonly claim: NewClaim;
+  readonly log: string;
+  readonly handle: FileHandle | undefined;
+  release(): Promise<void>;
+}
+
+/** One execution of a step: an id, a log file and a row in the store. */
+export class StepRun {
+  readonly id: string;
+  /** Relative to the hall's folder. */
+  readonly log: string;
+  readonly #options: StepRunOptions;
+  readonly #parts: RunParts;
+  #written: Promise<unknown> = Promise.resolve();
+  #notedCharacters = 0;
+  #percent = 0;
+
+  constructor(options: StepRunOptions, parts: RunParts) {
+    this.id = parts.claim.run;
+    this.log = parts.log;
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  async begin(): Promise<void> {
+    const { step, place, args } = this.#options;
+    const head = `run ${this.id}: ${step} of ${basename(place.path)}`;
+    this.note(`${head}\n${place.path}\narguments: ${JSON.stringify(args)}`);
+    await this.#putRow("running");
+  }
+
+  /** Reports progress to the caller and the log. Throws if the caller has cancelled. */
+  report(percent: number, message: string): void {
+    this.note(`${percent} % ${message}`);
+    const { cancelled } = this.#options.context.scope;
+    if (cancelled) throw cancelled;
+    this.progress(percent, { message });
+  }
+
+  /** Reports progress to the caller only; for frequent updates. Never throws. */
+  progress(percent: number, details: Pick<Progress, "message" | "elapsedSeconds">): void {
+    // Progress must grow, and reaches 100 only with the result.
+    this.#percent = Math.max(this.#percent + (100 - this.#percent) / 100_000, percent);
+    this.#options.context.progress({ progress: this.#percent, total: 100, ...details });
+  }
+
+  /** Adds to the log, up to a limit. */
+  readonly note = (message: string): void => {
+    if (this.#notedCharacters > logCharactersMax) return;
+    this.#notedCharacters += message.length;
+    const isFull = this.#notedCharacters > logCharactersMax;
+    this.#append(isFull ? "log limit of 16 MiB reached" : message);
+  };
+
+  async end(state: StepRunState, message: string): Promise<void> {
+    this.#append(`${state}: ${message}`);
+    await this.#written;
+    await this.#parts.handle?.close();
+    await this.#parts.release();
+    await this.#putRow(state, { endedAt: this.#options.now().toISOString(), message });
+  }
+
+  #append(message: string): void {
+    const { now, secrets } = this.#options;
+    const line = `${now().toISOString()} ${message.replace(/\n/g, "\n  ")}\n`;
+    this.#written = this.#written
+      .then(() => this.#parts.handle?.appendFile(secrets?.scrub(line) ?? line))
+      // A full disk must not stop the step.
+      .catch(() => {});
+  }
+
+  async #putRow(state: string, details: JsonObject = {}): Promise<void> {
+    const { directory, step, startedAt, arguments: args } = this.#parts.claim;
+    const row = {
+      kind: "workflow",
+      feature: basename(directory),
+      directory,
+      step,
+      state,
+      startedAt,
+      log: this.log,
+      arguments: args,
+      ...details,
+    };
+    await this.#options.shelf?.put(`workflow:${this.id}`, row as Json, {
+      ttlMs: rowDays * 86_400_000,
+    });
+  }
 }

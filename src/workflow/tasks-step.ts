@@ -2,24 +2,24 @@ import { join } from "node:path";
 import { readInside, readTemplate, writeArtefacts } from "./artefacts.ts";
 import { readConstitution } from "./constitution.ts";
 import { describeNext, markReported } from "./implement.ts";
-import { openPointsOf } from "./plan-draft.ts";
-import { parseSpec, type Spec } from "./spec.ts";
+import { oneLine } from "./markdown.ts";
+import { type OpenPoint, openPointsOf } from "./plan-draft.ts";
+import { type Item, parseSpec, type Spec, type Story } from "./spec.ts";
 import {
   describeWritten,
   folderOf,
   listWritten,
   needDocument,
-  type Step,
   type StepAnswer,
+  type StepFunction,
   type StepInput,
 } from "./step.ts";
-import { surveyRepository } from "./survey.ts";
+import { type Survey, surveyRepository } from "./survey.ts";
 import { countTasks, parseTasks, shareFile, type Task } from "./tasks.ts";
-import { draftTasks } from "./tasks-draft.ts";
-import { writeSection } from "./writer.ts";
+import { SectionWriter } from "./writer.ts";
 
 /** Writes tasks.md from the spec and the plan, or ticks the tasks that the caller has done. */
-export const writeTasks: Step = async (input) => {
+export const writeTasks: StepFunction = async (input) => {
   const { place, args, context, run, memory } = input;
   const specText = await needDocument(input, "spec.md", "specify");
   const planText = await needDocument(input, "plan.md", "plan");
@@ -40,7 +40,7 @@ export const writeTasks: Step = async (input) => {
 
   run.report(50, "Writing the tasks");
   const background = `# The specification\n\n${specText}\n\n# The plan\n\n${planText}`;
-  const { text, notes } = await rewritePhases(draft, { input, spec, background });
+  const { text, notes } = await rewritePhases(draft, input, { spec, background });
   run.report(90, "Writing tasks.md");
   const files = await writeArtefacts([{ path: "tasks.md", text }], {
     place,
@@ -106,34 +106,25 @@ async function findTestWish({ args, place }: StepInput, spec: Spec): Promise<str
   return principle ? `by the constitution (${principle.name})` : undefined;
 }
 
-interface Rewriting {
-  readonly input: StepInput;
-  readonly spec: Spec;
-  readonly background: string;
-}
-
+/** Lets a model write the phases, where one is configured. */
 async function rewritePhases(
   draft: string,
-  { input: { context, run, settings }, spec, background }: Rewriting,
+  input: StepInput,
+  { spec, background }: { readonly spec: Spec; readonly background: string },
 ): Promise<{ readonly text: string; readonly notes: readonly string[] }> {
-  const writer = await settings.writer(context);
-  if (!writer) return { text: draft, notes: [] };
+  const model = await input.settings.writer(input.context);
+  if (!model) return { text: draft, notes: [] };
 
+  const writer = new SectionWriter(input, model, background);
   const from = draft.indexOf("## Phase 1:");
   const to = draft.indexOf("\n---\n\n## Dependencies");
-  const { text, note } = await writeSection(
-    {
-      name: "Phases and tasks",
-      ask: "Phases `## Phase N: Title`: 1 Setup, 2 Foundational, then one for each user story by priority, last Polish & Cross-Cutting Concerns. Each has its purpose or goal, and tasks like `- [ ] T001 [P] [US1] Text with a file path`. Ids without gaps; [US1] only in the phase of that story; [P] only if no other task of the phase names the same file.",
-      draft: draft.slice(from, to).trim(),
-      check: (candidate) => checkTasks(candidate, spec),
-    },
-    { writer, background, scope: context.scope, note: run.note },
-  );
-  return {
-    text: `${draft.slice(0, from)}${text}\n${draft.slice(to)}`,
-    notes: note === undefined ? [] : [note],
-  };
+  const text = await writer.write(50, {
+    name: "Phases and tasks",
+    ask: "Phases `## Phase N: Title`: 1 Setup, 2 Foundational, then one for each user story by priority, last Polish & Cross-Cutting Concerns. Each has its purpose or goal, and tasks like `- [ ] T001 [P] [US1] Text with a file path`. Ids without gaps; [US1] only in the phase of that story; [P] only if no other task of the phase names the same file.",
+    draft: draft.slice(from, to).trim(),
+    check: (candidate) => checkTasks(candidate, spec),
+  });
+  return { text: `${draft.slice(0, from)}${text}\n${draft.slice(to)}`, notes: writer.notes };
 }
 
 /** The faults of a task list by the form of tasks.md and the stories of the spec. */
@@ -180,4 +171,163 @@ function countByStory(tasks: readonly Task[]): ReadonlyMap<string, number> {
     counts.set(key, (counts.get(key) ?? 0) + 1);
   }
   return counts;
+}
+
+export interface TasksInput {
+  readonly spec: Spec;
+  readonly survey: Survey;
+  /** The feature's folder in the project. */
+  readonly folder: string;
+  /** Documents the tasks are made from. */
+  readonly documents: readonly string[];
+  readonly openPoints: readonly Pick<OpenPoint, "id" | "text">[];
+  /** Who asked for tests; undefined if nobody did. */
+  readonly tests: string | undefined;
+}
+
+interface Phase {
+  readonly title: string;
+  readonly head: string;
+  readonly tasks: readonly string[];
+  readonly story?: number;
+  readonly checkpoint?: string;
+}
+
+/**
+ * One task for each open point, requirement and test. Tasks name folders and files the project has; the author of the code
+ * chooses the new ones.
+ */
+export function draftTasks(input: TasksInput): string {
+  const { spec, folder, documents, openPoints, tests } = input;
+  const stories = [...spec.stories].sort(
+    (a, b) => a.priority.localeCompare(b.priority) || a.number - b.number,
+  );
+  const phases: readonly Phase[] = [
+    {
+      title: "Setup",
+      head: "**Purpose**: Decide what is open.",
+      tasks: openPoints.map(
+        ({ id, text }) => `Decide ${id} and write the decision into ${folder}/research.md: ${text}`,
+      ),
+    },
+    {
+      title: "Foundational",
+      head: "**Purpose**: Requirements that belong to no single story.\n\n**⚠️ CRITICAL**: No story begins before this phase is complete.",
+      tasks: spec.requirements
+        .filter((item) => storyOf(item, stories) === undefined)
+        .map((item) => implementTask(item, input)),
+      checkpoint: "Stories may begin.",
+    },
+    ...stories.map((story) => storyPhase(story, input, stories)),
+    {
+      title: "Polish & Cross-Cutting Concerns",
+      head: "**Purpose**: Concerns of all stories.",
+      tasks: polishTasks(input),
+    },
+  ];
+  const mvp = stories[0] ? `, User Story ${stories[0].number} alone` : "";
+
+  return `# Tasks: ${spec.title}
+
+**Input**: Design documents from \`${folder}/\`
+**Prerequisites**: ${documents.join(", ")}
+**Tests**: ${tests === undefined ? "not asked for" : `asked for ${tests}`}
+
+**Format**: \`[ID] [P?] [Story] Description\`. [P]: may run in parallel with other tasks of its phase.
+
+${writePhases(phases)}
+
+---
+
+## Dependencies & Execution Order
+
+Phases run in order, and so do the tasks of a phase. Tasks marked [P] may run in parallel.
+
+## Parallel Example
+
+No task is marked [P]: which files the tasks touch is not known yet.
+
+## Implementation Strategy
+
+- **MVP**: Phases 1 to 3${mvp}. Check it by its Independent Test.
+- **After it**: One story at a time, in the order above.
+`;
+}
+
+function writePhases(phases: readonly Phase[]): string {
+  let next = 1;
+  return phases
+    .map(({ title, head, tasks, story, checkpoint }, at) => {
+      const label = story === undefined ? "" : ` [US${story}]`;
+      const lines = tasks.map((task) => {
+        const id = `T${String(next++).padStart(3, "0")}`;
+        return `- [ ] ${id}${label} ${oneLine(task).replaceAll("\\|", "|")}`;
+      });
+      return [
+        `## Phase ${at + 1}: ${title}`,
+        head,
+        lines.join("\n") || "No tasks.",
+        ...(checkpoint === undefined ? [] : [`**Checkpoint**: ${checkpoint}`]),
+      ].join("\n\n");
+    })
+    .join("\n\n---\n\n");
+}
+
+function storyPhase(story: Story, input: TasksInput, stories: readonly Story[]): Phase {
+  const { number, title, priority, text, independentTest, scenarios } = story;
+  const { survey, folder, tests, spec } = input;
+  const testPlace = survey.tests?.folder ? `${survey.tests.folder}/` : `${folder}/quickstart.md`;
+  const own = spec.requirements.filter((item) => storyOf(item, stories) === number);
+  const implement =
+    own.length > 0
+      ? own.map((item) => implementTask(item, input))
+      : [`Implement User Story ${number} of ${folder}/spec.md${placeOf(survey)}`];
+  return {
+    title: `User Story ${number} - ${title} (Priority: ${priority})${story === stories[0] ? " 🎯 MVP" : ""}`,
+    head: `**Goal**: ${text.split("\n")[0] || title}\n\n**Independent Test**: ${independentTest || "Go through its acceptance scenarios."}`,
+    story: number,
+    tasks: [
+      ...(tests === undefined
+        ? []
+        : scenarios.map(
+            (scenario, at) =>
+              `Write a failing test for scenario ${at + 1} in ${testPlace}: ${shorten(scenario)}`,
+          )),
+      ...implement,
+    ],
+    checkpoint: `User Story ${number} works on its own.`,
+  };
+}
+
+/** The story that quotes the requirement; the only story there is; else none. */
+function storyOf({ text }: Item, stories: readonly Story[]): number | undefined {
+  const plain = text.toLowerCase();
+  const quoting = stories.find((story) => story.text.toLowerCase().includes(plain));
+  return (quoting ?? (stories.length === 1 ? stories[0] : undefined))?.number;
+}
+
+function implementTask({ id, text }: Item, { folder, survey }: TasksInput): string {
+  return `Implement ${id} of ${folder}/spec.md${placeOf(survey)}: ${text}`;
+}
+
+/** The folder for source code, if the repository has one. */
+function placeOf({ sourceFolder }: Survey): string {
+  return sourceFolder === "" ? "" : ` in ${sourceFolder}/`;
+}
+
+const scenarioCharactersMax = 160;
+
+function shorten(scenario: string): string {
+  const plain = scenario.replaceAll("**", "");
+  if (plain.length <= scenarioCharactersMax) return plain;
+  return `${plain.slice(0, scenarioCharactersMax).replace(/\s+\S*$/, "")} …`;
+}
+
+function polishTasks({ survey, folder }: TasksInput): readonly string[] {
+  const commands = (["lint", "test"] as const).flatMap((kind) => survey.commands[kind] ?? []);
+  return [
+    ...(survey.readme === undefined ? [] : [`Describe the feature in ${survey.readme}`]),
+    ...commands.map(({ text, from }) => `Run \`${text}\` (from ${from}) and fix what fails`),
+    `Go through ${folder}/quickstart.md from a fresh checkout`,
+  ];
 }

@@ -8,16 +8,19 @@ import type { Secrets } from "../base/log.ts";
 import { startPulse } from "../base/pulse.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
-import { explainDisk, openArtefactMemory } from "./artefacts.ts";
+import { explainDisk, type FeaturePlace, findPlace, openArtefactMemory } from "./artefacts.ts";
 import { defaultClaims, findClaim } from "./claim.ts";
 import { type Feature, findActive, listFeatureNames, readFeature } from "./feature.ts";
 import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
-import { type FeaturePlace, findPlace } from "./place.ts";
-import { beginRun, type StepRun } from "./run.ts";
-import type { Step, StepAnswer, StepSettings } from "./step.ts";
-import { createStepPrompts } from "./step-prompts.ts";
-import { listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
-import type { Writer } from "./writer.ts";
+import {
+  beginRun,
+  type StepAnswer,
+  type StepFunction,
+  type StepRun,
+  type StepSettings,
+} from "./step.ts";
+import { createStepPrompts, listWorkflowTools, type StepName, stepNames } from "./tool-list.ts";
+import type { ModelWriter } from "./writer.ts";
 
 export interface WorkflowOptions {
   /** The project's folder. */
@@ -31,7 +34,7 @@ export interface WorkflowOptions {
   /** The folder of claims. Default: in the user's data folder. */
   readonly claims?: string;
   /** The model that writes. Default: drafts without a model. */
-  writer?(context: CallContext): Promise<Writer | undefined>;
+  writer?(context: CallContext): Promise<ModelWriter | undefined>;
   readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   now?(): Date;
@@ -282,7 +285,7 @@ function statusLine({ name, phase, tasks, isActive, run }: FeatureStatus): strin
 }
 
 /** Loads a step on first use. */
-async function loadStep(name: StepName): Promise<Step> {
+async function loadStep(name: StepName): Promise<StepFunction> {
   switch (name) {
     case "specify":
       return (await import("./specify.ts")).specify;

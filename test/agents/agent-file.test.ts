@@ -3,9 +3,9 @@ import {
   agentName,
   fileNameOf,
   parseAgentFile,
+  replaceFields,
   writeAgentFile,
 } from "../../src/agents/agent-file.ts";
-import { replaceFields } from "../../src/agents/front-matter.ts";
 
 const agent = {
   name: "web_research_agent",

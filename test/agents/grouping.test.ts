@@ -2,8 +2,8 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
   chooseCount,
-  type Group,
   groupTools,
+  type ProposedGroup,
   sizeCap,
 } from "../../src/agents/grouping/grouping.ts";
 import type { ToolkitText } from "../../src/ranking/document.ts";
@@ -14,8 +14,8 @@ const vectors = loadVectors();
 
 const namesIn = (list: readonly ToolkitText[]) =>
   list.flatMap(({ id, tools }) => tools.map(({ name }) => `${id}.${name}`)).sort();
-const grouped = (groups: readonly Group[]) => groups.flatMap(({ tools }) => tools).sort();
-const homeOf = (groups: readonly Group[]) =>
+const grouped = (groups: readonly ProposedGroup[]) => groups.flatMap(({ tools }) => tools).sort();
+const homeOf = (groups: readonly ProposedGroup[]) =>
   new Map(groups.flatMap(({ name, tools }) => tools.map((tool) => [tool, name])));
 
 const words =

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { RawClient } from "../servers/client.ts";
-import { modern } from "../servers/client.ts";
+import { modern, type RawClient } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
 import { createShelf, createShop, stock } from "../servers/shop.ts";
 import { until } from "../servers/until.ts";

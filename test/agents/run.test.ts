@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { limitsOf } from "../../src/agents/limits.ts";
+import { limitsOf } from "../../src/agents/agents.ts";
 import type { OfferedTool, Planner } from "../../src/agents/planner.ts";
-import { Run } from "../../src/agents/run.ts";
+import { AgentRun } from "../../src/agents/run.ts";
 import type { Workbench } from "../../src/agents/workbench.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Progress } from "../../src/tool.ts";
@@ -52,7 +52,7 @@ test("a silent run reports elapsed time, and its progress always grows", async (
       return { answer: "done", stopped: "done" };
     },
   };
-  const run = new Run(
+  const run = new AgentRun(
     { agent: "slow_agent", task: "wait", instructions: "", limits: limitsOf() },
     {
       bench,

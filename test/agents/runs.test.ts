@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { parseAgentFile, writeAgentFile } from "../../src/agents/agent-file.ts";
-import { limitsOf } from "../../src/agents/limits.ts";
+import { limitsOf } from "../../src/agents/agents.ts";
 import { replayRun } from "../../src/agents/replay.ts";
 import { findRun, listRuns, type RunRecord } from "../../src/agents/runs.ts";
 import type { JsonObject } from "../../src/base/json.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callLine, quoteWord } from "../../src/cli/call-line.ts";
+import { callLine, quoteWord } from "../../src/cli/advice.ts";
 import { parseArguments } from "../../src/cli/commands/call.ts";
 
 const prepared = (args: object, filled: readonly object[] = []) => ({
@@ -19,7 +19,7 @@ test("a prepared call is written as it is typed", () => {
 
 test("guessed arguments are in the line, and marked", () => {
   expect(callLine(prepared({}, [{ name: "path", value: "docs", certainty: "guess" }]))).toBe(
-    "guildhall call files.list_directory path=docs\n   (only perhaps: path)",
+    "guildhall call files.list_directory path=docs\n   (guessed: path)",
   );
 });
 

@@ -135,7 +135,7 @@ test("without --json, or with one that is another program's, nothing but the mes
   expect(plain).toMatchObject({
     exit: 66,
     stdout: "",
-    stderr: expect.stringContaining('there is no tool "no.such_tool"'),
+    stderr: expect.stringContaining('unknown tool "no.such_tool"'),
   });
   expect(await run("sound", ["tui", "--timeout", "never", "--", "--json"])).toMatchObject({
     exit: 2,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
-import { answerForm } from "../../src/cli/form.ts";
+import { answerForm } from "../../src/cli/terminal.ts";
 
 /** A person who types these lines and then nothing more. */
 function person(...lines: string[]): {

@@ -12,7 +12,7 @@ test("in a pipe each piece of news is one plain line, and how long something run
   const output = listen();
   const live = createLive(output);
   live.progress({ progress: 1, total: 4, message: "T001: npm test" });
-  live.progress({ progress: 1, total: 4, message: "T001: npm test (2 s)" });
+  live.progress({ progress: 1, total: 4, message: "T001: npm test", elapsedSeconds: 2 });
   live.log("compiling\n\u001b[31mone warning\u001b[0m");
   live.log({ files: 3 });
   live.progress({ progress: 2, message: "T002" });

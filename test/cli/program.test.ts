@@ -17,7 +17,7 @@ describe("a slip", () => {
     ["runs lst", "unknown command 'lst'", "Did you mean list?"],
     ["spec stats 3", "unknown command 'stats'", "Did you mean status?"],
     ["audit verfy", "unknown command 'verfy'", "Did you mean verify?"],
-    ["audit xyzzy --json", "unknown command 'xyzzy'", "there is: verify"],
+    ["audit xyzzy --json", "unknown command 'xyzzy'", "expected: verify"],
     ["token lst", "unknown command 'lst'", "Did you mean list?"],
     ["models tst", "unknown command 'tst'", "Did you mean test?"],
     ["runs list extra", "too many arguments for 'list'", ""],

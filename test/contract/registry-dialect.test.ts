@@ -209,7 +209,7 @@ describe.each(Object.keys(ways))("%s", (name) => {
     expect(JSON.stringify(error)).not.toContain("secret stack");
   });
 
-  test("-32006 when nobody serves it", async () => {
+  test("-32006 when no service is attached", async () => {
     await ways.HTTP?.(document.registration);
     expect(await ask(document.call)).toMatchObject({
       error: {
@@ -223,7 +223,10 @@ describe.each(Object.keys(ways))("%s", (name) => {
       },
     });
     expect(await ask(document.healthCheck)).toMatchObject({
-      result: { status: "unhealthy", last_error: expect.stringContaining("nobody serves it") },
+      result: {
+        status: "unhealthy",
+        last_error: expect.stringContaining("no service is attached"),
+      },
     });
   });
 
@@ -391,7 +394,7 @@ test("running calls fail when the connection of the service ends, and so do late
   expect(await caller.request("tools/call", document.call.params)).toMatchObject({
     error: {
       code: -32006,
-      data: { details: expect.stringContaining("the connection that served it is gone") },
+      data: { details: expect.stringContaining("its service disconnected") },
     },
   });
   expect(caller.unread).toEqual([]);

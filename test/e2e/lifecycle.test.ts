@@ -175,7 +175,7 @@ describe("the list of tools", () => {
     ).toMatchObject({
       error: {
         code: -32602,
-        message: "the cursor is not one of ours",
+        message: "invalid cursor",
         data: { error_type: "invalid_params" },
       },
     });
@@ -250,7 +250,7 @@ describe("tools are called", () => {
     expect(await client.request("tools/call", { name: "echo" })).toMatchObject({
       error: {
         code: -32602,
-        message: '"echo" is the name of 2 tools: a.echo, b.echo',
+        message: 'ambiguous tool "echo" (2 tools: a.echo, b.echo)',
         data: {
           details: { choices: ["a.echo", "b.echo"] },
           suggestion: "Use one of the full names.",
@@ -405,12 +405,16 @@ describe("a tool that fails", () => {
   test.each([
     [
       "liar.wrong",
-      "the answer of liar.wrong does not fit its own schema",
+      "the result of liar.wrong does not match its output schema",
       [{ path: "/count", message: "must be number" }],
     ],
-    ["liar.missing", "liar.missing promises structured content and sent none", undefined],
-    ["liar.empty", "liar.empty answered without content", undefined],
-    ["liar.nothing", "liar.nothing answered without content", undefined],
+    [
+      "liar.missing",
+      "liar.missing has an output schema but returned no structured content",
+      undefined,
+    ],
+    ["liar.empty", 'liar.empty returned a result without "content"', undefined],
+    ["liar.nothing", 'liar.nothing returned a result without "content"', undefined],
   ])("to keep its promise (%s) is not passed on", async (name, message, errors) => {
     await using hall = await startHall({ toolkits: [createLiarToolkit()] });
     const client = hall.connect();
@@ -662,7 +666,7 @@ describe("log messages", () => {
         error: {
           code: -32602,
           message:
-            "a log level is one of debug, info, notice, warning, error, critical, alert, emergency",
+            "unknown log level (expected: debug, info, notice, warning, error, critical, alert, emergency)",
         },
       });
     },

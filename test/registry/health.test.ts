@@ -212,12 +212,12 @@ describe("an endpoint", () => {
       -32001,
       "redirect",
     ],
-    ["what is not JSON", () => ({ body: "<html>" }), -32001, "did not answer"],
+    ["what is not JSON", () => ({ body: "<html>" }), -32001, "does not match"],
     [
       "the answer to another request",
       () => ({ body: { jsonrpc: "2.0", id: "other", result: {} } }),
       -32001,
-      "did not answer",
+      "does not match",
     ],
     ["a web page", () => ({ type: "text/html", body: "<html>" }), -32001, "text/html"],
   ];

@@ -14,7 +14,9 @@ test("a full name may be written with two underscores for its first dot, whereve
 test("a name that two tools may be written as names neither, and both are told", () => {
   const names = indexOf(["a.b__c", "a__b.c"]);
   expect(names.find("a__b__c")).toBeUndefined();
-  expect(() => names.get("a__b__c")).toThrow(/is the name of 2 tools: a\.b__c, a__b\.c/);
+  expect(() => names.get("a__b__c")).toThrow(
+    /ambiguous tool "a__b__c" \(2 tools: a\.b__c, a__b\.c\)/,
+  );
 });
 
 test("a tool's bare name counts beside names with underscores, and once where both are its own", () => {

@@ -11,9 +11,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { openReviewing, type Reviewing, reviewLooks } from "../../src/cli/commands/review.ts";
+import { createTerminalReviewer } from "../../src/cli/review.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
+import { openReview, type ReviewSession, reviewDiscoveries } from "../../src/hall/review.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import { isOpenToOthers, openNamedTokens } from "../../src/server/http/tokens.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
@@ -65,7 +66,7 @@ describe("a project's config cannot ask for fewer approvals", () => {
       { GUILDHALL__TRUST__POLICY: "all" },
     ],
   ])("%s", async (_how, project, user, env) => {
-    await expect(load(project, user, env)).rejects.toThrow("asks for fewer approvals");
+    await expect(load(project, user, env)).rejects.toThrow("requires fewer approvals");
   });
 
   test("but for more", async () => {
@@ -151,28 +152,31 @@ describe("a review on a terminal", () => {
     },
   };
   const settings = {
+    folder: process.cwd(),
     config: { mcpServers: { box: config }, toolkits: [], store: {} },
     loaded: { files: [], unusable: {} },
     log: createLog({ level: "silent" }),
     secrets: new Secrets(),
   } as unknown as Settings;
 
-  async function review(...answers: string[]): Promise<Reviewing & { readonly asked: string[] }> {
+  async function review(
+    ...answers: string[]
+  ): Promise<ReviewSession & { readonly asked: string[] }> {
     const asked: string[] = [];
     vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
     const ask = async (question: string): Promise<string> => {
       asked.push(question);
       return answers.shift() ?? "n";
     };
-    const reviewing = await openReviewing(settings, { kind: "ask", ask });
-    await reviewLooks(reviewing, [{ name: "box", found, ms: 1 }]);
-    return { ...reviewing, entries: await reviewing.ledger.read(), asked };
+    const session = await openReview(settings, createTerminalReviewer(ask));
+    await reviewDiscoveries(session, [{ name: "box", found, ms: 1 }]);
+    return { ...session, entries: await session.ledger.read(), asked };
   }
 
   test("shows the command and every tool, and records an approval with the chosen marks", async () => {
     const { entries, asked } = await review("what?", "2", "y");
     expect(asked[0]).toMatch(
-      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/,
+      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name contains "delete"/,
     );
     expect(asked[2]).toMatch(/delete_all +new +no/);
     expect(entries.servers.box?.tools).toMatchObject({
@@ -187,12 +191,12 @@ describe("a review on a terminal", () => {
     const asked: string[] = [];
     vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
     const ask = async (question: string): Promise<string> => String(asked.push(question) && "n");
-    const reviewing = await openReviewing(settings, { kind: "ask", ask });
-    await reviewLooks(reviewing, [
+    const session = await openReview(settings, createTerminalReviewer(ask));
+    await reviewDiscoveries(session, [
       { name: "box", reason: "exited with code 9", isDenied: false, stderr: [], ms: 1 },
     ]);
     expect(asked[0]).toContain(
-      "it did not answer: exited with code 9; a yes lets it be started again",
+      "it did not answer: exited with code 9; approving it allows another start",
     );
   });
 

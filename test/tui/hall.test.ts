@@ -30,6 +30,7 @@ async function settingsOf(folder: string): Promise<Settings> {
   const load = () => loadConfig({ folder });
   const loaded = await load();
   return {
+    folder,
     config: loaded.config,
     loaded,
     load,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { Writer } from "../../src/workflow/writer.ts";
+import type { ModelWriter } from "../../src/workflow/writer.ts";
 import { type Bench, startBench } from "./bench.ts";
 import { faultsOfChecklist, faultsOfPlan, faultsOfSpec, faultsOfTasks } from "./grammar.ts";
 import {
@@ -113,7 +113,7 @@ for (const { name, files, description, feature } of cases) {
 }
 
 /** Answers by section; the first answer for the requirements has no ids. */
-function scripted(prompts: string[]): Writer {
+function scripted(prompts: string[]): ModelWriter {
   return async (prompt) => {
     prompts.push(prompt);
     const name = /# The section: (.+)/.exec(prompt)?.[1] ?? "";
@@ -134,7 +134,7 @@ function scripted(prompts: string[]): Writer {
 test("a section that the model cannot get right stays the draft, and the answer says so", async () => {
   using project = makeProject(typescriptService);
   let asked = 0;
-  const stubborn: Writer = async (prompt) => {
+  const stubborn: ModelWriter = async (prompt) => {
     if (!prompt.includes("# The section: Functional requirements"))
       return /start from\n\n([\s\S]*?)\n\nAnswer with/.exec(prompt)?.[1] ?? "";
     asked++;

@@ -1,11 +1,11 @@
 // The action of a tool as a phrase, such as "merge pull requests", from its name if that begins with a verb, else from the
 // first sentence of its description.
 
-import type { Usage } from "./usage.ts";
+import type { WordUsage } from "./usage.ts";
 
 const setOf = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
-export interface Action {
+export interface ToolAction {
   /** In its base form: "search". */
   readonly verb: string;
   /** The object, in lower case except names: "pull requests". */
@@ -18,7 +18,7 @@ export interface Doer {
 }
 
 /** Phrases for a tool, best first; none if nothing reads well. */
-export function actionsOf({ name, description = "" }: Doer, usage: Usage): Action[] {
+export function actionsOf({ name, description = "" }: Doer, usage: WordUsage): ToolAction[] {
   const found = [readName(name), readSentence(description)].flatMap((words) =>
     words === undefined ? [] : (build(words, usage) ?? []),
   );
@@ -68,7 +68,7 @@ function plainVerb(word: string): string | undefined {
 
 const wordsMax = 4;
 
-function build([first = "", ...rest]: readonly string[], usage: Usage): Action | undefined {
+function build([first = "", ...rest]: readonly string[], usage: WordUsage): ToolAction | undefined {
   const { verb, rest: said } = withoutHead(synonyms.get(first) ?? first, rest);
   const particle = particles.get(verb);
   const object = trim(cut(said[0] === particle ? said.slice(1) : said, verb));

@@ -4,8 +4,8 @@ import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import { likenessOf, type Profile, profileOfText } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { wordsOf } from "../../ranking/words.ts";
-import { type Action, actionsOf, type Doer } from "./actions.ts";
-import type { Usage } from "./usage.ts";
+import { actionsOf, type Doer, type ToolAction } from "./actions.ts";
+import type { WordUsage } from "./usage.ts";
 
 /** A tool of a group. */
 export interface Member extends Doer {
@@ -16,7 +16,7 @@ export interface Member extends Doer {
 export interface ActionOptions {
   readonly reading: CorpusSnapshot;
   readonly vectors: Vectors | undefined;
-  readonly usage: Usage;
+  readonly usage: WordUsage;
   readonly charactersMax: number;
 }
 
@@ -31,7 +31,7 @@ const ownBonus = 0.15;
 export function chooseActions(
   members: readonly Member[],
   { reading, vectors, usage, charactersMax }: ActionOptions,
-): Action[] {
+): ToolAction[] {
   const sample = thin(members, limits.sample);
   const sizes = new Map<string, number>();
   for (const { toolkit } of sample) sizes.set(toolkit, (sizes.get(toolkit) ?? 0) + 1);
@@ -74,7 +74,7 @@ export function chooseActions(
 }
 
 interface Scored {
-  readonly action: Action;
+  readonly action: ToolAction;
   readonly stems: ReadonlySet<string>;
 }
 
@@ -109,13 +109,13 @@ export function thin<T>(items: readonly T[], countMax: number): readonly T[] {
 }
 
 interface Candidate {
-  readonly action: Action;
+  readonly action: ToolAction;
   readonly worth: number;
   /** The tools that have this action. */
   readonly owners: ReadonlySet<Member>;
 }
 
-function findCandidates(members: readonly Member[], usage: Usage): Candidate[] {
+function findCandidates(members: readonly Member[], usage: WordUsage): Candidate[] {
   const found = new Map<string, Candidate>();
   for (const member of members) {
     actionsOf(member, usage).forEach((action, at) => {
@@ -131,10 +131,10 @@ function findCandidates(members: readonly Member[], usage: Usage): Candidate[] {
   return [...found.values()].sort((a, b) => (textOf(a.action) < textOf(b.action) ? -1 : 1));
 }
 
-const textOf = ({ verb, object }: Action): string => `${verb} ${object}`;
+const textOf = ({ verb, object }: ToolAction): string => `${verb} ${object}`;
 
 /** Repeated verbs and objects are written once. */
-function costOf({ verb, object }: Action, chosen: readonly Scored[]): number {
+function costOf({ verb, object }: ToolAction, chosen: readonly Scored[]): number {
   if (chosen.some(({ action: other }) => other.object === object)) return verb.length + 2;
   return (
     object.length +
@@ -156,7 +156,7 @@ function gainOf(
 }
 
 /** "read, write and move files, create documents and charts, and search the web" */
-export function formatActions(actions: readonly Action[]): string {
+export function formatActions(actions: readonly ToolAction[]): string {
   const phrases = gather(actions).map(
     ({ verbs, objects }) => `${joinWords(verbs.sort(deleteLast))} ${joinWords(objects)}`,
   );
@@ -170,7 +170,7 @@ const deleteLast = (a: string, b: string): number =>
 
 /** Joins the verbs of one object, then the objects of one verb. */
 function gather(
-  actions: readonly Action[],
+  actions: readonly ToolAction[],
 ): { readonly verbs: string[]; readonly objects: string[] }[] {
   const phrases: { verbs: string[]; objects: string[] }[] = [];
   const isShared = (object: string): boolean =>

@@ -7,7 +7,7 @@ import { likenessOf, type Profile, profileOf, profileOfText } from "../../rankin
 import type { Vectors } from "../../ranking/vectors.ts";
 import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
 import { type Domain, domains } from "./group-domains.ts";
-import { readUsage, type Usage } from "./usage.ts";
+import { readUsage, type WordUsage } from "./usage.ts";
 
 /** The documents of a group; an existing group has a name. */
 export interface Part {
@@ -179,7 +179,7 @@ const charactersMax = { all: 350, toolkits: 90 };
 interface WritingParts {
   readonly reading: CorpusSnapshot;
   readonly vectors: Vectors | undefined;
-  readonly usage: Usage;
+  readonly usage: WordUsage;
 }
 
 function describe(

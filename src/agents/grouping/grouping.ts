@@ -8,7 +8,7 @@ import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
 
-export interface GroupingOptions {
+export interface GroupToolsOptions {
   readonly vectors?: Vectors | undefined;
   /** Default: chosen by the number of tools. There may be fewer if one would be too small, or more to keep toolkits whole. */
   readonly count?: number | undefined;
@@ -22,7 +22,7 @@ export interface PreviousGroup {
   readonly tools: readonly string[];
 }
 
-export interface Group extends GroupText {
+export interface ProposedGroup extends GroupText {
   /** Full names, in the order of toolkit ids. */
   readonly tools: readonly string[];
 }
@@ -36,8 +36,8 @@ const sizeSlack = 1.7;
 /** Every tool is in exactly one group. The order of the toolkits does not matter. */
 export function groupTools(
   toolkits: readonly ToolkitText[],
-  { vectors, count, previous = [] }: GroupingOptions = {},
-): Group[] {
+  { vectors, count, previous = [] }: GroupToolsOptions = {},
+): ProposedGroup[] {
   const corpus = createCorpus(vectors);
   for (const toolkit of [...toolkits].sort((a, b) => (a.id < b.id ? -1 : 1))) corpus.set(toolkit);
   if (corpus.size === 0) return [];

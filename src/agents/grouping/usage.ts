@@ -1,7 +1,7 @@
 // How tool authors write: which nouns they use in the plural and which words they capitalise. Descriptions of groups follow them.
 
 /** The usage found in some texts. */
-export interface Usage {
+export interface WordUsage {
   /** The plural: `issues` for `issue`; `weather` stays `weather`. */
   plural(noun: string): string;
   /** With the authors' capitals: `GitHub`, `PDF`. */
@@ -20,7 +20,7 @@ export interface UsageSources {
 
 const charactersMax = 400;
 
-export function readUsage({ texts, names, common }: UsageSources): Usage {
+export function readUsage({ texts, names, common }: UsageSources): WordUsage {
   const written = new Set<string>();
   const counted = new Set<string>();
   const spellings = new Map<string, Map<string, number>>();
@@ -94,11 +94,8 @@ function usual(counts: ReadonlyMap<string, number> | undefined): string | undefi
   const all = sorted.reduce((sum, [, times]) => sum + times, 0);
   const small = sorted.find(([written]) => written === written.toLowerCase());
   const [first] = sorted[0] ?? [];
-  return small !== undefined && small[1] * 4 > all
-    ? small[0]
-    : first !== undefined && isShouted(first)
-      ? first.toLowerCase()
-      : first;
+  if (small !== undefined && small[1] * 4 > all) return small[0];
+  return first !== undefined && isShouted(first) ? first.toLowerCase() : first;
 }
 
 const isShouted = (word: string): boolean => word.length > 5 && word === word.toUpperCase();

@@ -6,13 +6,13 @@ import {
   findCondition,
   overlaps,
   readTask,
-  type Span,
+  type TaskSpan,
   type TaskText,
   type Word,
 } from "./task.ts";
 
 /** A tool for a step, with the arguments that the step gives it. */
-export interface Choice<Tool extends RankedTool = OfferedTool> {
+export interface Choice<Tool extends ScoredTool = OfferedTool> {
   readonly tool: Tool;
   readonly filling: Filling;
   /** Words that neither the tool's own text nor its arguments account for: running it would ignore them. */
@@ -23,7 +23,7 @@ export interface Choice<Tool extends RankedTool = OfferedTool> {
   readonly isCovered: boolean;
 }
 
-export type RankedTool = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
+export type ScoredTool = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
 
 export interface ChooseOptions extends Given {
   /** Its words count as part of every step. */
@@ -32,7 +32,7 @@ export interface ChooseOptions extends Given {
 }
 
 /** The best tools for a step: one that it names, then those that it fits completely, then by score. */
-export function chooseTools<Tool extends RankedTool>(
+export function chooseTools<Tool extends ScoredTool>(
   step: string,
   tools: readonly Tool[],
   { agent = "", findDates, ...given }: ChooseOptions = {},
@@ -55,7 +55,7 @@ export function chooseTools<Tool extends RankedTool>(
     .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
 }
 
-function placeOf(choice: Choice<RankedTool>): number {
+function placeOf(choice: Choice<ScoredTool>): number {
   if (choice.isNamed) return 0;
   if (isDeprecated(choice.tool) || choice.filling.missing.length + choice.leftOver.length > 0)
     return 4;
@@ -119,15 +119,15 @@ function listWords(words: readonly string[]): string {
   return words.length < 2 ? words.join("") : `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
 }
 
-const bareName = ({ name }: Pick<RankedTool, "name">): string => name.slice(name.indexOf(".") + 1);
+const bareName = ({ name }: Pick<ScoredTool, "name">): string => name.slice(name.indexOf(".") + 1);
 
 /** Where a step names a tool: in full, bare if that is no ordinary word, or bare in quotes or as the first word. */
 function findName(
   { text, mentions }: TaskText,
   fullName: string,
-  tools: readonly RankedTool[],
-): Span | undefined {
-  const find = (name: string, flags = ""): Span | undefined => {
+  tools: readonly ScoredTool[],
+): TaskSpan | undefined {
+  const find = (name: string, flags = ""): TaskSpan | undefined => {
     const escaped = name.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
     const match = new RegExp(String.raw`(?<![\w.])${escaped}(?!\w|\.\w)`, flags).exec(text);
     return match ? { start: match.index, end: match.index + match[0].length } : undefined;
@@ -141,7 +141,7 @@ function findName(
   return quoted ?? (first && text.slice(0, first.start).trim() === "" ? first : undefined);
 }
 
-const isDeprecated = ({ description }: RankedTool): boolean =>
+const isDeprecated = ({ description }: ScoredTool): boolean =>
   /\bDEPRECATED\b|(?:^|[.!([]\s*)deprecated\b|\b(?:tool|function|method) is deprecated\b/i.test(
     description,
   );
@@ -156,16 +156,16 @@ const askingWords = new Set(
 
 function findLeftOver(
   { words, text }: TaskText,
-  { name, description }: RankedTool,
+  { name, description }: ScoredTool,
   { filled }: Filling,
-  named: Span | undefined,
+  named: TaskSpan | undefined,
 ): readonly string[] {
   const [firstSentence = ""] = description
     .replace(/\b(?:e\.g\.|such as|for example|for instance)[^.;)]{0,200}/gi, " ")
     .split(/(?<=[.!?])\s+|\n/);
   const names = new Set(wordsOf(`${name} ${filled.map((each) => each.name).join(" ")}`));
   const known = new Set([...names, ...wordsOf(firstSentence), ...askingWords]);
-  const used: readonly Span[] = named ? [...filled, named] : filled;
+  const used: readonly TaskSpan[] = named ? [...filled, named] : filled;
   // A name or a number says which one is meant: that a description mentions it is not enough.
   const isName = (word: Word): boolean =>
     /[\d/@]/.test(word.text) ||

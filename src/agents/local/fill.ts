@@ -1,7 +1,7 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { wordsOf } from "../../ranking/words.ts";
-import { type Parameter, parametersOf } from "./parameters.ts";
-import { findCityZone, type Mention, overlaps, type Span, type TaskText } from "./task.ts";
+import { parametersOf, type ToolParameter } from "./parameters.ts";
+import { findCityZone, type Mention, overlaps, type TaskSpan, type TaskText } from "./task.ts";
 
 export interface FillableTool {
   readonly name: string;
@@ -14,7 +14,7 @@ export interface Given {
   readonly context?: string | undefined;
 }
 
-export interface Filled extends Span {
+export interface Filled extends TaskSpan {
   readonly name: string;
   readonly value: unknown;
   /** "data", "default" or words of the task. */
@@ -39,7 +39,7 @@ export function fill(
   task: TaskText,
   tool: FillableTool,
   { data, context }: Given,
-  named?: Span | undefined,
+  named?: TaskSpan | undefined,
 ): Filling {
   const filler = new Filler(task, tool, named);
   const unusedData = filler.fromData(data);
@@ -68,18 +68,18 @@ type Source = Partial<Omit<Filled, "name" | "value">>;
 class Filler {
   readonly filled: Filled[] = [];
   readonly #task: TaskText;
-  readonly #parameters: readonly Parameter[];
+  readonly #parameters: readonly ToolParameter[];
   readonly #toolWords: ReadonlySet<string>;
-  readonly #named: Span | undefined;
+  readonly #named: TaskSpan | undefined;
 
-  constructor(task: TaskText, { name, inputSchema }: FillableTool, named: Span | undefined) {
+  constructor(task: TaskText, { name, inputSchema }: FillableTool, named: TaskSpan | undefined) {
     this.#task = task;
     this.#parameters = parametersOf(inputSchema);
     this.#toolWords = new Set(wordsOf(name));
     this.#named = named;
   }
 
-  required(): readonly Parameter[] {
+  required(): readonly ToolParameter[] {
     return this.#open(({ isRequired }) => isRequired);
   }
 
@@ -145,7 +145,7 @@ class Filler {
   }
 
   /** Of several, only the word before one says which end it is: "from A to B". */
-  #fromEnds(parameters: readonly Parameter[], mentions: readonly Mention[]): void {
+  #fromEnds(parameters: readonly ToolParameter[], mentions: readonly Mention[]): void {
     for (const mention of mentions) {
       const before = this.#task.text.slice(0, mention.start);
       const role = /\b(?:from|since|after|between)\s+$/i.test(before) ? "from" : "to";
@@ -157,7 +157,7 @@ class Filler {
 
   /** A number beside a word of the parameter's name, else the only number for the only required one. */
   fromNumbers(): void {
-    const isNumeric = ({ type }: Parameter): boolean => type === "integer" || type === "number";
+    const isNumeric = ({ type }: ToolParameter): boolean => type === "integer" || type === "number";
     for (const parameter of this.#open((each) => isNumeric(each) || each.isCode)) {
       const mention = onlyOf(
         this.#free("number").filter((each) => this.#isBeside(each, parameter)),
@@ -169,7 +169,7 @@ class Filler {
     if (parameter && mention) this.#addNumber(parameter, mention);
   }
 
-  #addNumber(parameter: Parameter, mention: Mention): void {
+  #addNumber(parameter: ToolParameter, mention: Mention): void {
     const { type, unitMs, words } = parameter;
     const isSameUnit = wordsOf(mention.text).some((word) => words.includes(word));
     const amount = Number(mention.value);
@@ -183,7 +183,7 @@ class Filler {
     });
   }
 
-  #isBeside({ start, end, text }: Mention, { words }: Parameter): boolean {
+  #isBeside({ start, end, text }: Mention, { words }: ToolParameter): boolean {
     const before = wordsOf(this.#task.text.slice(0, start)).at(-1) ?? "";
     const [after = ""] = wordsOf(this.#task.text.slice(end, end + 40));
     return [before, after, ...wordsOf(text)].some((word) => words.includes(word));
@@ -191,7 +191,7 @@ class Filler {
 
   /** A quoted text goes to the parameter named before it, else to the only required text. */
   fromQuotes(): void {
-    const isString = ({ type, choices }: Parameter): boolean => type === "string" && !choices;
+    const isString = ({ type, choices }: ToolParameter): boolean => type === "string" && !choices;
     for (const mention of this.#free("quoted")) {
       const before = wordsOf(this.#task.text.slice(0, mention.start)).at(-1) ?? "";
       const named = onlyOf(this.#open((each) => isString(each) && each.words.includes(before)));
@@ -203,7 +203,7 @@ class Filler {
   }
 
   /** A word of the task that is one of the allowed values, if only one is. */
-  fromChoices(isWanted: (parameter: Parameter) => boolean): void {
+  fromChoices(isWanted: (parameter: ToolParameter) => boolean): void {
     for (const parameter of this.#open(isWanted)) {
       const found = onlyOf((parameter.choices ?? []).flatMap((choice) => this.#findChoice(choice)));
       if (!found) continue;
@@ -212,7 +212,7 @@ class Filler {
     }
   }
 
-  #findChoice(choice: unknown): readonly (Pick<Filled, "value" | "from"> & Span)[] {
+  #findChoice(choice: unknown): readonly (Pick<Filled, "value" | "from"> & TaskSpan)[] {
     if (typeof choice !== "string" || wordsOf(choice).length === 0) return [];
     const written = escapePattern(choice).replace(/[_-]/g, "[_ -]");
     const pattern = new RegExp(String.raw`(?<![\p{L}\p{N}])${written}s?(?![\p{L}\p{N}])`, "giu");
@@ -237,7 +237,7 @@ class Filler {
       this.#add(parameter, this.#task.text.trim(), { from: "the task", isSure: false });
   }
 
-  #findPhrase(): (Pick<Filled, "from"> & Span) | undefined {
+  #findPhrase(): (Pick<Filled, "from"> & TaskSpan) | undefined {
     let hasVerb = false;
     let start: number | undefined;
     for (const word of this.#task.words) {
@@ -291,26 +291,26 @@ class Filler {
         this.#add(parameter, parameter.fallback, { from: "default", isExplicit: false });
   }
 
-  #addMention(parameter: Parameter, mention: Mention, isExplicit = true): void {
+  #addMention(parameter: ToolParameter, mention: Mention, isExplicit = true): void {
     const { start, end, text: from, isExact: isSure = true } = mention;
     this.#add(parameter, valueFor(parameter, mention), { start, end, from, isSure, isExplicit });
   }
 
-  #add({ name }: Parameter, value: unknown, source: Source): void {
+  #add({ name }: ToolParameter, value: unknown, source: Source): void {
     const { isSure = true, isExplicit = true, from = "", start = 0, end = 0 } = source;
     this.filled.push({ name, value, isSure, isExplicit, from, start, end });
   }
 
-  #isOpen({ name }: Parameter): boolean {
+  #isOpen({ name }: ToolParameter): boolean {
     return !this.filled.some((each) => each.name === name);
   }
 
-  #open(isWanted: (parameter: Parameter) => boolean = () => true): readonly Parameter[] {
+  #open(isWanted: (parameter: ToolParameter) => boolean = () => true): readonly ToolParameter[] {
     return this.#parameters.filter((parameter) => this.#isOpen(parameter) && isWanted(parameter));
   }
 
-  #isUsed(span: Span): boolean {
-    const used: readonly Span[] = this.#named ? [...this.filled, this.#named] : this.filled;
+  #isUsed(span: TaskSpan): boolean {
+    const used: readonly TaskSpan[] = this.#named ? [...this.filled, this.#named] : this.filled;
     return used.some((each) => overlaps(each, span));
   }
 
@@ -341,9 +341,9 @@ const plainName = (name: string): string => name.toLowerCase().replace(/[^\p{L}\
 const escapePattern = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 function findPair(
-  parameter: Parameter,
+  parameter: ToolParameter,
   text: string,
-): (Pick<Filled, "value" | "from"> & Span) | undefined {
+): (Pick<Filled, "value" | "from"> & TaskSpan) | undefined {
   const parts = parameter.name.split(/[_-]|(?<=\p{Ll})(?=\p{Lu})/u);
   const pattern = new RegExp(
     String.raw`(?<![\p{L}\p{N}_.])${parts.map(escapePattern).join("[_ -]?")}\s*(?:=\s*|:\s+)(?:"([^"\n]*)"|'([^'\n]*)'|(?<==\s*)([^\s,;"'=]+)|(?<=:\s+)([^,;\n"'=:]+?)(?=\s*(?:[,;\n]|$|\s[\w-]+\s*[:=])))`,
@@ -357,7 +357,7 @@ function findPair(
   return value === undefined ? undefined : { value, from: match[0], start: match.index, end };
 }
 
-function parseAs(parameter: Parameter, text: string): unknown {
+function parseAs(parameter: ToolParameter, text: string): unknown {
   const { type, choices } = parameter;
   if (text === "") return undefined;
   if (choices || type === "string" || type === "any") return choiceFor(parameter, text);
@@ -366,11 +366,11 @@ function parseAs(parameter: Parameter, text: string): unknown {
   return isNumber ? Number(text) : undefined;
 }
 
-function choiceFor({ choices }: Parameter, text: string): unknown {
+function choiceFor({ choices }: ToolParameter, text: string): unknown {
   return choices ? choices.find((choice) => plainName(String(choice)) === plainName(text)) : text;
 }
 
-function accepts({ type, choices }: Parameter, value: unknown): boolean {
+function accepts({ type, choices }: ToolParameter, value: unknown): boolean {
   if (choices && type !== "array") return choices.includes(value);
   switch (type) {
     case "any":
@@ -388,6 +388,6 @@ function accepts({ type, choices }: Parameter, value: unknown): boolean {
   }
 }
 
-function valueFor({ wantsTime }: Parameter, { text, value, moment }: Mention): unknown {
+function valueFor({ wantsTime }: ToolParameter, { text, value, moment }: Mention): unknown {
   return wantsTime && moment !== undefined ? moment : (value ?? text);
 }

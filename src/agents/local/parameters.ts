@@ -3,7 +3,7 @@ import { wordsOf } from "../../ranking/words.ts";
 import { findDuration, type MentionKind } from "./task.ts";
 
 /** One parameter of a tool, as its schema describes it. */
-export interface Parameter {
+export interface ToolParameter {
   readonly name: string;
   readonly type: "string" | "integer" | "number" | "boolean" | "array" | "object" | "any";
   readonly isRequired: boolean;
@@ -25,11 +25,11 @@ export interface Parameter {
   readonly unitMs?: number | undefined;
 }
 
-const known = new WeakMap<JsonObject, readonly Parameter[]>();
+const known = new WeakMap<JsonObject, readonly ToolParameter[]>();
 const parametersMax = 60;
 
 /** The top-level parameters, required ones first. */
-export function parametersOf(schema: JsonObject): readonly Parameter[] {
+export function parametersOf(schema: JsonObject): readonly ToolParameter[] {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
   const parameters =
@@ -68,7 +68,7 @@ const textName =
 const codeName =
   /\b(?:ids?|key|code|token|symbol|ticker|isbn|uuid|hash|sha|number|sql|regex|pattern)$/;
 
-function readParameter(name: string, given: unknown, isRequired: boolean): Parameter {
+function readParameter(name: string, given: unknown, isRequired: boolean): ToolParameter {
   const schema = withoutNull(given);
   const items = isObject(schema.items) ? schema.items : {};
   const type = typeOf(schema);
@@ -101,7 +101,7 @@ function readParameter(name: string, given: unknown, isRequired: boolean): Param
   };
 }
 
-function roleOf(spaced: string): Parameter["role"] {
+function roleOf(spaced: string): ToolParameter["role"] {
   if (/\b(?:from|source|start|origin|since|after)\b/.test(spaced)) return "from";
   return /\b(?:to|target|end|destination|until|before)\b/.test(spaced) ? "to" : undefined;
 }
@@ -114,7 +114,7 @@ function withoutNull(schema: unknown): JsonObject {
   return isObject(option) ? { ...schema, ...option } : schema;
 }
 
-function typeOf({ type, enum: choices }: JsonObject): Parameter["type"] {
+function typeOf({ type, enum: choices }: JsonObject): ToolParameter["type"] {
   const stated = Array.isArray(type) ? type.find((each) => each !== "null") : type;
   const types = ["string", "integer", "number", "boolean", "array", "object"] as const;
   return types.find((each) => each === stated) ?? (Array.isArray(choices) ? "string" : "any");

@@ -1,13 +1,13 @@
 // Reads a task without a model: its quotes, addresses, paths, numbers, dates and names, and its steps.
 // The rules are documented in docs/agents.md.
 
-export interface Span {
+export interface TaskSpan {
   readonly start: number;
   readonly end: number;
 }
 
 /** A part of the task that can be an argument. */
-export interface Mention extends Span {
+export interface Mention extends TaskSpan {
   readonly kind: MentionKind;
   /** As written, without its quotes. */
   readonly text: string;
@@ -34,7 +34,7 @@ export type MentionKind =
 
 export type FindDates = (text: string) => readonly Mention[];
 
-export interface Word extends Span {
+export interface Word extends TaskSpan {
   readonly text: string;
 }
 
@@ -87,7 +87,7 @@ export function readTask(text: string, findDates: FindDates = () => []): TaskTex
   return { text, words: findWords(text), mentions };
 }
 
-export function overlaps(a: Span, b: Span): boolean {
+export function overlaps(a: TaskSpan, b: TaskSpan): boolean {
   return a.start < b.end && b.start < a.end;
 }
 

@@ -9,10 +9,15 @@ import type {
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import type { Conclusion, Job, OfferedTool, Planner, StopReason, Usage } from "../planner.ts";
-import { explainModelError } from "./model-error.ts";
-import { createToolNames, describeTools, plannerTools, writePrompt } from "./prompt.ts";
-import { createResults, type Results } from "./results.ts";
-import { type Turn, takeTurn } from "./turn.ts";
+import {
+  createResults,
+  createToolNames,
+  describeTools,
+  plannerTools,
+  type Results,
+  writePrompt,
+} from "./prompt.ts";
+import { explainModelError, type Turn, takeTurn } from "./turn.ts";
 
 export interface ModelPlannerOptions {
   readonly kind: "model" | "sampling";

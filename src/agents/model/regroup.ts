@@ -5,8 +5,7 @@ import type { Secrets } from "../../base/log.ts";
 import { type AgentFile, agentName } from "../agent-file.ts";
 import type { Refine, RefineFacts } from "../plan.ts";
 import { type Proposal, writeInstructions } from "../propose.ts";
-import { explainModelError } from "./model-error.ts";
-import { findObject, takeTurn, textOfTurn } from "./turn.ts";
+import { explainModelError, findObject, takeTurn, textOfTurn } from "./turn.ts";
 
 export interface RegroupOptions {
   open(): Promise<LanguageModelV3>;

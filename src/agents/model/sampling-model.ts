@@ -75,48 +75,30 @@ interface SamplingMessage {
 }
 
 function writeMessage(message: LanguageModelV3Message): SamplingMessage[] {
-  switch (message.role) {
-    case "system":
+  if (message.role === "system") return [];
+  const role = message.role === "assistant" ? "assistant" : "user";
+  return [{ role, content: message.content.flatMap(writePart) }];
+}
+
+type MessagePart = Exclude<LanguageModelV3Message, { role: "system" }>["content"][number];
+
+function writePart(part: MessagePart): JsonObject[] {
+  switch (part.type) {
+    case "text":
+      return [text(part.text)];
+    case "tool-call":
+      return [{ type: "tool_use", id: part.toolCallId, name: part.toolName, input: part.input }];
+    case "tool-result":
+      return [
+        {
+          type: "tool_result",
+          toolUseId: part.toolCallId,
+          content: [text(textOf(part.output))],
+          isError: part.output.type === "error-text",
+        },
+      ];
+    default:
       return [];
-    case "user":
-      return [
-        {
-          role: "user",
-          content: message.content.flatMap((part) =>
-            part.type === "text" ? [text(part.text)] : [],
-          ),
-        },
-      ];
-    case "assistant":
-      return [
-        {
-          role: "assistant",
-          content: message.content.flatMap((part): JsonObject[] => {
-            if (part.type === "text") return [text(part.text)];
-            return part.type === "tool-call"
-              ? [{ type: "tool_use", id: part.toolCallId, name: part.toolName, input: part.input }]
-              : [];
-          }),
-        },
-      ];
-    case "tool":
-      return [
-        {
-          role: "user",
-          content: message.content.flatMap((part): JsonObject[] =>
-            part.type === "tool-result"
-              ? [
-                  {
-                    type: "tool_result",
-                    toolUseId: part.toolCallId,
-                    content: [text(textOf(part.output))],
-                    isError: part.output.type === "error-text",
-                  },
-                ]
-              : [],
-          ),
-        },
-      ];
   }
 }
 
@@ -125,21 +107,19 @@ function joinRoles(messages: readonly SamplingMessage[]): SamplingMessage[] {
   const joined: SamplingMessage[] = [];
   for (const message of messages) {
     const last = joined.at(-1);
-    const [first] = last?.content ?? [];
-    if (!last || last.role !== message.role) joined.push(message);
-    else if (first?.type !== "tool_result")
-      joined[joined.length - 1] = {
-        role: last.role,
-        content: [...last.content, ...message.content],
-      };
-    else {
-      const end = last.content.at(-1) as JsonObject;
-      const longer = { ...end, content: [...(end.content as JsonObject[]), ...message.content] };
-      joined[joined.length - 1] = {
-        role: last.role,
-        content: [...last.content.slice(0, -1), longer],
-      };
+    if (!last || last.role !== message.role) {
+      joined.push(message);
+      continue;
     }
+    const end = last.content.at(-1);
+    const content =
+      end?.type === "tool_result"
+        ? [
+            ...last.content.slice(0, -1),
+            { ...end, content: [...(end.content as JsonObject[]), ...message.content] },
+          ]
+        : [...last.content, ...message.content];
+    joined[joined.length - 1] = { role: last.role, content };
   }
   return joined;
 }
@@ -181,10 +161,7 @@ function writePlain({
 }: LanguageModelV3CallOptions): JsonObject {
   const functions = tools.filter((tool) => tool.type === "function");
   return {
-    systemPrompt: [
-      systemOf(prompt),
-      ...(functions.length > 0 ? [describeProtocol(functions)] : []),
-    ].join("\n\n"),
+    systemPrompt: [systemOf(prompt), describeProtocol(functions)].filter(Boolean).join("\n\n"),
     // One part per message: older clients know no lists.
     messages: joinRoles(prompt.flatMap(writePlainMessage)).map(({ role, content }) => ({
       role,
@@ -195,6 +172,7 @@ function writePlain({
 }
 
 function describeProtocol(tools: readonly LanguageModelV3FunctionTool[]): string {
+  if (tools.length === 0) return "";
   const described = tools.map(
     ({ name, description = "", inputSchema }) =>
       `${name}: ${description}\n  arguments: ${JSON.stringify(inputSchema)}`,
@@ -207,55 +185,33 @@ function describeProtocol(tools: readonly LanguageModelV3FunctionTool[]): string
 }
 
 function writePlainMessage(message: LanguageModelV3Message): SamplingMessage[] {
-  switch (message.role) {
-    case "system":
-      return [];
-    case "user":
-      return writeMessage(message);
-    case "assistant": {
-      const calls = message.content.flatMap((part) =>
-        part.type === "tool-call" ? [{ name: part.toolName, arguments: part.input }] : [],
-      );
-      const words = message.content
-        .flatMap((part) => (part.type === "text" ? [part.text] : []))
-        .join("\n");
-      return [
-        {
-          role: "assistant",
-          content: [text(JSON.stringify(calls.length > 0 ? { calls } : { answer: words }))],
-        },
-      ];
-    }
-    case "tool":
-      return [
-        {
-          role: "user",
-          content: message.content.flatMap((part) =>
-            part.type === "tool-result"
-              ? [
-                  text(
-                    `${part.output.type === "error-text" ? `${part.toolName} failed:\n` : ""}${textOf(part.output)}`,
-                  ),
-                ]
-              : [],
-          ),
-        },
-      ];
+  if (message.role === "assistant") {
+    const calls = message.content
+      .filter((part) => part.type === "tool-call")
+      .map((part) => ({ name: part.toolName, arguments: part.input }));
+    const texts = message.content.filter((part) => part.type === "text");
+    const said =
+      calls.length > 0 ? { calls } : { answer: texts.map((part) => part.text).join("\n") };
+    return [{ role: "assistant", content: [text(JSON.stringify(said))] }];
   }
+  if (message.role !== "tool") return writeMessage(message);
+  const content = message.content
+    .filter((part) => part.type === "tool-result")
+    .map(({ output, toolName }) => {
+      const failed = output.type === "error-text" ? `${toolName} failed:\n` : "";
+      return text(`${failed}${textOf(output)}`);
+    });
+  return [{ role: "user", content }];
 }
 
 /** Text that does not follow the protocol is the answer itself. */
-function readPlain({ content }: JsonObject): LanguageModelV3Content[] {
-  const parts = (Array.isArray(content) ? content : [content]).filter(isObject);
-  const words = parts
-    .flatMap((part) => (part.type === "text" ? [String(part.text ?? "")] : []))
+function readPlain(result: JsonObject): LanguageModelV3Content[] {
+  const words = readParts(result)
+    .flatMap((part) => (part.type === "text" ? [part.text] : []))
     .join("\n");
   const parsed = findObject(words);
-  const calls = Array.isArray(parsed?.calls)
-    ? parsed.calls.filter(isObject)
-    : isObject(parsed?.call)
-      ? [parsed.call]
-      : [];
+  const listed = Array.isArray(parsed?.calls) ? parsed.calls : [parsed?.call];
+  const calls = listed.filter(isObject);
   if (calls.length > 0)
     return calls.map(({ name, arguments: args }) =>
       toolCall(String(name ?? ""), args, randomUUID()),

@@ -1,69 +1,88 @@
+import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/text.ts";
-import { type AdminClient, connectAdmin } from "../../hall/admin-client.ts";
+import type { AdminClient } from "../../hall/admin-client.ts";
 import type { PendingApproval } from "../../hall/admin-contract.ts";
-import { socketPath } from "../../hall/socket.ts";
-import type { Answer } from "../../trust/approvals.ts";
+import type { ApprovalAnswer } from "../../trust/approvals.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { paint, print } from "../print.ts";
 import { askLine, isAttended } from "../terminal.ts";
 
-export interface ApprovalsOptions {
-  readonly json?: boolean;
-}
-
-export interface ApproveOptions {
+interface ApproveOptions extends JsonOption {
   readonly always?: boolean;
   readonly hall?: boolean;
-  /** Commander's way to say `--no`. */
   readonly no?: boolean;
-  readonly json?: boolean;
 }
 
-/** The calls that wait for a person's yes; on a terminal they are answered one by one. */
-export async function runApprovals(options: ApprovalsOptions): Promise<void> {
-  await withRunningHall(async (admin) => {
+/** `approvals` lists waiting calls; `approve` answers one by its token. */
+export function addApprovalCommands(program: Command): void {
+  program
+    .command("approvals")
+    .description("show the calls that wait for approval; in a terminal, answer them")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall approvals", "guildhall approvals --json"]))
+    .action(runApprovals);
+
+  program
+    .command("approve <token>")
+    .description("allow a waiting call, once by default")
+    .option("--always", "also allow every later call of this tool")
+    .option("--hall", "also allow later calls of this tool while this hall runs")
+    .option("--no", "deny it")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall approve 3f9c0b7ad1e24c55a8b6d012",
+        "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always",
+      ]),
+    )
+    .action(runApprove);
+}
+
+async function runApprovals(options: JsonOption): Promise<void> {
+  const { withRunningHall } = await import("../../hall/admin-client.ts");
+  await withRunningHall(process.cwd(), async (admin) => {
     const { pending } = await admin.ask("approvals", {});
-    const isAsking = isAttended(options) && pending.length > 0;
-    if (!isAsking) {
-      print(pending, {
-        json: options.json,
-        text: () =>
-          pending.length > 0 ? pending.map(describe).join("\n\n") : "no call waits for approval",
-      });
+    if (isAttended(options) && pending.length > 0) {
+      for (const question of pending) await answerOne(admin, question);
       return;
     }
-    for (const question of pending) await answerOne(admin, question);
+    const text = pending.map(formatPending).join("\n\n") || "no calls wait for approval";
+    print(pending, { json: options.json, text: () => text });
   });
 }
 
-/** Answers one call by its token. */
-export async function runApprove(token: string, options: ApproveOptions): Promise<void> {
+async function runApprove(token: string, options: ApproveOptions): Promise<void> {
   const answer = readAnswer(options);
-  const { tool } = await withRunningHall((admin) => admin.ask("approve", { token, answer }));
-  print({ tool, answer }, { json: options.json, text: () => `${visible(tool)}: ${said[answer]}` });
+  const { withRunningHall } = await import("../../hall/admin-client.ts");
+  const { tool } = await withRunningHall(process.cwd(), (admin) =>
+    admin.ask("approve", { token, answer }),
+  );
+  const text = `${visible(tool)}: ${effects[answer]}`;
+  print({ tool, answer }, { json: options.json, text: () => text });
 }
 
-const said: Readonly<Record<Answer, string>> = {
-  once: "this call may run, once",
-  hall: "may run while this hall runs",
-  always: "may run from now on",
-  no: "was refused",
+const effects: Readonly<Record<ApprovalAnswer, string>> = {
+  once: "this call is allowed once",
+  hall: "calls are allowed while this hall runs",
+  always: "calls are allowed from now on",
+  no: "the call is denied",
 };
 
-function readAnswer({ always, hall, no }: ApproveOptions): Answer {
-  const given: readonly Answer[] = [
-    always ? "always" : undefined,
-    hall ? "hall" : undefined,
-    no ? "no" : undefined,
-  ].filter((word): word is Answer => word !== undefined);
+function readAnswer({ always, hall, no }: ApproveOptions): ApprovalAnswer {
+  const given: ApprovalAnswer[] = [];
+  if (always) given.push("always");
+  if (hall) given.push("hall");
+  if (no) given.push("no");
   if (given.length > 1)
-    throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} say different things`, {
-      hint: "Give one of them, or none for this call only.",
+    throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} exclude each other`, {
+      hint: "Give one of them, or none to allow this call only.",
     });
   return given[0] ?? "once";
 }
 
-const keys: Readonly<Record<string, Answer>> = {
+const keys: Readonly<Record<string, ApprovalAnswer>> = {
   y: "once",
   once: "once",
   h: "hall",
@@ -75,8 +94,8 @@ const keys: Readonly<Record<string, Answer>> = {
 };
 
 async function answerOne(admin: AdminClient, question: PendingApproval): Promise<void> {
-  process.stdout.write(`\n${describe(question)}\n`);
-  let answer: Answer | undefined;
+  process.stdout.write(`\n${formatPending(question)}\n`);
+  let answer: ApprovalAnswer | undefined;
   for (let given = "?"; given !== "" && answer === undefined; ) {
     given = await askLine("y: once, h: while this hall runs, a: always, n: no, Enter: later > ");
     answer = keys[given.toLowerCase()];
@@ -84,33 +103,28 @@ async function answerOne(admin: AdminClient, question: PendingApproval): Promise
   if (answer === undefined) return;
   try {
     const { tool } = await admin.ask("approve", { token: question.token, answer });
-    process.stdout.write(`${visible(tool)}: ${said[answer]}\n`);
+    process.stdout.write(`${visible(tool)}: ${effects[answer]}\n`);
   } catch (error) {
-    // Answered elsewhere, or too late: the others still wait.
+    // Answered elsewhere, or expired; continue with the next one.
     if (!(error instanceof HallError && error.code === "NOT_FOUND")) throw error;
     process.stdout.write(`${error.message}\n`);
   }
 }
 
-function describe({ token, caller, client, preview, why, expiresAt }: PendingApproval): string {
+function formatPending({
+  token,
+  caller,
+  client,
+  preview,
+  why,
+  expiresAt,
+}: PendingApproval): string {
   const seconds = Math.max(0, Math.round((expiresAt - Date.now()) / 1000));
-  // What a stranger says of itself stands last on its line: it cannot pass for our words.
-  const head = [
-    `${paint("bold", token)}  asked by ${visible(caller)}, ${seconds} s left`,
-    `  which says of itself: ${visible(client)}`,
-  ];
-  return [...head, visibleLines(preview), `  because ${visible(why)}`].join("\n");
-}
-
-async function withRunningHall<T>(work: (admin: AdminClient) => Promise<T>): Promise<T> {
-  const admin = await connectAdmin(await socketPath(process.cwd()));
-  if (!admin)
-    throw new HallError("UNAVAILABLE", "no hall is running in this project, so no call waits", {
-      hint: "`guildhall trust NAME` allows a tool without a call.",
-    });
-  try {
-    return await work(admin);
-  } finally {
-    await admin.close();
-  }
+  return [
+    `${paint("bold", token)}  requested by ${visible(caller)}, expires in ${seconds} s`,
+    // The client's own words end their line, so that they cannot be mistaken for ours.
+    `  client name: ${visible(client)}`,
+    visibleLines(preview),
+    `  reason: ${visible(why)}`,
+  ].join("\n");
 }

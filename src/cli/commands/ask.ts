@@ -7,21 +7,20 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { visible } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import type { Progress } from "../../tool.ts";
-import { formatBlockedCalls } from "../advice.ts";
-import { callLine, quoteWord } from "../call-line.ts";
+import { callLine, formatBlockedCalls, quoteWord } from "../advice.ts";
+import { withHall } from "../hall.ts";
 import { paint, print } from "../print.ts";
 import { contentOf, showContent } from "./call.ts";
 import { voteForGroups } from "./groups.ts";
-import { withHall } from "./tools.ts";
 
-export interface AskOptions {
+export interface AskCommandOptions {
   readonly planner?: string;
   readonly data?: string;
   readonly json?: boolean;
 }
 
 /** Gives a task to the named agent or to the best one, and shows the steps as they are taken. */
-export async function runAsk(words: readonly string[], options: AskOptions): Promise<void> {
+export async function runAsk(words: readonly string[], options: AskCommandOptions): Promise<void> {
   requirePlanner(options.planner);
   requireTask(words.join(" "));
   const data = options.data === undefined ? undefined : parseData(options.data);

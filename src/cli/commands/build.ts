@@ -1,184 +1,164 @@
+import type { Command } from "commander";
+import type { FileChange, Plan } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
-import { configuredServers } from "../../config/unusable.ts";
-import {
-  type Discovery,
-  discoverServers,
-  mergeIntoLock,
-  saveDiscoveries,
-} from "../../hall/discover.ts";
-import { keepFailures } from "../../hall/last-failures.ts";
-import { tellTrustChanged } from "../../hall/project-trust.ts";
-import { loadSettings, type Settings } from "../../hall/settings.ts";
-import { readLock } from "../../upstream/lock.ts";
-import { formatDiscovery } from "../discovery.ts";
-import { paint, print, table } from "../print.ts";
-import { askLine, isAttended } from "../terminal.ts";
-import {
-  buildGroups,
-  describeChanges,
-  describePlan,
-  findUnsound,
-  type GroupingOptions,
-  summarisePlan,
-} from "./build-groups.ts";
-import {
-  confirmStarts,
-  modulesWait,
-  openReviewing,
-  reviewLooks,
-  summariseReview,
-} from "./review.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { plural, visible } from "../../base/text.ts";
+import type { BuildReport } from "../../hall/build.ts";
+import type { Discovery } from "../../hall/discover.ts";
+import type { ServerReview } from "../../hall/review.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { loadProject } from "../hall.ts";
+import { diffTexts, paint, print, table } from "../print.ts";
+import { createTerminalReviewer, reportDiscovery } from "../review.ts";
+import { isAttended } from "../terminal.ts";
 
-export interface BuildOptions extends GroupingOptions {
+export interface BuildCommandOptions extends JsonOption {
   readonly yes?: boolean;
-  readonly json?: boolean;
-  readonly logLevel?: string;
+  readonly regroup?: boolean;
+  readonly planner?: string;
+  readonly strict?: boolean;
+  readonly dryRun?: boolean;
 }
 
-/** Looks at every server at once, writes what they offer to the lock, lets a person review it, and groups the tools. */
-export async function runBuild(options: BuildOptions): Promise<void> {
-  const settings = await loadSettings(options, "error");
-  const folder = process.cwd();
-  const configured = Object.keys(configuredServers(settings.loaded));
-  const isAsking = isAttended(options);
-  const reviewing = await openReviewing(
-    settings,
-    isAsking ? { kind: "ask", ask: askLine } : { kind: options.yes ? "yes" : "none" },
-  );
-  const names = await confirmStarts(reviewing, configured);
-  const unstarted = configured.filter(
-    (name) => !names.includes(name) && settings.config.mcpServers[name]?.disabled !== true,
-  );
-  const looks = await discoverServers(settings, {
-    names,
-    done: (look) => {
-      if (!options.json) process.stderr.write(`${formatDiscovery(look)}\n`);
-    },
+export function addBuild(program: Command): void {
+  program
+    .command("build")
+    .description(
+      "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
+    )
+    .option("-y, --yes", "do not ask: approve everything as it is marked")
+    .option("--regroup", "group all tools again, except those moved by hand")
+    .option(
+      "--planner <kind>",
+      "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
+    )
+    .option("--strict", "fail if there are too few, too many, too small or too large groups")
+    .option("--dry-run", "show the changes to the groups without writing anything")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples(["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"]),
+    )
+    .action(runBuild);
+}
+
+export async function runBuild(options: BuildCommandOptions): Promise<void> {
+  const [settings, { buildProject }, { approveAll, summariseReview }] = await Promise.all([
+    loadProject(),
+    import("../../hall/build.ts"),
+    import("../../hall/review.ts"),
+  ]);
+  const { regroup, planner, dryRun, json } = options;
+  const terminal = isAttended(options) ? createTerminalReviewer() : undefined;
+  const report = await buildProject(settings, {
+    reviewer: options.yes ? approveAll : terminal,
+    regroup,
+    planner,
+    dryRun,
+    onDiscovery: reportDiscovery(json),
   });
-  if (options.dryRun)
-    return showPlan(folder, settings, {
-      ...options,
-      unstarted,
-      lock: await mergeIntoLock(folder, looks, configured),
-    });
-  const file = await saveDiscoveries(folder, looks, configured);
-  await keepFailures(settings, looks);
-  const reviews = await reviewLooks(reviewing, looks);
-  if (options.yes || isAsking) await tellTrustChanged();
-  const found = looks.filter((look) => "found" in look);
-  const unapproved = reviews.filter(({ isApproved }) => !isApproved).map(({ name }) => name);
-  const waiting = configured.filter(
-    (name) => unstarted.includes(name) || unapproved.includes(name),
-  );
-  const plan = await buildGroups(folder, settings, {
-    ...options,
-    lock: await readLock(folder, (message) => settings.log.warn(message)),
-  });
-  if (!options.yes && !isAsking && modulesWait(reviewing))
+  if (report.areModulesWaiting)
     process.stderr.write(
-      "toolkits of this project wait for `guildhall verify`: none of them is loaded before\n",
+      "this project's toolkits are not loaded: review them with `guildhall verify`\n",
     );
-  const started = looks.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
-  const isSilent =
-    found.length === 0 && (started.length > 0 || (looks.length > 0 && waiting.length === 0));
-  print(
-    {
-      lock: file,
-      servers: looks.map(summarise),
-      reviews: reviews.map(summariseReview),
-      waiting,
-      ...(plan ? { groups: summarisePlan(plan) } : {}),
-    },
-    {
-      json: options.json,
-      text: () =>
-        [
-          ...describeLooks(looks, file, configured),
-          ...tellWaiting(waiting),
-          ...(plan ? [describePlan(plan)] : []),
-        ].join("\n"),
-      failure: isSilent
-        ? new HallError("UNAVAILABLE", "no server answered", {
-            hint: "Run `guildhall doctor` to see why.",
-          })
-        : findUnsound(plan, options),
-    },
-  );
+  if (dryRun) printDryRun(report, options);
+  else printBuild(report, summariseReview, options);
 }
 
-/** What would become of the groups; nothing is written. */
-async function showPlan(
-  folder: string,
-  settings: Settings,
-  {
-    unstarted,
-    ...options
-  }: Parameters<typeof buildGroups>[2] & {
-    readonly json?: boolean;
-    readonly unstarted: readonly string[];
-  },
-): Promise<void> {
-  for (const line of tellWaiting(unstarted)) process.stderr.write(`${line}\n`);
-  const plan = await buildGroups(folder, settings, options);
-  if (!plan && unstarted.length > 0)
-    throw new HallError(
-      "DENIED",
-      "nothing is known of these servers yet, so there is nothing to group",
-      {
-        hint: "Run `guildhall verify` to see what would run, or build with --yes to allow it.",
-      },
-    );
+function printBuild(
+  report: BuildReport,
+  summarise: (review: ServerReview) => JsonObject,
+  options: BuildCommandOptions,
+): void {
+  const { lockFile, discoveries, waiting, plan, isSilent } = report;
+  const value = {
+    lock: lockFile,
+    servers: discoveries.map(summariseDiscovery),
+    reviews: report.reviews.map(summarise),
+    waiting,
+    ...(plan ? { groups: summarisePlan(plan) } : {}),
+  };
+  const noAnswer = new HallError("UNAVAILABLE", "no server answered", {
+    next: [{ do: "run-command", command: "doctor" }],
+  });
+  print(value, {
+    json: options.json,
+    text: () =>
+      [
+        ...formatDiscoveries(report),
+        ...formatWaiting(waiting),
+        ...(plan ? [formatPlan(plan)] : []),
+      ].join("\n"),
+    failure: isSilent ? noAnswer : strictModeFailure(plan, options),
+  });
+}
+
+function printDryRun({ waiting, plan }: BuildReport, options: BuildCommandOptions): void {
+  for (const line of formatWaiting(waiting)) process.stderr.write(`${line}\n`);
+  if (!plan && waiting.length > 0)
+    throw new HallError("DENIED", "nothing to group: these servers have not been reviewed", {
+      hint: "Review them, or build with --yes to approve them.",
+      next: [{ do: "verify" }],
+    });
   if (!plan)
-    throw new HallError("UNAVAILABLE", "no server answered, so there is nothing to group", {
-      hint: "Run `guildhall doctor` to see why.",
+    throw new HallError("UNAVAILABLE", "nothing to group: no server answered", {
+      next: [{ do: "run-command", command: "doctor" }],
     });
   print(summarisePlan(plan), {
     json: options.json,
-    text: () => describeChanges(plan),
-    failure: findUnsound(plan, options),
+    text: () => formatChanges(plan),
+    failure: strictModeFailure(plan, options),
   });
 }
 
-function describeLooks(
-  looks: readonly Discovery[],
-  file: string,
-  configured: readonly string[],
-): readonly string[] {
+function strictModeFailure(
+  plan: Plan | undefined,
+  { strict = false }: BuildCommandOptions,
+): HallError | undefined {
+  if (!strict || !plan || plan.warnings.length === 0) return undefined;
+  return new HallError("VALIDATION", `the groups are out of range: ${plan.warnings.join("; ")}`, {
+    hint: "Move tools with `guildhall groups move`, edit .guildhall/agents, or build with --regroup.",
+  });
+}
+
+function formatDiscoveries({ configured, discoveries, lockFile }: BuildReport): readonly string[] {
   if (configured.length === 0)
     return [
-      "no servers are configured; these are the hall's own tools (add servers under mcpServers in guildhall.json)",
+      "no servers are configured, only the built-in tools are used (add servers under mcpServers in guildhall.json)",
     ];
-  if (looks.length === 0) return ["no server was started"];
-  const silent = looks.filter((look) => !("found" in look));
-  const answered = looks.filter((look) => "found" in look);
+  if (discoveries.length === 0) return ["no server was started"];
+  const silent = discoveries.filter((discovery) => !("found" in discovery));
+  const answered = discoveries.filter((discovery) => "found" in discovery);
   const names = silent.map(({ name }) => name).join(", ");
-  // What needs a hand stands where the eye begins.
+  const tools = answered.reduce((sum, { found }) => sum + found.offer.tools.length, 0);
+  // Failures first.
   return [
-    summaryTable([...silent, ...answered]),
+    discoveryTable([...silent, ...answered]),
     "",
     ...(silent.length > 0
-      ? [paint("red", `${names} did not answer: \`guildhall doctor\` says what to do`)]
+      ? [paint("red", `${names} did not answer; run \`guildhall doctor\` to see why`)]
       : []),
-    `${answered.length} of ${looks.length} servers answered; ${countTools(looks)} tools are in ${file}`,
+    `${answered.length} of ${plural(discoveries.length, "server")} answered; ${plural(tools, "tool")} written to ${lockFile}`,
   ];
 }
 
-function tellWaiting(names: readonly string[]): readonly string[] {
+function formatWaiting(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
-  const what = names.length === 1 ? "1 server waits" : `${names.length} servers wait`;
+  const verb = names.length === 1 ? "needs" : "need";
   return [
-    `${what} for \`guildhall verify\` (${names.join(", ")}): nothing of ${names.length === 1 ? "it" : "them"} is started before`,
+    `${plural(names.length, "server")} ${verb} a review before starting (${names.join(", ")}); run \`guildhall verify\``,
   ];
 }
 
-function summarise(look: Discovery): object {
-  if (!("found" in look))
-    return { name: look.name, ok: false, reason: look.reason, stderr: look.stderr };
-  const { era, protocol, offer } = look.found;
+function summariseDiscovery(discovery: Discovery): object {
+  if (!("found" in discovery)) {
+    const { name, reason, stderr } = discovery;
+    return { name, ok: false, reason, stderr };
+  }
+  const { protocol, offer } = discovery.found;
   return {
-    name: look.name,
+    name: discovery.name,
     ok: true,
-    era,
     protocol,
     tools: offer.tools.map(({ name }) => name),
     resources: offer.resources.length,
@@ -186,25 +166,60 @@ function summarise(look: Discovery): object {
   };
 }
 
-function summaryTable(looks: readonly Discovery[]): string {
-  const rows = looks.map((look) => {
-    if (!("found" in look)) return [look.name, "down", "", "", "", look.reason];
-    const { era, protocol, offer } = look.found;
+function discoveryTable(discoveries: readonly Discovery[]): string {
+  const rows = discoveries.map((discovery) => {
+    if (!("found" in discovery)) return [discovery.name, "down", "", "", "", discovery.reason];
+    const { protocol, offer } = discovery.found;
     return [
-      look.name,
-      `${era} ${protocol}`,
+      discovery.name,
+      protocol,
       String(offer.tools.length),
       String(offer.resources.length),
       String(offer.prompts.length),
       offer.tools.map(({ name }) => name).join(", "),
     ];
   });
-  return table(["server", "speaks", "tools", "resources", "prompts", "what it offers"], rows);
+  return table(["server", "protocol", "tools", "resources", "prompts", "tool names"], rows);
 }
 
-function countTools(looks: readonly Discovery[]): number {
-  return looks.reduce(
-    (sum, look) => sum + ("found" in look ? look.found.offer.tools.length : 0),
-    0,
+function summarisePlan({ agents, changes, warnings }: Plan): object {
+  return {
+    agents: agents.map(({ fileName, agent: { name, description, tools } }) => ({
+      name,
+      file: fileName,
+      description,
+      tools: tools.length,
+    })),
+    changes: changes.map((change) => ({ file: change.path, change: kindOf(change) })),
+    warnings,
+  };
+}
+
+function formatPlan({ agents, changes, warnings }: Plan): string {
+  const names = agents.map(({ agent: { name, tools } }) => `${name} (${tools.length})`).join(", ");
+  const changed = changes.map((change) => `${kindOf(change)} ${change.path}`).join(", ");
+  return [
+    `${plural(agents.length, "agent")}: ${names}`,
+    `in .guildhall: ${changed || "no file changed"}`,
+    ...warnings.map(formatWarning),
+  ].join("\n");
+}
+
+/** The files that would be written, as diffs. */
+function formatChanges({ changes, warnings }: Plan): string {
+  const diffs = changes.map(
+    (change) =>
+      `${kindOf(change)} .guildhall/${change.path}\n${diffTexts(change.before ?? "", change.after ?? "")}`,
   );
+  const text = diffs.length > 0 ? diffs.join("\n\n") : "no file would change";
+  return [text, ...warnings.map(formatWarning)].join("\n");
+}
+
+function formatWarning(warning: string): string {
+  return paint("yellow", `note: ${visible(warning)}`);
+}
+
+function kindOf({ before, after }: FileChange): "new" | "deleted" | "changed" {
+  if (before === undefined) return "new";
+  return after === undefined ? "deleted" : "changed";
 }

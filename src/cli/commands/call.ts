@@ -1,28 +1,37 @@
 import { writeFile } from "node:fs/promises";
+import type { Command } from "commander";
 import { isForPeople, readAdvice } from "../../base/advice.ts";
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { findNear } from "../../base/near.ts";
 import { visible, visibleLines } from "../../base/text.ts";
 import { readErrorCode } from "../../client/hall-error.ts";
-import { adviceWithoutHall } from "../advice.ts";
+import type { HallClient } from "../../hall/hall-client.ts";
+import { adviceForShell, adviceWithoutHall } from "../advice.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { getTool, withHall } from "../hall.ts";
 import { below, createLive, quiet } from "../live.ts";
 import { print } from "../print.ts";
-import { isAttended } from "../terminal.ts";
-import { getTool, withHall } from "./tools.ts";
+import { answerForm, isAttended } from "../terminal.ts";
 
-export interface CallOptions {
-  readonly json?: boolean;
+export function addCall(program: Command): void {
+  program
+    .command("call <name> [arguments...]")
+    .description("call a tool with key=value pairs or one JSON object")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall call time_tool.current_time timezone=Europe/Berlin",
+        'guildhall call github.create_issue \'{"title":"It works"}\'',
+      ]),
+    )
+    .action(runCall);
 }
 
-/** Calls a tool with a JSON object or `key=value` pairs; shows progress, saves images. */
-export async function runCall(
-  name: string,
-  words: readonly string[],
-  options: CallOptions,
-): Promise<void> {
+async function runCall(name: string, words: readonly string[], options: JsonOption): Promise<void> {
   const live = options.json ? quiet : createLive();
-  const answer = isAttended(options) ? (await import("../form.ts")).answerForm : undefined;
+  const answer = isAttended(options) ? below(live, answerForm) : undefined;
   await withHall(async (client, settings) => {
     const tool = await getTool(name, client, settings);
     const args = parseArguments(words, tool.inputSchema);
@@ -31,18 +40,43 @@ export async function runCall(
       .finally(live.clear);
     if (result.isError)
       throw adviseCaller(toolError(result), { tool, args, isEphemeral: client.isEphemeral });
-    // Before the servers are ended, which may take them seconds.
-    await showResult(result, name, options);
-  }, answer && below(live, answer));
+    const next = options.json ? "" : await formatNext(String(tool.name), result, client);
+    await showResult(result, { name, next }, options);
+  }, answer);
 }
 
-async function showResult(result: JsonObject, name: string, options: CallOptions): Promise<void> {
+/** The advice of one of our own tools. A server's `structuredContent.next` is only data. */
+async function formatNext(name: string, result: JsonObject, client: HallClient): Promise<string> {
+  const { structuredContent } = result;
+  const next = isObject(structuredContent) ? readAdvice(structuredContent.next) : [];
+  if (next.length === 0 || !(await isOwnTool(name, client))) return "";
+  return adviceForShell(next);
+}
+
+/** Reads the hall's own list: a server cannot choose its source. */
+async function isOwnTool(name: string, client: HallClient): Promise<boolean> {
+  const { contents } = await client.request("resources/read", { uri: "guildhall://trust" });
+  const [first] = Array.isArray(contents) ? contents : [];
+  const { tools = [] } = JSON.parse(isObject(first) ? String(first.text) : "{}") as {
+    readonly tools?: readonly { readonly name: string; readonly source?: string }[];
+  };
+  if (tools.length === 0) return false;
+  // Tools of the hall itself, such as agents, are not in the list.
+  const { source = "hall" } = tools.find((tool) => tool.name === name) ?? {};
+  return source === "built-in" || source === "hall";
+}
+
+async function showResult(
+  result: JsonObject,
+  { name, next }: { readonly name: string; readonly next: string },
+  { json }: JsonOption,
+): Promise<void> {
   const content = contentOf(result);
   const files: readonly JsonObject[] = content.filter(isSaved);
   const stemOf = (item: JsonObject): string =>
     files.length > 1 ? `${name}-${files.indexOf(item) + 1}` : name;
   const shown = await Promise.all(content.map((item) => showContent(item, stemOf(item))));
-  print(result, { json: options.json, text: () => shown.join("\n") });
+  print(result, { json, text: () => [...shown, next].join("\n") });
 }
 
 interface FailedCall {
@@ -51,58 +85,43 @@ interface FailedCall {
   readonly isEphemeral: boolean;
 }
 
-/** The next move of a person at a shell, where it is another than a model's. */
+/** Replaces advice for a model by advice for a person at a shell. */
 function adviseCaller(error: HallError, { tool, args, isEphemeral }: FailedCall): HallError {
-  if (error.code === "APPROVAL_NEEDED" && isEphemeral)
-    return new HallError(error.code, error.message, {
-      hint: adviceWithoutHall(error.next).join("\n  "),
-    });
-  const unknown = describeUnknown(args, tool.inputSchema);
-  if (unknown !== undefined) return withHint(error, unknown);
-  return error.code === "VALIDATION"
-    ? withHint(error, `See its fields: guildhall tools show ${tool.name}`)
-    : error;
+  const { code, message, details } = error;
+  if (code === "APPROVAL_NEEDED" && isEphemeral)
+    return new HallError(code, message, { hint: adviceWithoutHall(error.next).join("\n  ") });
+  const hint = describeUnknownFields(args, tool.inputSchema);
+  if (hint !== undefined) return new HallError(code, message, { hint, details });
+  if (code !== "VALIDATION") return error;
+  return new HallError(code, message, {
+    next: [{ do: "run-command", command: `tools show ${tool.name}` }],
+    details,
+  });
 }
 
-function withHint({ code, message, details }: HallError, hint: string): HallError {
-  return new HallError(code, message, { hint, ...(details === undefined ? {} : { details }) });
-}
-
-/** Fields the tool does not say it knows: often why it failed, and rarely what it says. */
-function describeUnknown(args: JsonObject, schema: unknown): string | undefined {
+/** Arguments the schema does not name, which servers often reject without saying so. */
+function describeUnknownFields(args: JsonObject, schema: unknown): string | undefined {
   const known =
     isObject(schema) && isObject(schema.properties) ? Object.keys(schema.properties) : [];
   const unknown = Object.keys(args).filter((key) => !known.includes(key));
   if (unknown.length === 0) return undefined;
-  const told = unknown.map((key) => {
-    const near = findNear(key, known);
-    return `"${visible(key)}" is not a field of it${near.length > 0 ? `; did you mean ${near.map(visible).join(", ")}?` : "."}`;
+  const problems = unknown.map((key) => {
+    const near = findNear(key, known).map(visible).join(", ");
+    return `Unknown argument "${visible(key)}"${near === "" ? "." : `; did you mean ${near}?`}`;
   });
-  return `${told.join(" ")} It knows: ${known.map(visible).join(", ") || "none"}.`;
+  return `${problems.join(" ")} Known arguments: ${known.map(visible).join(", ") || "none"}.`;
 }
 
-/** `{"a":1}` as it is; `a=1 b=x` by the types of the tool's schema. */
+/** One JSON object, or `key=value` pairs read by the types of the tool's schema. */
 export function parseArguments(words: readonly string[], schema: unknown): JsonObject {
   const [first] = words;
-  if (words.length === 1 && first?.trimStart().startsWith("{")) {
-    try {
-      return JSON.parse(first) as JsonObject;
-    } catch (error) {
-      throw new HallError(
-        "INVALID_PARAMS",
-        `the arguments are not valid JSON (${error instanceof Error ? error.message : error})`,
-        {
-          hint: "Correct it, or write key=value pairs.",
-        },
-      );
-    }
-  }
+  if (words.length === 1 && first?.trimStart().startsWith("{")) return parseObject(first);
   const properties = isObject(schema) && isObject(schema.properties) ? schema.properties : {};
   return Object.fromEntries(
     words.map((word) => {
       const at = word.indexOf("=");
       if (at < 1)
-        throw new HallError("INVALID_PARAMS", `"${word}" is not key=value`, {
+        throw new HallError("INVALID_PARAMS", `invalid argument "${word}" (expected: key=value)`, {
           hint: 'Write key=value, or one JSON object: guildhall call NAME \'{"key":"value"}\'',
         });
       const key = word.slice(0, at);
@@ -111,31 +130,39 @@ export function parseArguments(words: readonly string[], schema: unknown): JsonO
   );
 }
 
+function parseObject(text: string): JsonObject {
+  try {
+    return JSON.parse(text) as JsonObject;
+  } catch (error) {
+    throw new HallError("INVALID_PARAMS", `the arguments are invalid JSON: ${messageOf(error)}`, {
+      hint: "Correct it, or write key=value pairs.",
+    });
+  }
+}
+
 function parseValue(text: string, schema: unknown): unknown {
   if (isObject(schema) && schema.type === "string") return text;
   try {
     return JSON.parse(text);
   } catch {
-    // Not JSON: then it is text.
+    // Not JSON, so it is plain text.
     return text;
   }
 }
 
-/** The items meant for people. */
+/** The content items meant for people. */
 export function contentOf(result: JsonObject): readonly JsonObject[] {
   const content = Array.isArray(result.content) ? result.content.filter(isObject) : [];
   return content.filter(isForPeople);
 }
 
-/** As text; pictures and sounds are saved under a name that begins with `stem`. */
+/** An item as text; images and audio are saved to a file whose name begins with `stem`. */
 export async function showContent(item: JsonObject, stem: string): Promise<string> {
   if (item.type === "text") return visibleLines(String(item.text));
   if (isSaved(item)) {
-    const kind =
-      String(item.mimeType)
-        .split("/")[1]
-        ?.replace(/[^a-z0-9]/gi, "") || "bin";
-    const file = `${stem.replace(/[^\w.-]/g, "_")}.${kind}`;
+    const subtype = String(item.mimeType).split("/")[1] ?? "";
+    const extension = subtype.replace(/[^a-z0-9]/gi, "") || "bin";
+    const file = `${stem.replace(/[^\w.-]/g, "_")}.${extension}`;
     await writeFile(file, Buffer.from(item.data, "base64"));
     return `${item.type} saved to ${file}`;
   }
@@ -146,7 +173,7 @@ function isSaved(item: JsonObject): item is JsonObject & { readonly data: string
   return (item.type === "image" || item.type === "audio") && typeof item.data === "string";
 }
 
-/** The failure as the hall means it, so that the exit code says what happened. */
+/** The failure with the hall's own error code, which sets the exit code. */
 export function toolError(result: JsonObject): HallError {
   const details = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
   const code = (isObject(details) && readErrorCode(details.error_type)) || "EXECUTION";

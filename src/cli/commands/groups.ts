@@ -1,23 +1,28 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
-import { agentName, fileNameOf, writeTools } from "../../agents/agent-file.ts";
-import { agentsPath, type FoldedAgent, readAgentFolder } from "../../agents/agent-folder.ts";
-import { readAgentsLock, replaceFile, writeAgentsLock } from "../../agents/agents-lock.ts";
-import { replaceFields } from "../../agents/front-matter.ts";
+import { agentName, fileNameOf, replaceFields, writeTools } from "../../agents/agent-file.ts";
+import {
+  agentsPath,
+  type FoldedAgent,
+  readAgentFolder,
+  readAgentsLock,
+  replaceFile,
+  writeAgentsLock,
+} from "../../agents/agent-folder.ts";
 import { sortTools } from "../../agents/groups.ts";
 import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
 import { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/near.ts";
 import { visible, visibleLines } from "../../base/text.ts";
+import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";
 import { loadSettings } from "../../hall/settings.ts";
 import type { Target } from "../../tool.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { readLock } from "../../upstream/lock.ts";
+import { withHall } from "../hall.ts";
 import { print, table } from "../print.ts";
-import { notifyGroupsChanged } from "./build-groups.ts";
-import { withHall } from "./tools.ts";
 
 export interface GroupsOptions {
   readonly json?: boolean;
@@ -135,7 +140,7 @@ export async function runGroupsMove(
   }
   if (!home.agent.tools.some((name) => name === fullName || name === pattern))
     await writeToolsOf(folder, home, [...home.agent.tools, fullName]);
-  await notifyGroupsChanged(folder);
+  await notifyHall(folder, { groupsChanged: {} });
   const names = from.map(({ agent }) => agent.name);
   print(
     { tool: fullName, to: home.agent.name, from: names },
@@ -181,7 +186,7 @@ export async function runGroupsRename(
     await rm(join(agentsPath(folder), fileName), { force: true });
     await renameInLock(folder, fileName, file);
   }
-  await notifyGroupsChanged(folder);
+  await notifyHall(folder, { groupsChanged: {} });
   print(
     { name: renamed, was: agent.name, file },
     { json, text: () => `renamed ${agent.name} to ${renamed} (.guildhall/agents/${file})` },

@@ -1,263 +1,104 @@
-import { realpath } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
+import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visibleLines } from "../../base/text.ts";
-import { type Machine, shorten, thisMachine } from "../../hall/import/document.ts";
-import { type Findings, findServers, findUnset } from "../../hall/import/import.ts";
-import type { ImportedServer } from "../../hall/import/merge.ts";
-import {
-  applyInstall,
-  applyUninstall,
-  type InstallPlan,
-  type InstallTarget,
-  planInstall,
-  planUninstall,
-} from "../../hall/install/install.ts";
-import {
-  addToProjectFile,
-  type ProjectFile,
-  readProjectFile,
-} from "../../hall/install/project-file.ts";
-import { openRecords, writeThrough } from "../../hall/install/records.ts";
-import { getClient } from "../clients.ts";
-import { paint, print } from "../print.ts";
+import type { InstallRequest, PreparedInstall } from "../../hall/setup.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { diffTexts, paint, print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
-import { diffTexts } from "../text-diff.ts";
-import { ownCommand } from "./connect.ts";
+import { clientIds } from "./init.ts";
 
-export interface InstallOptions {
+interface InstallOptions extends JsonOption {
   readonly user?: boolean;
   readonly project?: boolean;
   readonly move?: boolean;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
-  readonly json?: boolean;
 }
 
-/** Puts the hall into a client's file, after showing how; with `move`, that file's servers go behind the hall. */
-export async function runInstall(id: string, options: InstallOptions): Promise<void> {
-  const machine = thisMachine(await realpath(process.cwd()));
-  const target = targetOf(id, machine, options);
-  const project = await readProjectFile(machine);
-  const first = await planInstall(target, commandFor(target, project));
-  const found = await findServers({
-    machine,
-    from: [target.client],
-    file: first.file,
-    existing: project.servers,
-    ...ownScript(),
-  });
-  const moving = options.move ? serversToMove(found) : { names: [], servers: [] };
-  const plan = options.move
-    ? await planInstall(target, commandFor(target, project), moving.names)
-    : first;
-  const config = await addToProjectFile(project, moving.servers);
-  const diffs = [
-    ...(config !== project.text && moving.servers.length > 0
-      ? [diffOf(project.file, project.text ?? "", config, found, machine)]
-      : []),
-    ...(isNoop(plan)
-      ? []
-      : [diffOf(plan.file, textOf(plan.before), textOf(plan.after), found, machine)]),
-  ];
-  await confirmed(diffs, options, async () => {
-    // Ours first: a server must be behind the hall before it leaves the client.
-    if (moving.servers.length > 0 && !options.dryRun) await writeThrough(project.file, config);
-    const backup =
-      isNoop(plan) || options.dryRun ? null : await applyInstall(plan, openRecords(machine.env));
-    const variables = options.move ? unsetVariables(moving, found, machine) : [];
-    const staying = options.move ? await findStaying(target, first.file) : [];
-    tell(
-      { plan, backup, diffs, variables, warnings: [...found.warnings, ...staying] },
-      machine,
-      options,
-      "install",
-    );
-  });
-}
-
-/** Takes the hall out of a client's file again. */
-export async function runUninstall(id: string, options: InstallOptions): Promise<void> {
-  const machine = thisMachine(await realpath(process.cwd()));
-  const target = targetOf(id, machine, options);
-  const records = openRecords(machine.env);
-  const plan = await planUninstall(target, records);
-  const found = await findServers({
-    machine,
-    from: [target.client],
-    file: plan.file,
-    ...ownScript(),
-  });
-  const masked = await secretsOf(plan, target, found);
-  const diffs = isNoop(plan)
-    ? []
-    : [diffOf(plan.file, textOf(plan.before), textOf(plan.after), masked, machine)];
-  await confirmed(diffs, options, async () => {
-    const backup = isNoop(plan) || options.dryRun ? null : await applyUninstall(plan, records);
-    tell({ plan, backup, diffs, variables: [], warnings: [] }, machine, options, "uninstall");
-  });
-}
-
-function targetOf(id: string, machine: Machine, { user, project }: InstallOptions): InstallTarget {
-  if (user && project)
-    throw new HallError("INVALID_PARAMS", "--user and --project exclude each other", {
-      hint: "Choose one.",
+export function addInstallCommands(program: Command): void {
+  program
+    .command("install <client>")
+    .description(`connect a client to the hall: ${clientIds}`)
+    .option("--project", "edit the client's file in this project (default, if it has one)")
+    .option("--user", "edit the user's file, for all projects")
+    .option("--move", "also move the servers of that file to the hall")
+    .option("-y, --yes", "do not ask")
+    .option("--dry-run", "show the changes without writing anything")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall install claude-code",
+        "guildhall install cursor --user --dry-run",
+        "guildhall install codex --move",
+      ]),
+    )
+    .action(async (client, options) => {
+      const { prepareInstall } = await import("../../hall/setup.ts");
+      await run("install", prepareInstall, requestOf(client, options), options);
     });
-  return {
-    client: getClient(id),
-    machine,
-    scope: user ? "user" : project ? "project" : undefined,
-    ...ownScript(),
-  };
+
+  program
+    .command("uninstall <client>")
+    .description(
+      "remove the hall from a client's file; if nothing else changed it, restore it byte for byte",
+    )
+    .option("--project", "edit the client's file in this project (default, if it has one)")
+    .option("--user", "edit the user's file")
+    .option("-y, --yes", "do not ask")
+    .option("--dry-run", "show the changes without writing anything")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples(["guildhall uninstall claude-code", "guildhall uninstall cursor --user"]),
+    )
+    .action(async (client, options) => {
+      const { prepareUninstall } = await import("../../hall/setup.ts");
+      await run("uninstall", prepareUninstall, requestOf(client, options), options);
+    });
 }
 
-function ownScript(): { readonly ownScript?: string } {
-  return process.argv[1] === undefined ? {} : { ownScript: process.argv[1] };
+function requestOf(client: string, { user, project, move }: InstallOptions): InstallRequest {
+  if (user && project)
+    throw new HallError("INVALID_PARAMS", "--user and --project exclude each other");
+  const scope = user ? "user" : undefined;
+  return { folder: process.cwd(), client, scope: project ? "project" : scope, move };
 }
 
-/** A client that starts the hall for all projects starts it anywhere: it has to be told whose config to use. */
-function commandFor(
-  { client, scope, machine }: InstallTarget,
-  project: ProjectFile,
-): readonly [string, ...string[]] {
-  const isForProject =
-    scope === "project" ||
-    (scope === undefined &&
-      client.files.some((place) => place.scope === "project" && !place.isReadOnly));
-  return isForProject || project.text === undefined
-    ? ownCommand()
-    : [...ownCommand(), "--folder", machine.folder];
-}
+type Action = "install" | "uninstall";
 
-interface Moving {
-  /** As the client calls them. */
-  readonly names: readonly string[];
-  readonly servers: readonly ImportedServer[];
-}
-
-/** Those that can be taken over, or have been. What was left out stays where it works. */
-function serversToMove({ servers, known }: Findings): Moving {
-  const here = servers.filter(({ elsewhere }) => elsewhere === undefined);
-  const names = [
-    ...here.flatMap(({ sightings }) => sightings.map(({ name }) => name)),
-    ...known.map(({ sighting }) => sighting.name),
-  ];
-  return { names: [...new Set(names)], servers: here };
-}
-
-/** Only one file is changed: those of the client's other files are there for other projects, or in YAML, which is not edited. */
-async function findStaying({ client, machine }: InstallTarget, file: string): Promise<string[]> {
-  const { servers } = await findServers({ machine, from: [client], ...ownScript() });
-  const places = servers.flatMap(({ sightings }) =>
-    sightings.map(({ name, place }) => ({ name, place })),
-  );
-  return places
-    .filter(({ place }) => !place.startsWith(`${shorten(file, machine)}:`))
-    .map(({ name, place }) => `${place}: ${name}: stays there; \`guildhall init\` takes it over`);
-}
-
-function unsetVariables({ servers }: Moving, { secrets }: Findings, { env }: Machine): string[] {
-  const kept = secrets.map(({ variable }) => variable).filter((name) => env[name] === undefined);
-  return [...new Set([...servers.flatMap(({ server }) => findUnset(server, env)), ...kept])];
-}
-
-/** The change as people read it. Lines around it may hold secrets: those are masked. */
-function diffOf(
-  file: string,
-  before: string,
-  after: string,
-  { secrets }: Pick<Findings, "secrets">,
-  machine: Machine,
-): string {
-  // The longest first: one secret may be part of another.
-  const spellings = secrets
-    .flatMap(({ value }) => [value, JSON.stringify(value).slice(1, -1)])
-    .sort((a, b) => b.length - a.length);
-  const mask = (text: string): string =>
-    spellings.reduce((masked, secret) => masked.replaceAll(secret, "…"), text);
-  return `${shorten(file, machine)}\n${diffTexts(mask(before), mask(after))}`;
-}
-
-/** What comes back may hold secrets that are not in the file now. */
-async function secretsOf(
-  { after, file }: InstallPlan,
-  { client, machine }: InstallTarget,
-  found: Findings,
-): Promise<Pick<Findings, "secrets">> {
-  if (after === undefined) return found;
-  const { findSecretsIn } = await import("../../hall/import/import.ts");
-  return {
-    secrets: [...found.secrets, ...(await findSecretsIn(client, file, after.toString(), machine))],
-  };
-}
-
-/** Shows what is about to be done; on a terminal, asks. */
-async function confirmed(
-  diffs: readonly string[],
+async function run(
+  action: Action,
+  prepare: (request: InstallRequest) => Promise<PreparedInstall>,
+  request: InstallRequest,
   options: InstallOptions,
-  go: () => Promise<void>,
 ): Promise<void> {
+  const prepared = await prepare(request);
+  const diffs = prepared.changes.map(
+    ({ file, before, after }) => `${file}\n${diffTexts(before, after)}`,
+  );
   if (diffs.length > 0 && !options.json) process.stdout.write(`${diffs.join("\n\n")}\n\n`);
-  if (diffs.length > 0 && !options.dryRun && isAttended(options)) {
-    const { confirm, isCancel } = await import("@clack/prompts");
-    const isWanted = await confirm({ message: "Write this?" });
-    if (isCancel(isWanted) || !isWanted)
-      throw new HallError("CANCELLED", "nothing was written", {
-        hint: "Run it again when you like.",
-      });
-  }
-  await go();
+  if (diffs.length > 0 && !options.dryRun && isAttended(options)) await confirmWrite();
+  const backup = options.dryRun ? null : await prepared.apply();
+  printResult(action, { ...prepared, backup, diffs }, options);
 }
 
-interface Told {
-  readonly plan: InstallPlan;
+async function confirmWrite(): Promise<void> {
+  const { confirm, isCancel } = await import("@clack/prompts");
+  const isWanted = await confirm({ message: "Write these changes?" });
+  if (isCancel(isWanted) || !isWanted) throw new HallError("CANCELLED", "nothing was written");
+}
+
+interface Installed extends PreparedInstall {
   readonly backup: string | null;
   readonly diffs: readonly string[];
-  readonly variables: readonly string[];
-  readonly warnings: readonly string[];
 }
 
-function tell(
-  { plan, backup, diffs, variables, warnings }: Told,
-  machine: Machine,
-  options: InstallOptions,
-  what: "install" | "uninstall",
-): void {
-  const { client, scope, name, moved, isRestored } = plan;
-  const file = shorten(plan.file, machine);
-  const state = isNoop(plan)
-    ? "unchanged"
-    : options.dryRun
-      ? "would be changed"
-      : isRestored
-        ? "restored"
-        : "changed";
-  const lines = [
-    isNoop(plan)
-      ? `${file}: ${what === "install" ? "the hall is there already" : "there is no hall"}`
-      : `${client.name}: ${file} ${state}`,
-    ...(moved.length > 0
-      ? [`${what === "install" ? "behind the hall now" : "back in it"}: ${moved.join(", ")}`]
-      : []),
-    ...(backup === null ? [] : [`what it was before is in ${backup}`]),
-    ...warnings.map((warning) => `${paint("yellow", "!")} ${visibleLines(warning)}`),
-    ...(variables.length > 0
-      ? [
-          "Set these before the hall starts:",
-          ...variables.map(
-            (each) =>
-              `  export ${each}=…${backup === null ? "" : "   # its value stands in the backup"}`,
-          ),
-        ]
-      : []),
-    ...(isNoop(plan) || options.dryRun
-      ? []
-      : [
-          what === "install"
-            ? `Restart ${client.name}; undo with: guildhall uninstall ${client.id}${scope === "user" ? " --user" : ""}`
-            : `Restart ${client.name}.`,
-        ]),
-  ];
+function printResult(action: Action, installed: Installed, options: InstallOptions): void {
+  const { plan, backup, diffs, variables, warnings } = installed;
+  const { client, scope, name, moved } = plan;
+  const state = stateOf(installed, options);
   const value = {
     client: client.id,
     scope,
@@ -270,13 +111,38 @@ function tell(
     variables,
     warnings,
   };
-  print(value, { json: options.json, text: () => lines.join("\n") });
+  print(value, {
+    json: options.json,
+    text: () => formatResult(action, installed, state, options).join("\n"),
+  });
 }
 
-function isNoop({ before, after }: InstallPlan): boolean {
-  return before === undefined ? after === undefined : after?.equals(before) === true;
+function stateOf({ isNoop, plan }: Installed, { dryRun }: InstallOptions): string {
+  if (isNoop) return "unchanged";
+  if (dryRun) return "would be changed";
+  return plan.isRestored ? "restored" : "changed";
 }
 
-function textOf(bytes: Buffer | undefined): string {
-  return bytes?.toString() ?? "";
+function formatResult(
+  action: Action,
+  { plan, isNoop, file, backup, variables, warnings }: Installed,
+  state: string,
+  { dryRun }: InstallOptions,
+): readonly string[] {
+  const { client, scope, moved } = plan;
+  const isInstall = action === "install";
+  const unchanged = isInstall ? "the hall is already installed" : "the hall is not installed";
+  const lines = [isNoop ? `${file}: ${unchanged}` : `${client.name}: ${file} ${state}`];
+  if (moved.length > 0)
+    lines.push(`${isInstall ? "moved to the hall" : "moved back"}: ${moved.join(", ")}`);
+  if (backup !== null) lines.push(`the previous file is saved as ${backup}`);
+  lines.push(...warnings.map((warning) => `${paint("yellow", "!")} ${visibleLines(warning)}`));
+  if (variables.length > 0) {
+    const where = backup === null ? "" : "   # the value is in the backup";
+    lines.push("Set these variables before the hall starts:");
+    lines.push(...variables.map((each) => `  export ${each}=…${where}`));
+  }
+  if (isNoop || dryRun) return lines;
+  const undo = `; undo with: guildhall uninstall ${client.id}${scope === "user" ? " --user" : ""}`;
+  return [...lines, `Restart ${client.name}${isInstall ? undo : "."}`];
 }

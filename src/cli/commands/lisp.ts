@@ -5,10 +5,10 @@ import type { Scope } from "../../base/scope.ts";
 import { visibleLines } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { formatBlockedCalls } from "../advice.ts";
+import { withHall } from "../hall.ts";
 import { print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 import { contentOf } from "./call.ts";
-import { withHall } from "./tools.ts";
 
 export interface LispOptions {
   readonly json?: boolean;

@@ -8,26 +8,26 @@ import { socketPath } from "../../hall/socket.ts";
 import type { Channel } from "../../wire/channel.ts";
 import { defaultLimits } from "../../wire/limits.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
-import { drainMs, onStopSignals } from "../process.ts";
+import { drainMs, onStopSignals } from "../exit.ts";
 
 export interface McpOptions extends SettingsOptions {
   readonly static?: boolean;
   readonly alone?: boolean;
-  /** The project's. Default: the one we were started in. */
+  /** The project's. Default: the working directory. */
   readonly folder?: string;
 }
 
 const quietMs = 500;
 
-/** Serves one client on stdin and stdout: as the project's hall, or through the one that already runs. */
+/** Serves one client on stdin and stdout: as the project's hall, or through the running one. */
 export async function runMcp(options: McpOptions): Promise<void> {
   if (options.folder !== undefined) enter(options.folder);
   const { stdin, stdout } = process;
-  // stdout belongs to the protocol, whatever a library or a tool prints.
+  // stdout carries only the protocol: libraries and tools print to stderr.
   Object.defineProperty(process, "stdout", { value: process.stderr });
   globalThis.console = new Console(process.stderr);
   const near = createStdioChannel(stdin, stdout, defaultLimits);
-  // Faces and static lists belong to a hall, so a client that wants its own gets a hall of its own.
+  // Faces and static lists are properties of a hall, so a client that sets them gets its own.
   const isAlone = options.alone || options.static || options.expose !== undefined;
   const path = await socketPath(process.cwd());
   const socket = isAlone ? undefined : await greetHall(path, "mcp").catch(() => undefined);
@@ -42,16 +42,16 @@ function enter(folder: string): void {
   } catch (cause) {
     throw new HallError(
       "NOT_FOUND",
-      `the folder ${folder} cannot be entered (${(cause as NodeJS.ErrnoException).code})`,
+      `cannot change to the folder "${folder}" (${(cause as NodeJS.ErrnoException).code})`,
       {
-        hint: "Give --folder the project's folder.",
+        hint: "Set --folder to the project's folder.",
         cause,
       },
     );
   }
 }
 
-/** Nobody is there to attach to: this process becomes the hall, unless another was faster. */
+/** No hall is running: this process becomes the hall, unless another process was faster. */
 async function serveAsHall(
   near: Channel,
   path: string | undefined,
@@ -65,7 +65,7 @@ async function serveAsHall(
   else await serveThrough(near, undefined, options);
 }
 
-/** What a hall needs and a process that only passes frames does not: loaded when it comes to that. */
+/** Loaded lazily: a process that only relays frames does not need it. */
 async function loadProject(options: McpOptions): Promise<ProjectOptions> {
   const { loadSettings } = await import("../../hall/settings.ts");
   return {
@@ -75,7 +75,7 @@ async function loadProject(options: McpOptions): Promise<ProjectOptions> {
   };
 }
 
-/** This process is the hall: nothing stands between it and its client. */
+/** This process is the hall and serves its client directly. */
 async function serveHere(near: Channel, project: Project): Promise<void> {
   const connection = project.hall.server.accept(near);
   let closing: Promise<void> | undefined;
@@ -85,18 +85,18 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
     },
     () => void project.close(0),
   );
-  // Off the first call's path, on nobody's: when the client has its lists, and before a model has read them.
+  // Load the schema compiler while the client is idle, so that the first call does not wait for it.
   setTimeout(
     () => void import("../../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()),
     quietMs,
   ).unref();
   await connection.closed;
-  // Others may be attached, with calls that run.
+  // Other clients may still have running calls.
   await (closing ?? project.close(drainMs));
   stop();
 }
 
-/** Another process is the hall; when it ends, this one reaches the next, or becomes it. */
+/** Another process is the hall; when it ends, this one connects to the next, or becomes it. */
 async function serveThrough(
   near: Channel,
   first: Channel | undefined,

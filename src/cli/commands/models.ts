@@ -30,9 +30,9 @@ export async function runModelsTest(
     });
   }
   const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
-    import("../../agents/model/open-model.ts"),
+    import("../../agents/model/provider.ts"),
     import("../../agents/model/turn.ts"),
-    import("../../agents/model/model-error.ts"),
+    import("../../agents/model/turn.ts"),
   ]);
   const signal = AbortSignal.timeout(testMsMax);
   const startedAt = performance.now();

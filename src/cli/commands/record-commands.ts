@@ -2,12 +2,12 @@ import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { asJson, examples, refuseUnknown } from "../declaration.ts";
 
-/** Commands that read the store. */
+/** Declares `stats` and `audit`, which read the store. */
 export function addRecordCommands(program: Command): void {
   program
     .command("stats")
     .description("show calls, error rates and durations per tool and toolkit")
-    .option("--since <time>", "30m, 24h, 7d or a date (default: everything)", parseSince)
+    .option("--since <time>", "30m, 24h, 7d or a date (default: all)", parseSince)
     .option(...asJson)
     .addHelpText("after", examples(["guildhall stats", "guildhall stats --since 24h --json"]))
     .action(async (options) => (await import("./stats.ts")).runStats(options));
@@ -16,7 +16,7 @@ export function addRecordCommands(program: Command): void {
     .command("audit")
     .description("show calls and decisions")
     .option("--since <time>", "30m, 24h, 7d or a date", parseSince)
-    .option("--tool <name>", "a tool or a toolkit")
+    .option("--tool <name>", "only this tool or toolkit")
     .option(
       "--outcome <word>",
       "ok, error, failed, running, an error code such as TIMEOUT, or a decision such as blocked",
@@ -43,6 +43,26 @@ export function addRecordCommands(program: Command): void {
       (await import("./audit.ts")).runAuditVerify(command.optsWithGlobals()),
     );
   refuseUnknown(audit);
+}
+
+/** Lisp programs that call tools. */
+export function addLisp(program: Command): void {
+  program
+    .command("lisp [file]")
+    .description(
+      "run a Lisp program that calls tools, from a file or a pipe; in a terminal, a session",
+    )
+    .option("--act", "also bind tools that destroy or send; their calls still require approval")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall lisp",
+        "guildhall lisp report.lisp",
+        "echo '(+ 1 2)' | guildhall lisp --json",
+      ]),
+    )
+    .action(async (file, options) => (await import("./lisp.ts")).runLisp(file, options));
 }
 
 const unitMs: Readonly<Record<string, number>> = {

@@ -1,58 +1,88 @@
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { dialHall } from "../../author/dial.ts";
-import { connectHall } from "../../author/hall-line.ts";
-import { joinHall, type Registered } from "../../author/register.ts";
-import { HallError } from "../../base/errors.ts";
+import type { Command } from "commander";
+import type { Registered } from "../../author/register.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
-import { socketPath } from "../../hall/socket.ts";
-import { isToolkit } from "../../registry/modules.ts";
-import { readTokenFile } from "../../server/http/tokens.ts";
 import type { Toolkit } from "../../tool.ts";
 import type { Channel } from "../../wire/channel.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { onStopSignals } from "../exit.ts";
 import { print } from "../print.ts";
-import { onStopSignals } from "../process.ts";
 
-export interface RegisterFlags {
+interface HallFlags extends JsonOption {
   readonly url?: string;
   readonly tokenFile?: string;
-  readonly replace?: boolean;
-  readonly json?: boolean;
 }
 
-/** A JSON file is registered once, for the endpoint it names; a module's toolkits are served from here until the process is told to stop. */
-export async function runRegister(file: string, flags: RegisterFlags): Promise<void> {
+interface RegisterFlags extends HallFlags {
+  readonly replace?: boolean;
+}
+
+export function addRegisterCommands(program: Command): void {
+  const urlFlag = [
+    "--url <address>",
+    "the hall's address (default: the hall running in this folder)",
+  ] as const;
+  const tokenFlag = [
+    "--token-file <file>",
+    "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)",
+  ] as const;
+
+  program
+    .command("register <file>")
+    .description(
+      "register a toolkit with a running hall: a JSON file with its endpoint, or a module served by this process",
+    )
+    .option(...urlFlag)
+    .option(...tokenFlag)
+    .option("--replace", "replace a different toolkit with the same name")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall register weather.json",
+        "guildhall register examples/tools/greeter.mjs --url http://127.0.0.1:8080",
+      ]),
+    )
+    .action(runRegister);
+
+  program
+    .command("unregister <name>")
+    .description("remove a registered toolkit from a running hall")
+    .option(...urlFlag)
+    .option(...tokenFlag)
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall unregister weather"]))
+    .action(runUnregister);
+}
+
+/** A JSON file is registered once; the toolkits of a module are served until the process is stopped. */
+async function runRegister(file: string, flags: RegisterFlags): Promise<void> {
   if (extname(file) === ".json") await registerDocument(await readDocument(file), flags);
   else await serveModule(await loadToolkits(file), flags);
 }
 
-export async function runUnregister(name: string, flags: RegisterFlags): Promise<void> {
+async function runUnregister(name: string, flags: HallFlags): Promise<void> {
   const answer = await askOnce("tools/unregister", { tool_name: name }, flags);
   print(answer, { json: flags.json, text: () => `${answer.tool_id} is no longer registered` });
 }
 
 async function registerDocument(document: JsonObject, flags: RegisterFlags): Promise<void> {
   const params = "tool" in document ? document : { tool: document };
-  const answer = await askOnce(
-    "tools/register",
-    { ...params, ...(flags.replace ? { replace: true } : {}) },
-    flags,
-  );
+  const replace = flags.replace ? { replace: true } : {};
+  const answer = await askOnce("tools/register", { ...params, ...replace }, flags);
   const hasEndpoint = isObject(params.tool) && params.tool.endpoint !== undefined;
-  const advice = hasEndpoint
+  const note = hasEndpoint
     ? ""
-    : "\nIt names no endpoint, so nobody serves it yet: its service has to register itself, or give an endpoint.";
-  print(answer, { json: flags.json, text: () => `registered as ${answer.tool_id}${advice}` });
+    : "\nIt has no endpoint, so its calls fail until its service registers itself or an endpoint is given.";
+  print(answer, { json: flags.json, text: () => `registered as ${answer.tool_id}${note}` });
 }
 
-async function askOnce(
-  method: string,
-  params: JsonObject,
-  flags: RegisterFlags,
-): Promise<JsonObject> {
-  const line = connectHall(await lineTo(flags)());
+async function askOnce(method: string, params: JsonObject, flags: HallFlags): Promise<JsonObject> {
+  const { connectHall } = await import("../../author/hall-line.ts");
+  const line = connectHall(await openChannel(flags));
   try {
     return await line.ask(method, params);
   } finally {
@@ -61,18 +91,16 @@ async function askOnce(
 }
 
 async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): Promise<void> {
+  const { joinHall } = await import("../../author/register.ts");
   const warn = (message: string): void => void process.stderr.write(`guildhall: ${message}\n`);
+  const { replace = false } = flags;
   const joined: Registered[] = [];
   try {
     for (const toolkit of toolkits)
-      joined.push(
-        await joinHall(toolkit, lineTo(flags), { replace: flags.replace ?? false, warn }),
-      );
+      joined.push(await joinHall(toolkit, () => openChannel(flags), { replace, warn }));
     const ids = joined.map(({ toolId }) => toolId);
-    print(
-      { registered: ids },
-      { json: flags.json, text: () => `registered as ${ids.join(", ")}; serving until Ctrl+C` },
-    );
+    const text = `registered as ${ids.join(", ")}; serving until Ctrl+C`;
+    print({ registered: ids }, { json: flags.json, text: () => text });
     await new Promise<void>((stop) => {
       onStopSignals(stop, stop);
     });
@@ -81,22 +109,30 @@ async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): 
   }
 }
 
-/** The hall at the address, else the one that runs in this folder. */
-function lineTo({ url, tokenFile }: RegisterFlags): () => Promise<Channel> {
-  return async () => {
-    if (url !== undefined)
-      return dialHall(url, tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
-    const socket = await greetHall(await socketPath(process.cwd()), "mcp");
-    if (socket) return createHallChannel(socket);
-    throw new HallError("UNAVAILABLE", "no hall is running in this project", {
-      hint: "Start one with `guildhall serve`, or name one with --url.",
-    });
-  };
+/** A connection to the hall at the address, else to the one running in this folder. */
+async function openChannel({ url, tokenFile }: HallFlags): Promise<Channel> {
+  if (url !== undefined) {
+    const [{ dialHall }, { readTokenFile }] = await Promise.all([
+      import("../../author/dial.ts"),
+      import("../../server/http/tokens.ts"),
+    ]);
+    return dialHall(url, tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
+  }
+  const [{ createHallChannel, greetHall }, { socketPath }] = await Promise.all([
+    import("../../hall/admin-client.ts"),
+    import("../../hall/socket.ts"),
+  ]);
+  const socket = await greetHall(await socketPath(process.cwd()), "mcp");
+  if (socket) return createHallChannel(socket);
+  throw new HallError("UNAVAILABLE", "no hall is running in this project", {
+    hint: "Start one, or name another with --url.",
+    next: [{ do: "run-command", command: "serve" }],
+  });
 }
 
 async function readDocument(file: string): Promise<JsonObject> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new HallError("NOT_FOUND", `${file} cannot be read (${cause.code})`, {
+    throw new HallError("NOT_FOUND", `cannot read ${file} (${cause.code})`, {
       cause,
       hint: "Check the path.",
     });
@@ -105,25 +141,20 @@ async function readDocument(file: string): Promise<JsonObject> {
     const document: unknown = JSON.parse(text);
     if (isObject(document)) return document;
   } catch (cause) {
-    throw new HallError(
-      "INVALID_PARAMS",
-      `${file} is not valid JSON (${cause instanceof Error ? cause.message : cause})`,
-      { cause },
-    );
+    throw new HallError("INVALID_PARAMS", `${file} is invalid JSON: ${messageOf(cause)}`, {
+      cause,
+    });
   }
   throw new HallError(
     "INVALID_PARAMS",
-    `${file} must hold one JSON object: a tool with name, description and functions`,
+    `${file} must be one JSON object: a tool with name, description and functions`,
   );
 }
 
 async function loadToolkits(file: string): Promise<readonly Toolkit[]> {
+  const { isToolkit } = await import("../../registry/modules.ts");
   const exported = (await import(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
-    throw new HallError(
-      "EXECUTION",
-      `${file} cannot be loaded: ${cause instanceof Error ? cause.message : cause}`,
-      { cause },
-    );
+    throw new HallError("EXECUTION", `cannot load ${file}: ${messageOf(cause)}`, { cause });
   })) as Record<string, unknown>;
   const found = [...new Set(Object.values(exported))].filter(isToolkit);
   if (found.length > 0) return found;

@@ -15,7 +15,7 @@ export async function answerStep(
   const fields = isObject(requestedSchema) ? requestedSchema.properties : undefined;
   const { answer, other } = isObject(fields) ? fields : {};
   if (!isObject(answer) || !Array.isArray(answer.enum) || !isObject(other))
-    return (await import("../form.ts")).answerForm(params, ask, show);
+    return (await import("../terminal.ts")).answerForm(params, ask, show);
 
   const options = answer.enum.map(String);
   const [recommended = ""] = options;

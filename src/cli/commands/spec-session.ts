@@ -6,12 +6,12 @@ import { findNear } from "../../base/near.ts";
 import { Scope } from "../../base/scope.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceWithoutHall, stepCommand } from "../advice.ts";
+import { onStopSignals } from "../exit.ts";
+import { withHall } from "../hall.ts";
 import { below, createLive, type Live, quiet } from "../live.ts";
-import { onStopSignals } from "../process.ts";
 import { isAttended } from "../terminal.ts";
 import { contentOf, toolError } from "./call.ts";
 import { answerStep } from "./spec-answer.ts";
-import { withHall } from "./tools.ts";
 
 export interface SpecOptions {
   readonly feature?: string | undefined;
@@ -35,7 +35,7 @@ export interface SpecFeature {
 }
 
 /** The structured result of a step. */
-export interface StepResult extends JsonObject {
+export interface SpecStepResult extends JsonObject {
   readonly text: string;
   readonly step: string;
   readonly state: string;
@@ -83,7 +83,7 @@ export class SpecSession {
     this.#options = options;
   }
 
-  async run(step: string, args: JsonObject): Promise<StepResult> {
+  async run(step: string, args: JsonObject): Promise<SpecStepResult> {
     const { structured, text } = await this.#call(step, args);
     const { state } = structured;
     return { ...structured, step, state: String(state), next: readAdvice(structured.next), text };

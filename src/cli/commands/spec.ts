@@ -9,7 +9,7 @@ import {
   type SpecFeature,
   type SpecOptions,
   type SpecSession,
-  type StepResult,
+  type SpecStepResult,
   withSpecs,
 } from "./spec-session.ts";
 
@@ -86,7 +86,7 @@ export async function runSpecRun(steps: readonly string[], options: SpecRunOptio
   if (unknown !== undefined) throw unknownStep(unknown);
 
   await withSpecs(options, async (specs) => {
-    const results: StepResult[] = [];
+    const results: SpecStepResult[] = [];
     const { name, directory } = await specs.find(options.feature);
     try {
       if (steps.length === 0) await runAhead(specs, directory, { options, results });
@@ -118,7 +118,7 @@ function unknownStep(step: string): HallError {
 }
 
 /** Throws EXECUTION if clarify left questions open. */
-function refuseOpen(last: StepResult | undefined): void {
+function refuseOpen(last: SpecStepResult | undefined): void {
   if (last?.step !== "clarify" || last.state !== "paused") return;
   throw new HallError("EXECUTION", "the specification has open questions", {
     hint: "Answer them in order with --answer, take the recommended answers with --recommended, or run this in a terminal.",
@@ -129,7 +129,7 @@ const roundsMax = 10;
 
 interface Ahead {
   readonly options: SpecRunOptions;
-  readonly results: StepResult[];
+  readonly results: SpecStepResult[];
 }
 
 async function runAhead(
@@ -158,7 +158,7 @@ async function runOne(
   step: string,
   directory: string,
   options: SpecRunOptions,
-): Promise<StepResult> {
+): Promise<SpecStepResult> {
   const { answer, recommended, technology, tests, filter, completed, agent } = options;
   const common = { spec_directory: directory };
   const force = options.force === true ? true : undefined;
@@ -249,7 +249,7 @@ export async function runSpecResume(
 
 /** The results, and the command that comes next. */
 function show(
-  results: readonly StepResult[],
+  results: readonly SpecStepResult[],
   { json, feature }: SpecOptions,
   failure?: HallError,
 ): void {

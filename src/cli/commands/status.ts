@@ -1,168 +1,142 @@
-import { HallError } from "../../base/errors.ts";
-import { formatTime, visibleLines } from "../../base/text.ts";
-import { configuredServers } from "../../config/unusable.ts";
-import { connectAdmin } from "../../hall/admin-client.ts";
+import type { Command } from "commander";
+import { type Advice, adviceCommand } from "../../base/advice.ts";
+import { formatTime, plural, visibleLines } from "../../base/text.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
-import { type Earlier, readEarlier } from "../../hall/last-failures.ts";
-import { loadSettings } from "../../hall/settings.ts";
-import { socketPath } from "../../hall/socket.ts";
-import { readLock } from "../../upstream/lock.ts";
+import type { ProjectStatus } from "../../hall/status.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { paint, print, table } from "../print.ts";
 
-export interface StatusOptions {
-  readonly json?: boolean;
+/** `status`, `logs` and `restart`: the running hall and its servers. */
+export function addStatusCommands(program: Command): void {
+  program
+    .command("status")
+    .description("show the running hall and the state of each server")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall status", "guildhall status --json"]))
+    .action(runStatus);
+
+  program
+    .command("logs <server>")
+    .description("show the last lines a server wrote to stderr")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall logs github"]))
+    .action(runLogs);
+
+  program
+    .command("restart <server>")
+    .description("stop a server; it starts again at its next call")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall restart github"]))
+    .action(runRestart);
 }
 
-/** The running hall and its servers; without one, what the config and the lock say. */
-export async function runStatus(options: StatusOptions): Promise<void> {
-  const admin = await connectAdmin(await socketPath(process.cwd()));
-  if (!admin) {
-    const upstreams = await knownUpstreams();
-    print(
-      { running: false, upstreams, registrations: [] },
-      { json: options.json, text: () => describeKnown(upstreams) },
-    );
-    return;
-  }
-  const status = await admin.ask("status", {});
-  await admin.close();
-  print({ running: true, ...status }, { json: options.json, text: () => describeHall(status) });
+async function runStatus({ json }: JsonOption): Promise<void> {
+  const { readStatus } = await import("../../hall/status.ts");
+  const status = await readStatus(process.cwd());
+  print(status, { json, text: () => formatStatus(status) });
 }
 
-function describeKnown(upstreams: readonly UpstreamStatus[]): string {
-  const text = "no hall is running in this project: a client starts one, or `guildhall serve`";
-  return upstreams.length > 0
-    ? `${text}; this is what is known from earlier\n\n${describe(upstreams)}`
-    : `${text}\n${describe(upstreams)}`;
+async function runLogs(server: string, { json }: JsonOption): Promise<void> {
+  const { withRunningHall } = await import("../../hall/admin-client.ts");
+  const { lines } = await withRunningHall(process.cwd(), (admin) => admin.ask("logs", { server }));
+  const text =
+    lines.length > 0 ? visibleLines(lines.join("\n")) : `${server} wrote nothing to stderr`;
+  print({ server, lines }, { json, text: () => text });
 }
 
-export async function runLogs(server: string, options: StatusOptions): Promise<void> {
-  const { lines } = await askRunning((admin) => admin.ask("logs", { server }));
-  print(
-    { server, lines },
-    {
-      json: options.json,
-      text: () =>
-        lines.length > 0
-          ? visibleLines(lines.join("\n"))
-          : `${server} has written nothing to stderr`,
-    },
+async function runRestart(server: string, { json }: JsonOption): Promise<void> {
+  const { withRunningHall } = await import("../../hall/admin-client.ts");
+  const { state } = await withRunningHall(process.cwd(), (admin) =>
+    admin.ask("restart", { server }),
   );
+  const text = `${server} was stopped; it starts again at its next call`;
+  print({ server, state }, { json, text: () => text });
 }
 
-export async function runRestart(server: string, options: StatusOptions): Promise<void> {
-  const { state } = await askRunning((admin) => admin.ask("restart", { server }));
-  print(
-    { server, state },
-    { json: options.json, text: () => `${server} was stopped; it starts again at its next call` },
-  );
-}
-
-type Admin = NonNullable<Awaited<ReturnType<typeof connectAdmin>>>;
-
-async function askRunning<T>(ask: (admin: Admin) => Promise<T>): Promise<T> {
-  const admin = await connectAdmin(await socketPath(process.cwd()));
-  if (!admin)
-    throw new HallError("UNAVAILABLE", "no hall is running in this project", {
-      hint: "Start one with `guildhall serve`, or by connecting a client.",
-    });
-  try {
-    return await ask(admin);
-  } finally {
-    await admin.close();
+function formatStatus(status: ProjectStatus): string {
+  if (!status.running) {
+    const { upstreams } = status;
+    const head = "no hall is running in this project; a client or `guildhall serve` starts one";
+    const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
+    return `${head}${earlier}\n${formatUpstreams(upstreams)}`;
   }
+  const { version, pid, startedAt, clients, store, upstreams, registrations } = status;
+  const minutes = Math.round((Date.now() - startedAt) / 60_000);
+  return [
+    `hall ${version}, process ${pid}, running for ${minutes} min, ${plural(clients, "client")}`,
+    ...formatStore(store),
+    formatUpstreams(upstreams),
+    ...formatRegistrations(registrations),
+  ].join("\n");
 }
 
-const nothing: Earlier = { calls: 0, errors: 0, lastError: undefined };
-
-async function knownUpstreams(): Promise<readonly UpstreamStatus[]> {
-  const settings = await loadSettings({}, "error");
-  const servers = configuredServers(settings.loaded);
-  const lock = await readLock(process.cwd(), () => {});
-  const earlier = await readEarlier(settings, Object.keys(servers));
-  return Object.entries(servers).map(([name, server]) => {
-    const locked = lock.servers[name];
-    const state: UpstreamState =
-      server.type === "unusable"
-        ? { kind: "unusable", reason: server.problems.join("; ") }
-        : { kind: "stopped" };
-    return {
-      name,
-      state,
-      era: locked?.era,
-      protocol: locked?.protocol,
-      tools: locked?.offer.tools.length ?? 0,
-      ...nothing,
-      ...earlier.get(name),
-    };
-  });
-}
-
-function describeHall(status: HallStatus): string {
-  const minutes = Math.round((Date.now() - status.startedAt) / 60_000);
-  return `hall ${status.version}, process ${status.pid}, ${minutes} min, ${status.clients} clients\n${describeStore(status.store)}${describe(status.upstreams)}${describeRegistered(status.registrations)}`;
-}
-
-function describeRegistered(registrations: readonly RegistrationStatus[]): string {
-  if (registrations.length === 0) return "";
-  const rows = registrations.map(({ name, state, runner, tools, registeredAt, problem }) => [
+function formatRegistrations(registrations: readonly RegistrationStatus[]): readonly string[] {
+  if (registrations.length === 0) return [];
+  const rows = registrations.map(({ name, state, runner, tools, registeredAt, problem = "" }) => [
     name,
     state === "available" ? state : paint("red", state),
-    runner ?? "nobody",
+    runner ?? "none",
     String(tools),
     formatTime(registeredAt),
-    problem ?? "",
+    problem,
   ]);
-  return `\n\n${table(["registered", "state", "run by", "tools", "since", "problem"], rows)}`;
+  return ["", table(["registered", "state", "run by", "tools", "since", "problem"], rows)];
 }
 
-/** Said when something is wrong: nobody looks for a store that works. */
-function describeStore({ problem, waiting, path, url }: HallStatus["store"]): string {
-  return problem === undefined
-    ? ""
-    : `${paint("red", `the store ${path ?? url ?? ""} cannot be written: ${problem}`)}; ${waiting} rows wait\n`;
+/** Only a store with a problem is worth a line. */
+function formatStore({ problem, waiting, path, url }: HallStatus["store"]): readonly string[] {
+  if (problem === undefined) return [];
+  const text = paint("red", `cannot write to the store ${path ?? url ?? ""}: ${problem}`);
+  return [`${text}; ${plural(waiting, "row")} waiting`];
 }
 
-function describe(upstreams: readonly UpstreamStatus[]): string {
+function formatUpstreams(upstreams: readonly UpstreamStatus[]): string {
   if (upstreams.length === 0)
-    return "no servers are configured: `guildhall init` finds those your clients have, or write them under mcpServers in guildhall.json";
+    return "no servers are configured: run `guildhall init`, or add them under mcpServers in guildhall.json";
   const rows = [...upstreams]
-    .sort((a, b) => worryOf(b) - worryOf(a))
+    .sort((a, b) => severityOf(b) - severityOf(a))
     .map((upstream) => [
       upstream.name,
-      describeState(upstream.state),
-      upstream.era === undefined ? "unknown" : `${upstream.era} ${upstream.protocol}`,
+      formatState(upstream.state),
+      upstream.protocol ?? "unknown",
       String(upstream.tools),
       String(upstream.calls),
       upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
       "reason" in upstream.state ? upstream.state.reason : (upstream.lastError ?? ""),
     ]);
-  return `${describeIll(upstreams)}${table(["server", "state", "speaks", "tools", "calls", "errors", "last error"], rows)}`;
+  const head = ["server", "state", "protocol", "tools", "calls", "errors", "last error"];
+  return [...formatUnusable(upstreams), table(head, rows)].join("\n");
 }
 
-/** What needs a hand is said before what does not. */
-function describeIll(upstreams: readonly UpstreamStatus[]): string {
-  const ill = upstreams.filter((upstream) => !isWell(upstream)).map(({ name }) => name);
-  if (ill.length === 0) return "";
-  return `${paint("red", `${ill.length} of ${upstreams.length} servers cannot be used now: ${ill.join(", ")}`)}; \`guildhall doctor\` says what to do\n\n`;
+function formatUnusable(upstreams: readonly UpstreamStatus[]): readonly string[] {
+  const unusable = upstreams.filter((upstream) => !isUsable(upstream));
+  if (unusable.length === 0) return [];
+  const names = unusable.map(({ name }) => name).join(", ");
+  const text = `${unusable.length} of ${plural(upstreams.length, "server")} cannot be used: ${names}`;
+  return [`${paint("red", text)}; run \`guildhall doctor\` for advice`, ""];
 }
 
-/** What cannot be used before what went wrong once, and that before the rest. */
-function worryOf(upstream: UpstreamStatus): number {
-  return isWell(upstream) ? (upstream.lastError === undefined ? 0 : 1) : 2;
+/** Unusable servers first, then those with an error. */
+function severityOf(upstream: UpstreamStatus): number {
+  if (!isUsable(upstream)) return 2;
+  return upstream.lastError === undefined ? 0 : 1;
 }
 
-function isWell({ state }: UpstreamStatus): boolean {
+function isUsable({ state }: UpstreamStatus): boolean {
   return state.kind !== "unusable" && state.kind !== "down";
 }
 
-function describeState(state: UpstreamState): string {
+/** What a person must do first, with the command for it. */
+function formatDenied(reason: string, [first]: readonly Advice[] = []): string {
+  const isCommand = first?.do === "verify" || first?.do === "login";
+  return isCommand ? `${reason}: run \`guildhall ${adviceCommand(first)}\`` : reason;
+}
+
+function formatState(state: UpstreamState): string {
   if (state.kind === "unusable") return paint("red", state.kind);
   if (state.kind !== "down") return state.kind;
-  if (state.code === "DENIED") return paint("red", state.reason);
-  return paint(
-    "red",
-    `down, again in ${Math.max(0, (state.retryAt - Date.now()) / 1000).toFixed(0)} s`,
-  );
+  if (state.code === "DENIED") return paint("red", formatDenied(state.reason, state.next));
+  const seconds = Math.max(0, Math.round((state.retryAt - Date.now()) / 1000));
+  return paint("red", `down, retry in ${seconds} s`);
 }

@@ -1,39 +1,54 @@
+import type { Command } from "commander";
 import { formatTime } from "../../base/text.ts";
-import { type NamedTokens, openNamedTokens } from "../../server/http/tokens.ts";
+import type { NamedTokens } from "../../server/http/tokens.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { print, table } from "../print.ts";
 
-export interface TokenOptions {
-  readonly json?: boolean;
+export function addTokenCommands(program: Command): void {
+  const token = program
+    .command("token")
+    .description("tokens for others who call your halls over HTTP")
+    .addHelpText("after", examples(["guildhall token create ci", "guildhall token list"]));
+  token
+    .command("create <name>")
+    .description("create a token and show it once")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall token create ci"]))
+    .action(runTokenCreate);
+  token
+    .command("list")
+    .description("list the names of the tokens")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall token list --json"]))
+    .action(runTokenList);
+  token
+    .command("revoke <name>")
+    .description("revoke a token; it is invalid from the next request on")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall token revoke ci"]))
+    .action(runTokenRevoke);
 }
 
-/** Makes a token for somebody else. It is shown once: only its hash is kept. */
-export async function runTokenCreate(name: string, options: TokenOptions): Promise<void> {
-  const tokens: NamedTokens = openNamedTokens();
-  const token = await tokens.create(name);
-  print(
-    { name, token },
-    {
-      json: options.json,
-      text: () =>
-        `${token}\n\nThis is ${name}'s token, shown this once. It is sent as \`Authorization: Bearer TOKEN\`; calls are recorded under the name ${name}.`,
-    },
-  );
+async function openTokens(): Promise<NamedTokens> {
+  return (await import("../../server/http/tokens.ts")).openNamedTokens();
 }
 
-export async function runTokenList(options: TokenOptions): Promise<void> {
-  const tokens = openNamedTokens().list();
+async function runTokenCreate(name: string, { json }: JsonOption): Promise<void> {
+  const token = await (await openTokens()).create(name);
+  const text = `${token}\n\nThis token is shown only once. Send it as \`Authorization: Bearer TOKEN\`; calls are recorded under the name ${name}.`;
+  print({ name, token }, { json, text: () => text });
+}
+
+async function runTokenList({ json }: JsonOption): Promise<void> {
+  const tokens = (await openTokens()).list();
   const rows = tokens.map(({ name, createdAt }) => [name, formatTime(createdAt)]);
   print(tokens, {
-    json: options.json,
-    text: () => (rows.length > 0 ? table(["name", "made"], rows) : "there are no named tokens"),
+    json,
+    text: () => (rows.length > 0 ? table(["name", "created"], rows) : "no named tokens"),
   });
 }
 
-/** From the next request on it opens nothing. */
-export async function runTokenRevoke(name: string, options: TokenOptions): Promise<void> {
-  await openNamedTokens().revoke(name);
-  print(
-    { name, revoked: true },
-    { json: options.json, text: () => `${name}'s token opens nothing any more` },
-  );
+async function runTokenRevoke(name: string, { json }: JsonOption): Promise<void> {
+  await (await openTokens()).revoke(name);
+  print({ name, revoked: true }, { json, text: () => `the token ${name} is revoked` });
 }

@@ -1,88 +1,84 @@
+import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
-import { findNear } from "../../base/near.ts";
-import { shortenLine, visible, visibleLines } from "../../base/text.ts";
-import type { AnswerQuestion } from "../../client/client.ts";
-import { connectHall, type HallClient } from "../../hall/hall-client.ts";
-import { loadSettings, type Settings } from "../../hall/settings.ts";
+import { plural, shortenLine, visible, visibleLines } from "../../base/text.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { getTool, withHall } from "../hall.ts";
 import { print, table } from "../print.ts";
-import { getServer } from "../servers.ts";
 
-export interface ListOptions {
-  readonly json?: boolean;
+/** `tools`, `resources` and `prompts`: what can be called and read. */
+export function addToolCommands(program: Command): void {
+  const tools = program
+    .command("tools [words...]")
+    .description("list the tools, or those that fit a task, best first")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples([
+        "guildhall tools",
+        "guildhall tools create issue",
+        "guildhall tools show github.create_issue",
+      ]),
+    )
+    .action(runTools);
+  tools
+    .command("show <name>")
+    .description("show one tool with its schema")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall tools show time_tool.current_time"]))
+    .action((name, _options, command) => runToolShow(name, command.optsWithGlobals()));
+
+  program
+    .command("resources")
+    .description("list the resources")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall resources --json"]))
+    .action(runResources);
+
+  program
+    .command("prompts")
+    .description("list the prompts")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall prompts --json"]))
+    .action(runPrompts);
 }
 
-/** Runs work on a line to the project's hall and closes it. What there is to say is said by the work: to end servers may take them seconds. */
-export async function withHall(
-  work: (client: HallClient, settings: Settings) => Promise<void>,
-  answer?: AnswerQuestion,
-): Promise<void> {
-  const settings = await loadSettings({}, "error");
-  const client = await connectHall({ folder: process.cwd(), settings, answer });
-  try {
-    await work(client, settings);
-  } finally {
-    await client.close();
-  }
-}
-
-/** All tools, or those that fit a task: the answer `find_tools` gives a model. */
-export async function runTools(query: readonly string[], options: ListOptions): Promise<void> {
+async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
   if (query.length === 0) await listAll(options);
   else await findFor(query.join(" "), options);
 }
 
-async function listAll(options: ListOptions): Promise<void> {
+const descriptionMax = 120;
+const foundMax = 10;
+
+async function listAll({ json }: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const tools = await client.list("tools/list", "tools");
     const rows = tools.map(({ name, description }) => [
       String(name),
       shortenLine(String(description ?? ""), descriptionMax),
     ]);
-    print(tools, {
-      json: options.json,
-      text: () => (rows.length > 0 ? table(["tool", "what it does"], rows) : "there are no tools"),
-    });
+    const text = rows.length > 0 ? table(["tool", "description"], rows) : "no tools";
+    print(tools, { json, text: () => text });
   });
 }
 
-const descriptionMax = 120;
-
-const foundMax = 10;
-
-async function findFor(task: string, options: ListOptions): Promise<void> {
+/** The answer `find_tools` gives a model. */
+async function findFor(task: string, { json }: JsonOption): Promise<void> {
   await withHall(async (client) => {
-    const result = await client.request("tools/call", {
+    const { isError, structuredContent } = await client.request("tools/call", {
       name: "find_tools",
       arguments: { task, limit: foundMax },
     });
-    if (result.isError)
-      throw new HallError("VALIDATION", "that cannot be looked for", {
-        hint: "Say in a few words what a tool should do.",
+    if (isError)
+      throw new HallError("VALIDATION", "cannot search for this", {
+        hint: "Describe in a few words what the tool should do.",
       });
-    print(result.structuredContent, {
-      json: options.json,
-      text: () => describeFound(result.structuredContent as unknown as FoundTools),
+    print(structuredContent, {
+      json,
+      text: () => formatFound(structuredContent as unknown as FoundTools),
     });
   });
-}
-
-function describeFound({ fits, total, tools, notes = [] }: FoundTools): string {
-  const rows = tools.map(({ name, matched, description, asks, unavailable }) => [
-    name,
-    unavailable === undefined ? (asks === undefined ? "" : "asks") : "down",
-    matched.join(", "),
-    shortenLine(description, descriptionMax),
-  ]);
-  const head = fits
-    ? `the best of ${total} tools:`
-    : `nothing fits well; the nearest of ${total} tools:`;
-  const found =
-    rows.length > 0
-      ? `${head}\n\n${table(["tool", "", "matched", "what it does"], rows)}`
-      : `no tool matches; there are ${total}`;
-  return [found, ...notes.map(visible)].join("\n");
 }
 
 interface FoundTools {
@@ -92,55 +88,43 @@ interface FoundTools {
   readonly notes?: readonly string[];
 }
 
-export async function runToolShow(name: string, options: ListOptions): Promise<void> {
+function formatFound({ fits, total, tools, notes = [] }: FoundTools): string {
+  if (tools.length === 0)
+    return [`no match among ${plural(total, "tool")}`, ...notes.map(visible)].join("\n");
+  const rows = tools.map((tool) => [
+    tool.name,
+    stateOf(tool),
+    tool.matched.join(", "),
+    shortenLine(tool.description, descriptionMax),
+  ]);
+  const head = fits
+    ? `best matches of ${plural(total, "tool")}:`
+    : `no good match; nearest of ${plural(total, "tool")}:`;
+  return [
+    `${head}\n`,
+    table(["tool", "", "matched", "description"], rows),
+    ...notes.map(visible),
+  ].join("\n");
+}
+
+function stateOf({ asks, unavailable }: ToldTool): string {
+  if (unavailable !== undefined) return "down";
+  return asks === undefined ? "" : "asks";
+}
+
+async function runToolShow(name: string, { json }: JsonOption): Promise<void> {
   await withHall(async (client, settings) => {
     const tool = await getTool(name, client, settings);
-    print(tool, {
-      json: options.json,
-      text: () =>
-        `${visible(String(tool.name))}\n\n${visibleLines(String(tool.description ?? ""))}\n\ninput: ${JSON.stringify(tool.inputSchema, null, 2)}`,
-    });
+    const text = [
+      visible(String(tool.name)),
+      visibleLines(String(tool.description ?? "")),
+      `input: ${JSON.stringify(tool.inputSchema, null, 2)}`,
+    ];
+    print(tool, { json, text: () => text.join("\n\n") });
   });
 }
 
-/** Throws NOT_FOUND with near names, UNAVAILABLE where its server cannot be used. Understands the names that calls understand. */
-export async function getTool(
-  name: string,
-  client: HallClient,
-  { loaded }: Settings,
-): Promise<JsonObject> {
-  const tools = await client.list("tools/list", "tools", "tools,agents");
-  const exact = tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
-  const bare = tools.filter((tool) => String(tool.name).split(".").slice(1).join(".") === name);
-  const found = exact ?? (bare.length === 1 ? bare[0] : undefined);
-  if (found) return found;
-  const [server = ""] = name.replace("__", ".").split(".", 1);
-  if (Object.hasOwn(loaded.unusable, server)) getServer(server, loaded);
-  const choices =
-    bare.length > 1
-      ? bare.map((tool) => String(tool.name))
-      : findNear(
-          name,
-          tools.map((tool) => String(tool.name)),
-        );
-  throw new HallError(
-    "NOT_FOUND",
-    `there is no tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`,
-    {
-      hint: describeAbsence(name, tools),
-    },
-  );
-}
-
-/** A server that is down, or was never approved, has no tools to be found: then the tool is not what is wrong. */
-function describeAbsence(name: string, tools: readonly JsonObject[]): string {
-  const [server = "", ...rest] = name.replace("__", ".").split(".");
-  const isOffering = tools.some((tool) => String(tool.name).startsWith(`${server}.`));
-  if (rest.length === 0 || isOffering) return "See `guildhall tools`.";
-  return `No tool of ${server} is known. If it is one of your servers, \`guildhall build\` starts it and says what it offers, or why it does not.`;
-}
-
-export async function runResources(options: ListOptions): Promise<void> {
+async function runResources({ json }: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const [resources, templates] = await Promise.all([
       client.list("resources/list", "resources"),
@@ -150,25 +134,16 @@ export async function runResources(options: ListOptions): Promise<void> {
       ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
       ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
     ];
-    print(
-      { resources, templates },
-      {
-        json: options.json,
-        text: () =>
-          rows.length > 0 ? table(["resource", "name"], rows) : "no server offers resources",
-      },
-    );
+    const text = rows.length > 0 ? table(["resource", "name"], rows) : "no resources";
+    print({ resources, templates }, { json, text: () => text });
   });
 }
 
-export async function runPrompts(options: ListOptions): Promise<void> {
+async function runPrompts({ json }: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const prompts = await client.list("prompts/list", "prompts");
     const rows = prompts.map(({ name, description }) => [String(name), String(description ?? "")]);
-    print(prompts, {
-      json: options.json,
-      text: () =>
-        rows.length > 0 ? table(["prompt", "what it does"], rows) : "no server offers prompts",
-    });
+    const text = rows.length > 0 ? table(["prompt", "description"], rows) : "no prompts";
+    print(prompts, { json, text: () => text });
   });
 }

@@ -7,7 +7,7 @@ import { visible } from "../../base/text.ts";
 import { loadConfig } from "../../config/load.ts";
 import { openLedger } from "../../trust/ledger.ts";
 import type { ClientConfig } from "../../tui/target.ts";
-import { quoteWord } from "../call-line.ts";
+import { quoteWord } from "../advice.ts";
 import { type AskLine, askLine, askYes } from "../terminal.ts";
 
 export interface ConsentOptions {

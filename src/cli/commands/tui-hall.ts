@@ -7,7 +7,7 @@ import { type ClientTarget, createHallTarget } from "../../tui/target.ts";
 import type { Channel } from "../../wire/channel.ts";
 import { defaultLimits } from "../../wire/limits.ts";
 import { createMemoryPair } from "../../wire/memory.ts";
-import { drainMs } from "../process.ts";
+import { drainMs } from "../exit.ts";
 
 /** The project's hall: the running one, its successor when that ends, or one in this process. */
 export function openHallTarget(options: ProjectOptions): ClientTarget {

@@ -1,78 +1,111 @@
+import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { configuredServers } from "../../config/unusable.ts";
-import { discoverServers, saveDiscoveries } from "../../hall/discover.ts";
-import { keepFailures } from "../../hall/last-failures.ts";
-import { tellTrustChanged } from "../../hall/project-trust.ts";
-import { loadSettings } from "../../hall/settings.ts";
-import { formatDiscovery } from "../discovery.ts";
-import { paint, print } from "../print.ts";
-import { getServer } from "../servers.ts";
-import { askLine, isAttended } from "../terminal.ts";
-import {
-  confirmStarts,
-  describeReview,
-  modulesWait,
-  openReviewing,
-  reviewLooks,
-  type ServerReview,
-  summariseReview,
-} from "./review.ts";
+import { plural, visible } from "../../base/text.ts";
+import type { ServerChanges, ServerReview } from "../../hall/review.ts";
+import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { loadProject } from "../hall.ts";
+import { formatFieldChanges, paint, print } from "../print.ts";
+import { createTerminalReviewer, formatReview, reportDiscovery } from "../review.ts";
+import { isAttended } from "../terminal.ts";
 
-export interface VerifyOptions {
+interface VerifyCommandOptions extends JsonOption {
   readonly yes?: boolean;
-  readonly json?: boolean;
 }
 
-/** A person reviews what the servers offer: how each is reached, what its tools say, and which of them ask first. */
-export async function runVerify(server: string | undefined, options: VerifyOptions): Promise<void> {
-  const settings = await loadSettings({}, "error");
-  const configured = Object.keys(configuredServers(settings.loaded));
-  if (server !== undefined) getServer(server, settings.loaded);
-  const chosen = server === undefined ? configured : [server];
+/** `verify` reviews servers; `diff` shows what a review would be about. */
+export function addReviewCommands(program: Command): void {
+  program
+    .command("verify [server]")
+    .description(
+      "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
+    )
+    .option("-y, --yes", "do not ask: approve everything as it is marked")
+    .option(...asJson)
+    .addHelpText(
+      "after",
+      examples(["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"]),
+    )
+    .action(runVerify);
+
+  program
+    .command("diff [server]")
+    .description("show what changed since the last review")
+    .option(...asJson)
+    .addHelpText("after", examples(["guildhall diff", "guildhall diff github --json"]))
+    .action(runDiff);
+}
+
+async function runVerify(server: string | undefined, options: VerifyCommandOptions): Promise<void> {
   const isAsking = isAttended(options);
-  const reviewing = await openReviewing(
-    settings,
-    isAsking ? { kind: "ask", ask: askLine } : { kind: "yes" },
-  );
-  if (chosen.length === 0 && !modulesWait(reviewing))
-    throw new HallError("NOT_FOUND", "there is nothing to review: no servers are configured", {
-      hint: "Add some under mcpServers in guildhall.json.",
-    });
-  if (!isAsking && !options.yes)
-    throw new HallError("INVALID_PARAMS", "a review needs a person", {
-      hint: "Run it on a terminal, or with --yes to approve everything as it is marked.",
-    });
-  const looks = await discoverServers(settings, {
-    names: await confirmStarts(reviewing, chosen),
-    done: (look) => {
-      if (!options.json) process.stderr.write(`${formatDiscovery(look)}\n`);
-    },
+  const [settings, { approveAll, summariseReview, verifyServers }] = await Promise.all([
+    loadProject(),
+    import("../../hall/review.ts"),
+  ]);
+  const unattended = options.yes ? approveAll : undefined;
+  const { reviews, down } = await verifyServers(settings, {
+    server,
+    reviewer: isAsking ? createTerminalReviewer() : unattended,
+    onDiscovery: reportDiscovery(options.json),
   });
-  await saveDiscoveries(process.cwd(), looks, configured);
-  await keepFailures(settings, looks);
-  const reviews = await reviewLooks(reviewing, looks);
-  await tellTrustChanged();
-  const down = looks.filter((look) => !("found" in look)).map(({ name }) => name);
   const failure =
     down.length === 0
       ? undefined
-      : new HallError("UNAVAILABLE", `${down.join(", ")} could not be reviewed`, {
-          hint: "Run `guildhall doctor` to see why.",
+      : new HallError("UNAVAILABLE", `could not review ${down.join(", ")}: no answer`, {
+          next: [{ do: "run-command", command: "doctor" }],
         });
   print(
     { servers: reviews.map(summariseReview) },
-    { json: options.json, text: () => describeAll(reviews, isAsking), failure },
+    {
+      json: options.json,
+      text: () => reviews.map((review) => formatResult(review, isAsking)).join("\n"),
+      failure,
+    },
   );
 }
 
-/** A person who was asked has seen it all; with --yes it is shown now. */
-function describeAll(reviews: readonly ServerReview[], wasAsked: boolean): string {
-  const lines = reviews.map((review) => {
-    const asking = review.tools.filter(({ isDestructive }) => isDestructive).length;
-    const summary = !review.isApproved
-      ? `${paint("yellow", "–")} ${review.name} was not approved: it is not started`
-      : `${paint("green", "✔")} ${review.name} is approved: ${review.tools.length} tools, ${asking} of them ask first`;
-    return wasAsked || !review.isOpen ? summary : `${describeReview(review)}\n${summary}`;
-  });
+/** With --yes the review itself is printed too, because nobody has seen it. */
+function formatResult(review: ServerReview, wasAsked: boolean): string {
+  const { name, isApproved, isOpen, tools } = review;
+  const asking = tools.filter(({ isDestructive }) => isDestructive).length;
+  const summary = isApproved
+    ? `${paint("green", "✔")} ${name} approved: ${plural(tools.length, "tool")}, ${asking} require approval`
+    : `${paint("yellow", "–")} ${name} not approved; it will not be started`;
+  return wasAsked || !isOpen ? summary : `${formatReview(review)}\n${summary}`;
+}
+
+async function runDiff(server: string | undefined, options: JsonOption): Promise<void> {
+  const [settings, { findChanges }] = await Promise.all([
+    loadProject(),
+    import("../../hall/review.ts"),
+  ]);
+  const changes = await findChanges(settings, server);
+  print(changes, { json: options.json, text: () => formatAll(changes) });
+}
+
+function formatAll(changes: readonly ServerChanges[]): string {
+  const shown = changes
+    .filter(
+      ({ reached, changed, added, gone }) =>
+        reached !== undefined || changed.length + added.length + gone.length > 0,
+    )
+    .map(formatChanges);
+  return shown.length > 0
+    ? `${shown.join("\n\n")}\n\nApprove the changes with \`guildhall verify\`.`
+    : "no known changes since the last review";
+}
+
+function formatChanges({ name, reached, changed, added, gone }: ServerChanges): string {
+  const lines = [paint("bold", name)];
+  if (reached)
+    lines.push(
+      paint("red", `  - ${visible(reached.before)}`),
+      paint("green", `  + ${visible(reached.now)}`),
+    );
+  for (const tool of changed)
+    lines.push(
+      `  ${paint("yellow", `${visible(tool.name)} changed`)}\n${formatFieldChanges(tool.fields)}`,
+    );
+  if (added.length > 0) lines.push(`  new: ${added.map(visible).join(", ")}`);
+  if (gone.length > 0) lines.push(`  removed: ${gone.map(visible).join(", ")}`);
   return lines.join("\n");
 }

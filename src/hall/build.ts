@@ -1,0 +1,173 @@
+import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
+import { openingFor } from "../agents/planners.ts";
+import { HallError } from "../base/errors.ts";
+import { configuredServers } from "../config/unusable.ts";
+import { type Lock, writeLock } from "../upstream/lock.ts";
+import { connectAdmin, notifyHall } from "./admin-client.ts";
+import {
+  type DiscoverOptions,
+  type Discovery,
+  discoverServers,
+  mergeIntoLock,
+} from "./discover.ts";
+import { listKnownTools } from "./known-tools.ts";
+import { recordInProject } from "./project-store.ts";
+import {
+  hasUnapprovedModules,
+  openReview,
+  type Reviewer,
+  reviewDiscoveries,
+  type ServerReview,
+  selectStartable,
+} from "./review.ts";
+import type { Settings } from "./settings.ts";
+import { socketPath } from "./socket.ts";
+
+export interface BuildOptions extends Pick<DiscoverOptions, "onDiscovery"> {
+  /** Without one, nothing new is started or approved. */
+  readonly reviewer?: Reviewer | undefined;
+  /** Group all tools again, except those moved by hand. */
+  readonly regroup?: boolean | undefined;
+  /** Change no file. */
+  readonly dryRun?: boolean | undefined;
+  /** `local` (default), `model`, or `sampling` for a connected client's model. */
+  readonly planner?: string | undefined;
+}
+
+export interface BuildReport {
+  readonly configured: readonly string[];
+  readonly discoveries: readonly Discovery[];
+  /** Undefined after a dry run. */
+  readonly lockFile: string | undefined;
+  readonly reviews: readonly ServerReview[];
+  /** Servers that must be reviewed before they start. */
+  readonly waiting: readonly string[];
+  readonly areModulesWaiting: boolean;
+  /** Servers were started and none answered. */
+  readonly isSilent: boolean;
+  /** Undefined if no tools are known yet. */
+  readonly plan: Plan | undefined;
+}
+
+/** Starts every server, writes the lock, has changes reviewed, and groups the tools into agents. */
+export async function buildProject(
+  settings: Settings,
+  { reviewer, regroup, dryRun = false, planner, onDiscovery }: BuildOptions,
+): Promise<BuildReport> {
+  const { folder, loaded, config } = settings;
+  const refine = await openRefine(settings, planner);
+  const configured = Object.keys(configuredServers(loaded));
+  const session = await openReview(settings, reviewer);
+  const names = await selectStartable(session, configured);
+  const discoveries = await discoverServers(settings, { names, onDiscovery });
+  const lock = await mergeIntoLock(folder, discoveries, configured);
+
+  const lockFile = dryRun ? undefined : await writeLock(folder, lock);
+  const reviews = dryRun ? [] : await review();
+  const plan = await groupTools(settings, { lock, refine, regroup });
+  if (!dryRun) {
+    if (plan) await applyPlan(folder, plan);
+    await notifyHall(folder, {
+      trustChanged: reviewer ? {} : undefined,
+      groupsChanged: plan ? {} : undefined,
+    });
+  }
+
+  const isUnapproved = (name: string): boolean =>
+    reviews.some((review) => review.name === name && !review.isApproved);
+  const isUnstarted = (name: string): boolean =>
+    !names.includes(name) && config.mcpServers[name]?.disabled !== true;
+  const waiting = configured.filter((name) => isUnstarted(name) || isUnapproved(name));
+  return {
+    configured,
+    discoveries,
+    lockFile,
+    reviews,
+    waiting,
+    areModulesWaiting: !reviewer && hasUnapprovedModules(session),
+    isSilent: isSilent(discoveries, waiting, settings),
+    plan,
+  };
+
+  async function review(): Promise<readonly ServerReview[]> {
+    const { reviews, decision } = await reviewDiscoveries(session, discoveries);
+    await recordInProject(settings, { decision, discoveries });
+    return reviews;
+  }
+}
+
+function isSilent(
+  discoveries: readonly Discovery[],
+  waiting: readonly string[],
+  { loaded }: Settings,
+): boolean {
+  if (discoveries.some((discovery) => "found" in discovery)) return false;
+  const started = discoveries.filter(({ name }) => !Object.hasOwn(loaded.unusable, name));
+  return started.length > 0 || (discoveries.length > 0 && waiting.length === 0);
+}
+
+interface GroupingInput {
+  readonly lock: Lock;
+  readonly refine: Refine | undefined;
+  readonly regroup: boolean | undefined;
+}
+
+async function groupTools(
+  settings: Settings,
+  { lock, refine, regroup }: GroupingInput,
+): Promise<Plan | undefined> {
+  const { folder, config, loaded } = settings;
+  const configured = Object.keys(configuredServers(loaded));
+  // Without servers, the built-in tools are grouped.
+  const isKnown =
+    configured.length === 0 || configured.some((name) => Object.hasOwn(lock.servers, name));
+  if (!isKnown) return undefined;
+  const { domain, hints } = config;
+  const targets = await listKnownTools(folder, settings, lock);
+  return planAgents({ folder, targets, regroup, refine, domain, hints });
+}
+
+/** Undefined to group without a model. Throws INVALID_PARAMS. */
+async function openRefine(
+  { folder, config, secrets }: Settings,
+  planner = "local",
+): Promise<Refine | undefined> {
+  if (planner === "local") return undefined;
+  if (planner !== "model" && planner !== "sampling")
+    throw new HallError(
+      "INVALID_PARAMS",
+      `unknown planner "${planner}" (expected: local, model, sampling)`,
+    );
+  const { regroupWithModel } = await import("../agents/model/regroup.ts");
+  if (planner === "sampling")
+    return regroupWithModel({ open: () => openClientModel(folder), secrets });
+  const opening = openingFor(undefined, config.planner, process.env);
+  if (!opening)
+    throw new HallError("NOT_FOUND", "no model is configured", {
+      hint: "Without --planner, tools are grouped without a model.",
+      next: [{ do: "edit-config", field: "planner.model" }],
+    });
+  const { openModel } = await import("../agents/model/provider.ts");
+  return regroupWithModel({ open: () => openModel({ ...opening, secrets }), secrets });
+}
+
+/** The model of a client that is connected to the project's running hall. */
+async function openClientModel(folder: string): Promise<LanguageModelV3> {
+  const { createSamplingModel } = await import("../agents/model/sampling-model.ts");
+  return createSamplingModel({
+    hasTools: false,
+    async sample(params) {
+      const admin = await connectAdmin(await socketPath(folder));
+      if (!admin)
+        throw new HallError("UNAVAILABLE", "no hall is running in this project", {
+          hint: "Start a client that supports sampling, then build again.",
+        });
+      try {
+        return (await admin.ask("sample", { params })).answer;
+      } finally {
+        await admin.close();
+      }
+    },
+  });
+}

@@ -1,0 +1,109 @@
+import { accessSync, constants } from "node:fs";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+import type { Advice } from "../base/advice.ts";
+import { HallError } from "../base/errors.ts";
+import { plural } from "../base/text.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import { configuredServers, type UnusableServer } from "../config/unusable.ts";
+import { type Discovery, discoverApproved } from "./discover.ts";
+import { recordInProject } from "./project-store.ts";
+import type { Settings } from "./settings.ts";
+
+/** The checks of one server, and advice for those that failed. */
+export interface ServerDiagnosis {
+  readonly name: string;
+  readonly ok: boolean;
+  readonly checks: readonly Check[];
+}
+
+export interface Check {
+  readonly what: string;
+  readonly ok: boolean;
+  readonly advice?: string | undefined;
+  readonly next?: readonly Advice[] | undefined;
+  /** The command line to try by hand. */
+  readonly command?: readonly string[] | undefined;
+  /** The last lines of stderr. */
+  readonly stderr?: readonly string[] | undefined;
+}
+
+/** Checks each configured server: its entry, its program, whether it starts and lists tools. */
+export async function diagnoseServers(settings: Settings): Promise<readonly ServerDiagnosis[]> {
+  const servers = Object.entries(configuredServers(settings.loaded));
+  if (servers.length === 0)
+    throw new HallError("NOT_FOUND", "no servers are configured", {
+      hint: "Add servers under mcpServers in guildhall.json, or import those of your clients.",
+      next: [{ do: "run-command", command: "init" }],
+    });
+  const discoveries = await discoverApproved(settings);
+  await recordInProject(settings, { discoveries });
+  return servers.map(([name, config]) => {
+    const discovery = discoveries.find((each) => each.name === name);
+    const checks = checkServer(config, discovery);
+    return { name, ok: checks.every(({ ok }) => ok), checks };
+  });
+}
+
+function checkServer(
+  config: ServerConfig | UnusableServer,
+  discovery: Discovery | undefined,
+): readonly Check[] {
+  if (config.type === "unusable")
+    return config.problems.map((problem) => ({ what: `invalid entry: ${problem}`, ok: false }));
+  if (config.disabled) return [{ what: "disabled in the config", ok: true }];
+  return [...checkEntry(config), ...(discovery ? checkDiscovery(config, discovery) : [])];
+}
+
+function checkEntry(config: ServerConfig): readonly Check[] {
+  if (config.type !== "stdio") return [{ what: `remote server, over ${config.type}`, ok: true }];
+  const program = findProgram(config.command);
+  const variables = Object.keys(config.env).join(", ");
+  return [
+    program === undefined
+      ? {
+          what: `program "${config.command}" not found`,
+          ok: false,
+          advice: `Install it, or set "command" to its full path. PATH is ${process.env.PATH}`,
+        }
+      : { what: `program: ${program}`, ok: true },
+    { what: `environment variables: ${variables || "none needed"}`, ok: true },
+  ];
+}
+
+function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Check[] {
+  if ("found" in discovery) {
+    const { protocol, offer } = discovery.found;
+    const seconds = (discovery.ms / 1000).toFixed(1);
+    const hasTools = offer.tools.length > 0;
+    return [
+      { what: `starts and speaks MCP ${protocol} (${seconds} s)`, ok: true },
+      {
+        what: `lists ${plural(offer.tools.length, "tool")}`,
+        ok: hasTools,
+        advice: hasTools ? undefined : "Check its arguments.",
+      },
+    ];
+  }
+  const { reason, isDenied, next, stderr } = discovery;
+  // Running it by hand would not help: a person must approve it or log in first.
+  if (isDenied) return [{ what: `it ${reason}`, ok: false, next }];
+  return [
+    config.type === "stdio"
+      ? { what: reason, ok: false, command: [config.command, ...config.args], stderr }
+      : { what: reason, ok: false, advice: 'Check "url" in its entry.' },
+  ];
+}
+
+function findProgram(command: string): string | undefined {
+  const candidates = command.includes("/")
+    ? [isAbsolute(command) ? command : resolve(command)]
+    : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
+  return candidates.find((file) => {
+    try {
+      accessSync(file, constants.X_OK);
+      return true;
+    } catch {
+      return false;
+    }
+  });
+}

@@ -1,0 +1,346 @@
+import { HallError } from "../base/errors.ts";
+import { hashOf } from "../base/hash.ts";
+import type { JsonObject } from "../base/json.ts";
+import { visible } from "../base/text.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import { configuredServers } from "../config/unusable.ts";
+import type { Tool } from "../tool.ts";
+import type { Entries, Ledger, Review } from "../trust/ledger.ts";
+import { markTool } from "../trust/marks.ts";
+import {
+  compareTool,
+  type FieldChange,
+  goneTools,
+  reviewServer,
+  type ToolChange,
+} from "../trust/review.ts";
+import { writeLock } from "../upstream/lock.ts";
+import { describeSource, sourceOf } from "../upstream/source.ts";
+import { notifyHall } from "./admin-client.ts";
+import {
+  type DiscoverOptions,
+  type Discovery,
+  discoverServers,
+  mergeIntoLock,
+} from "./discover.ts";
+import { openProjectLedger, type PersonDecision, recordInProject } from "./project-store.ts";
+import { readToolTrust } from "./project-trust.ts";
+import { getServer, type Settings } from "./settings.ts";
+
+/** Asks a person; each surface does it in its own way. */
+export interface Reviewer {
+  /** Before a server is started for the first time, or in another way than approved. */
+  mayStart(request: StartRequest): Promise<boolean>;
+  review(review: ServerReview): Promise<ReviewDecision>;
+  mayLoadModules(patterns: readonly string[]): Promise<boolean>;
+}
+
+export interface StartRequest {
+  readonly name: string;
+  /** The command or URL, without values of variables. */
+  readonly reached: string;
+  /** How it was reached when it was approved; undefined if it never was. */
+  readonly before: string | undefined;
+}
+
+export interface ReviewDecision {
+  readonly isApproved: boolean;
+  /** Names of the tools whose calls require approval. Default: as they are marked. */
+  readonly destructive?: ReadonlySet<string> | undefined;
+}
+
+/** Approves everything with the marks it has. */
+export const approveAll: Reviewer = {
+  mayStart: async () => true,
+  review: async () => ({ isApproved: true }),
+  mayLoadModules: async () => true,
+};
+
+/** Without a reviewer nothing new is approved. */
+export interface ReviewSession {
+  readonly settings: Settings;
+  readonly ledger: Ledger;
+  readonly entries: Entries;
+  readonly reviewer: Reviewer | undefined;
+}
+
+export async function openReview(
+  settings: Settings,
+  reviewer: Reviewer | undefined,
+): Promise<ReviewSession> {
+  const ledger = await openProjectLedger(settings);
+  return { settings, ledger, entries: await ledger.read(), reviewer };
+}
+
+export interface ToolReview {
+  readonly tool: Tool;
+  readonly change: ToolChange;
+  readonly isDestructive: boolean;
+}
+
+export interface ServerReview {
+  readonly name: string;
+  readonly reached: string;
+  readonly source: string;
+  readonly previous: Review | undefined;
+  readonly tools: readonly ToolReview[];
+  readonly gone: readonly string[];
+  /** Set if the server did not answer. */
+  readonly failure: string | undefined;
+  /** Something about it is not reviewed yet. */
+  readonly isOpen: boolean;
+  readonly isApproved: boolean;
+}
+
+/** The servers that may be started: those approved as they are now, and those the reviewer allows. */
+export async function selectStartable(
+  { settings, entries, reviewer }: ReviewSession,
+  names: readonly string[],
+): Promise<readonly string[]> {
+  const allowed: string[] = [];
+  for (const name of names) {
+    const config = settings.config.mcpServers[name];
+    // An unusable entry is reported by the discovery; nothing is started.
+    const isUnusable = Object.hasOwn(settings.loaded.unusable, name);
+    if (!isUnusable && (!config || config.disabled)) continue;
+    const previous = findReview(entries, name);
+    const isApproved = config !== undefined && previous?.source === sourceOf(config);
+    const mayStart =
+      isUnusable ||
+      isApproved ||
+      (config !== undefined &&
+        (await reviewer?.mayStart({
+          name,
+          reached: formatSource(config, settings),
+          before: previous?.reached,
+        })));
+    if (mayStart) allowed.push(name);
+  }
+  return allowed;
+}
+
+export interface ReviewResult {
+  readonly reviews: readonly ServerReview[];
+  readonly decision: PersonDecision;
+}
+
+/** Has each discovered server reviewed and writes the approvals to the ledger. */
+export async function reviewDiscoveries(
+  session: ReviewSession,
+  discoveries: readonly Discovery[],
+): Promise<ReviewResult> {
+  const { settings, entries, reviewer, ledger } = session;
+  const usable = discoveries.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
+  const reviews: ServerReview[] = [];
+  for (const discovery of usable) {
+    const review = prepareReview(discovery, session);
+    const isAsked = review.isOpen && reviewer !== undefined;
+    reviews.push(isAsked ? applyDecision(review, await reviewer.review(review)) : review);
+  }
+
+  const modules = await reviewModules(session);
+  const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
+  if (approved.length > 0 || modules !== entries.modules) {
+    const servers = Object.fromEntries(approved.map((review) => [review.name, toEntry(review)]));
+    await ledger.change((current) => ({
+      ...current,
+      modules,
+      servers: { ...current.servers, ...servers },
+    }));
+  }
+  const subjects = approved.map(({ name }) => name);
+  return { reviews, decision: { kind: "reviewed", subjects, reason: "by command" } };
+}
+
+function applyDecision(
+  review: ServerReview,
+  { isApproved, destructive }: ReviewDecision,
+): ServerReview {
+  const tools = destructive
+    ? review.tools.map((entry) => ({ ...entry, isDestructive: destructive.has(entry.tool.name) }))
+    : review.tools;
+  return { ...review, tools, isApproved };
+}
+
+/** Whether the project names toolkit modules that are not approved. */
+export function hasUnapprovedModules({
+  settings,
+  entries,
+}: Pick<ReviewSession, "settings" | "entries">): boolean {
+  const { toolkits } = settings.config;
+  return toolkits.length > 0 && entries.modules !== hashOf(toolkits);
+}
+
+/** The hash of the module patterns that are approved from now on. */
+async function reviewModules(session: ReviewSession): Promise<string | undefined> {
+  const { settings, entries, reviewer } = session;
+  const { toolkits } = settings.config;
+  if (!reviewer || !hasUnapprovedModules(session)) return entries.modules;
+  return (await reviewer.mayLoadModules(toolkits)) ? hashOf(toolkits) : entries.modules;
+}
+
+function prepareReview(
+  discovery: Discovery,
+  { settings, entries }: Pick<ReviewSession, "settings" | "entries">,
+): ServerReview {
+  const { name } = discovery;
+  const config = settings.config.mcpServers[name];
+  if (!config) throw new Error(`${name} was discovered but is not configured`);
+  const source = sourceOf(config);
+  const previous = findReview(entries, name);
+  const offered = "found" in discovery ? discovery.found.offer.tools : [];
+  const tools = offered.map((tool): ToolReview => {
+    const change = compareTool(tool, previous);
+    const isDestructive =
+      change.kind === "same" ? change.isDestructive : markTool(tool).destructive;
+    return { tool, change, isDestructive };
+  });
+  const isOpen = previous?.source !== source || tools.some(({ change }) => change.kind !== "same");
+  return {
+    name,
+    reached: formatSource(config, settings),
+    source,
+    previous,
+    tools,
+    gone: "found" in discovery ? goneTools(offered, previous) : [],
+    failure: "found" in discovery ? undefined : discovery.reason,
+    isOpen,
+    isApproved: !isOpen,
+  };
+}
+
+/** A server that did not answer keeps the tools reviewed earlier; the permission to start it is kept. */
+function toEntry({ source, reached, tools, previous }: ServerReview): Review {
+  const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
+  const review = reviewServer({
+    source,
+    reached,
+    tools: [...marks.keys()],
+    isDestructive: (tool) => marks.get(tool) ?? true,
+  });
+  return tools.length === 0 && previous?.source === source
+    ? { ...review, tools: previous.tools }
+    : review;
+}
+
+export interface VerifyOptions extends Pick<DiscoverOptions, "onDiscovery"> {
+  /** One server. Default: all. */
+  readonly server?: string | undefined;
+  readonly reviewer: Reviewer | undefined;
+}
+
+export interface VerifyReport {
+  readonly reviews: readonly ServerReview[];
+  /** Servers that did not answer. */
+  readonly down: readonly string[];
+}
+
+/** Starts servers, has what they offer reviewed, and notifies the running hall. */
+export async function verifyServers(
+  settings: Settings,
+  { server, reviewer, onDiscovery }: VerifyOptions,
+): Promise<VerifyReport> {
+  const configured = Object.keys(configuredServers(settings.loaded));
+  const session = await openReview(settings, reviewer);
+  if (server !== undefined) getServer(server, settings.loaded);
+  const chosen = server === undefined ? configured : [server];
+  if (chosen.length === 0 && !hasUnapprovedModules(session))
+    throw new HallError("NOT_FOUND", "nothing to review: no servers are configured", {
+      hint: "Add servers under mcpServers in guildhall.json.",
+      next: [{ do: "run-command", command: "init" }],
+    });
+
+  if (!reviewer)
+    throw new HallError("INVALID_PARAMS", "a review needs a person at a terminal", {
+      hint: "Run it in a terminal, or with --yes to approve everything as it is marked.",
+    });
+
+  const names = await selectStartable(session, chosen);
+  const discoveries = await discoverServers(settings, { names, onDiscovery });
+  await writeLock(settings.folder, await mergeIntoLock(settings.folder, discoveries, configured));
+  const { reviews, decision } = await reviewDiscoveries(session, discoveries);
+  await recordInProject(settings, { decision, discoveries });
+  await notifyHall(settings.folder, { trustChanged: {} });
+
+  const down = discoveries.filter((discovery) => !("found" in discovery));
+  return { reviews, down: down.map(({ name }) => name) };
+}
+
+/** What differs between a server now and as it was reviewed, as far as the hall or the lock knows. */
+export interface ServerChanges {
+  readonly name: string;
+  readonly reached?: { readonly before: string; readonly now: string };
+  readonly changed: readonly { readonly name: string; readonly fields: readonly FieldChange[] }[];
+  readonly added: readonly string[];
+  readonly gone: readonly string[];
+}
+
+export async function findChanges(
+  settings: Settings,
+  server: string | undefined,
+): Promise<readonly ServerChanges[]> {
+  if (server !== undefined) getServer(server, settings.loaded);
+  const entries = await (await openProjectLedger(settings)).read();
+  const known = await readToolTrust(settings);
+
+  const chosen = Object.entries(settings.config.mcpServers).filter(
+    ([name]) => server === undefined || name === server,
+  );
+  return chosen.map(([name, config]): ServerChanges => {
+    const review = findReview(entries, name);
+    const tools = known
+      .filter(({ toolkit, source }) => toolkit === name && source === "upstream")
+      .map(({ definition }) => definition);
+    const changes = tools.map((tool) => ({ name: tool.name, change: compareTool(tool, review) }));
+    const isReachedOtherwise = review !== undefined && review.source !== sourceOf(config);
+    return {
+      name,
+      ...(isReachedOtherwise
+        ? { reached: { before: review.reached, now: formatSource(config, settings) } }
+        : {}),
+      changed: changes.flatMap(({ name, change }) =>
+        change.kind === "changed" ? [{ name, fields: change.fields }] : [],
+      ),
+      added: changes.filter(({ change }) => change.kind === "new").map(({ name }) => name),
+      gone: tools.length > 0 ? goneTools(tools, review) : [],
+    };
+  });
+}
+
+/** A review as JSON. */
+export function summariseReview({
+  name,
+  reached,
+  isOpen,
+  isApproved,
+  tools,
+  gone,
+}: ServerReview): JsonObject {
+  return {
+    name,
+    reached,
+    approved: isApproved,
+    changed: isOpen,
+    tools: tools.map(({ tool, change, isDestructive }) => {
+      const { bringsIn, sendsOut, why } = markTool(tool);
+      return {
+        name: tool.name,
+        state: change.kind,
+        destructive: isDestructive,
+        bringsIn,
+        sendsOut,
+        why,
+        ...(change.kind === "changed" ? { fields: change.fields } : {}),
+      };
+    }),
+    gone,
+  };
+}
+
+function formatSource(config: ServerConfig, { secrets }: Settings): string {
+  return visible(secrets.scrub(describeSource(config)));
+}
+
+function findReview({ servers }: Entries, name: string): Review | undefined {
+  return Object.hasOwn(servers, name) ? servers[name] : undefined;
+}

@@ -1,0 +1,334 @@
+import { realpath } from "node:fs/promises";
+import { basename } from "node:path";
+import { type Client, clients } from "./import/clients.ts";
+import { type Machine, shorten, thisMachine } from "./import/document.ts";
+import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
+import type { ImportedServer } from "./import/merge.ts";
+import {
+  applyInstall,
+  applyUninstall,
+  type InstallPlan,
+  type InstallTarget,
+  planInstall,
+  planUninstall,
+} from "./install/install.ts";
+import { addToProjectFile, type ProjectFile, readProjectFile } from "./install/project-file.ts";
+import { openRecords, writeThrough } from "./install/records.ts";
+import { unknownName } from "./settings.ts";
+
+/** Imports servers from other clients into the project, and installs the hall in those clients. */
+
+/** A client by its id or the start of it. Throws NOT_FOUND. */
+function getClient(id: string): Client {
+  const client =
+    clients.find((each) => each.id === id) ?? clients.find((each) => each.id.startsWith(`${id}-`));
+  if (client) return client;
+  const ids = clients.map((each) => each.id);
+  throw unknownName("client", id, ids, `Known clients: ${ids.join(", ")}.`);
+}
+
+export interface ImportRequest {
+  readonly folder: string;
+  /** Ids of the clients to read. Default: all. */
+  readonly from?: readonly string[] | undefined;
+  /** Also take servers that belong to other projects. */
+  readonly all?: boolean | undefined;
+  /** Write the file from scratch; the old one is backed up. */
+  readonly force?: boolean | undefined;
+  readonly dryRun?: boolean | undefined;
+  /** Chooses among the servers found. Default: all that belong to this project. */
+  choose?:
+    | ((
+        found: readonly ImportedServer[],
+        usual: readonly ImportedServer[],
+      ) => Promise<readonly ImportedServer[]>)
+    | undefined;
+}
+
+export interface ImportReport {
+  readonly file: string;
+  readonly state: "written" | "would be written" | "unchanged";
+  readonly backup?: string | undefined;
+  readonly added: readonly {
+    readonly name: string;
+    readonly target: string;
+    readonly from: readonly string[];
+    readonly notes: readonly string[];
+  }[];
+  readonly known: readonly { readonly name: string; readonly from: string }[];
+  readonly notAdded: readonly {
+    readonly name: string;
+    readonly from: string;
+    readonly elsewhere?: string | undefined;
+  }[];
+  /** Variables to set, and the file that holds the value now. */
+  readonly variables: readonly { readonly name: string; readonly place?: string | undefined }[];
+  readonly warnings: readonly string[];
+  /** Clients that do not use the hall yet. */
+  readonly clients: readonly string[];
+}
+
+export interface ImportOutcome {
+  readonly report: ImportReport;
+  readonly findings: Findings;
+  /** The project's file before and after. */
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Finds the servers of other clients and adds the chosen ones to the project's config. */
+export async function importServers(request: ImportRequest): Promise<ImportOutcome> {
+  const { folder, from, all = false, force = false, dryRun = false, choose } = request;
+  const chosenClients = from?.map(getClient);
+  const machine = thisMachine(await realpath(folder));
+  const project = await readProjectFile(machine);
+  const findings = await findServers({
+    machine,
+    existing: force ? {} : project.servers,
+    ...(chosenClients ? { from: chosenClients } : {}),
+    ...ownScript(),
+  });
+
+  const usual = findings.servers.filter(({ elsewhere }) => all || elsewhere === undefined);
+  const chosen =
+    choose && findings.servers.length > 0 ? await choose(findings.servers, usual) : usual;
+  const after = await addToProjectFile(project, chosen, force);
+  const isChanged = after !== project.text;
+  const isWritten = isChanged && !dryRun;
+  const backup = isWritten && force ? await backUp(project, machine) : undefined;
+  if (isWritten) await writeThrough(project.file, after);
+
+  const written = dryRun ? "would be written" : "written";
+  const report: ImportReport = {
+    file: shorten(project.file, machine),
+    state: isChanged ? written : "unchanged",
+    backup,
+    ...summariseImport(findings, chosen, machine),
+  };
+  return { report, findings, before: project.text ?? "", after };
+}
+
+async function backUp(project: ProjectFile, machine: Machine): Promise<string | undefined> {
+  if (project.text === undefined) return undefined;
+  const records = openRecords(machine.env);
+  return records.backUp("guildhall", project.file, Buffer.from(project.text));
+}
+
+function summariseImport(
+  { servers, known, secrets, warnings, files }: Findings,
+  chosen: readonly ImportedServer[],
+  { env }: Machine,
+): Omit<ImportReport, "file" | "state" | "backup"> {
+  const unset = new Set(chosen.flatMap(({ server }) => findUnset(server, env)));
+  const withoutHall = files.filter(({ hasHall }) => !hasHall);
+  return {
+    added: chosen.map(({ name, server, sightings, notes }) => ({
+      name,
+      target: formatTarget(server),
+      from: sightings.map(({ place }) => place),
+      notes,
+    })),
+    known: known.map(({ name, sighting }) => ({ name, from: sighting.place })),
+    notAdded: servers
+      .filter((imported) => !chosen.includes(imported))
+      .map(({ name, sightings: [{ place }], elsewhere }) => ({ name, from: place, elsewhere })),
+    variables: [...unset].map((name) => ({
+      name,
+      place: secrets.find(({ variable }) => variable === name)?.place,
+    })),
+    warnings,
+    clients: [...new Set(withoutHall.map(({ client }) => client))],
+  };
+}
+
+/** The command line or URL of an imported server. */
+export function formatTarget({ command, args, url }: ImportedServer["server"]): string {
+  return String(url ?? [command, ...(Array.isArray(args) ? args : [])].join(" "));
+}
+
+export interface InstallRequest {
+  readonly folder: string;
+  readonly client: string;
+  /** Default: the project's file, if the client has one. */
+  readonly scope?: "user" | "project" | undefined;
+  /** Also move the servers of that file to the hall. */
+  readonly move?: boolean | undefined;
+}
+
+/** An install or uninstall that is planned but not written. */
+export interface PreparedInstall {
+  readonly plan: InstallPlan;
+  /** Where the client's file already is as it should be. */
+  readonly isNoop: boolean;
+  /** Each file before and after, with secrets masked. */
+  readonly changes: readonly FileEdit[];
+  /** Variables to set before the hall starts. */
+  readonly variables: readonly string[];
+  readonly warnings: readonly string[];
+  /** The client's file as shown to people. */
+  readonly file: string;
+  /** Writes the files and returns the backup of the client's file. */
+  apply(): Promise<string | null>;
+}
+
+export interface FileEdit {
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+export async function prepareInstall(request: InstallRequest): Promise<PreparedInstall> {
+  const { machine, target } = await openTarget(request);
+  const project = await readProjectFile(machine);
+  const command = commandFor(target, project);
+  const first = await planInstall(target, command);
+  const found = await findServers({
+    machine,
+    from: [target.client],
+    file: first.file,
+    existing: project.servers,
+    ...ownScript(),
+  });
+  const moving = request.move ? selectMoving(found) : { names: [], servers: [] };
+  const plan = request.move ? await planInstall(target, command, moving.names) : first;
+  const config = await addToProjectFile(project, moving.servers);
+  const staying = request.move ? await findStaying(target, first.file) : [];
+
+  const mask = createMask(found.secrets);
+  const projectChange: FileEdit = {
+    file: shorten(project.file, machine),
+    before: mask(project.text ?? ""),
+    after: mask(config),
+  };
+  const isMoving = moving.servers.length > 0;
+  const isProjectChanged = isMoving && config !== project.text;
+  return {
+    plan,
+    isNoop: isNoop(plan),
+    changes: [...(isProjectChanged ? [projectChange] : []), ...changesOf(plan, machine, mask)],
+    variables: request.move ? unsetVariables(moving, found, machine) : [],
+    warnings: [...found.warnings, ...staying],
+    file: shorten(plan.file, machine),
+    async apply() {
+      // Write ours first: a server must be in the hall before it leaves the client.
+      if (isMoving) await writeThrough(project.file, config);
+      return isNoop(plan) ? null : applyInstall(plan, openRecords(machine.env));
+    },
+  };
+}
+
+export async function prepareUninstall(request: InstallRequest): Promise<PreparedInstall> {
+  const { machine, target } = await openTarget(request);
+  const records = openRecords(machine.env);
+  const plan = await planUninstall(target, records);
+  const found = await findServers({
+    machine,
+    from: [target.client],
+    file: plan.file,
+    ...ownScript(),
+  });
+  // The restored text may hold secrets that are not in the file now.
+  const restored =
+    plan.after === undefined
+      ? []
+      : await findSecretsIn(target.client, plan.file, plan.after.toString(), machine);
+  return {
+    plan,
+    isNoop: isNoop(plan),
+    changes: changesOf(plan, machine, createMask([...found.secrets, ...restored])),
+    variables: [],
+    warnings: [],
+    file: shorten(plan.file, machine),
+    apply: async () => (isNoop(plan) ? null : applyUninstall(plan, records)),
+  };
+}
+
+async function openTarget({
+  folder,
+  client,
+  scope,
+}: InstallRequest): Promise<{ readonly machine: Machine; readonly target: InstallTarget }> {
+  const machine = thisMachine(await realpath(folder));
+  return { machine, target: { client: getClient(client), machine, scope, ...ownScript() } };
+}
+
+function ownScript(): { readonly ownScript?: string } {
+  return process.argv[1] === undefined ? {} : { ownScript: process.argv[1] };
+}
+
+/** The command that starts this program as an MCP server: by name if installed, else by file. */
+export function ownCommand(): readonly [string, ...string[]] {
+  const script = process.argv[1] ?? "guildhall";
+  // The npx cache is temporary.
+  if (/[\\/]_npx[\\/]/.test(script)) return ["npx", "-y", "guildhall", "mcp"];
+  return basename(script) === "guildhall" ? ["guildhall", "mcp"] : ["node", script, "mcp"];
+}
+
+/** A user-wide entry is started in any folder, so it must name the project's. */
+function commandFor(
+  { client, scope, machine }: InstallTarget,
+  project: ProjectFile,
+): readonly [string, ...string[]] {
+  const hasProjectFile = client.files.some(
+    (place) => place.scope === "project" && !place.isReadOnly,
+  );
+  const isForProject = scope === "project" || (scope === undefined && hasProjectFile);
+  return isForProject || project.text === undefined
+    ? ownCommand()
+    : [...ownCommand(), "--folder", machine.folder];
+}
+
+interface Moving {
+  /** The client's names. */
+  readonly names: readonly string[];
+  readonly servers: readonly ImportedServer[];
+}
+
+/** The servers that are, or can be, in the hall. Others stay where they work. */
+function selectMoving({ servers, known }: Findings): Moving {
+  const here = servers.filter(({ elsewhere }) => elsewhere === undefined);
+  const names = [
+    ...here.flatMap(({ sightings }) => sightings.map(({ name }) => name)),
+    ...known.map(({ sighting }) => sighting.name),
+  ];
+  return { names: [...new Set(names)], servers: here };
+}
+
+/** Only one file is edited; servers in the client's other files stay, and the user is told where. */
+async function findStaying({ client, machine }: InstallTarget, file: string): Promise<string[]> {
+  const { servers } = await findServers({ machine, from: [client], ...ownScript() });
+  const edited = `${shorten(file, machine)}:`;
+  return servers
+    .flatMap(({ sightings }) => sightings)
+    .filter(({ place }) => !place.startsWith(edited))
+    .map(({ name, place }) => `${place}: ${name} stays there; \`guildhall init\` imports it`);
+}
+
+function unsetVariables({ servers }: Moving, { secrets }: Findings, { env }: Machine): string[] {
+  const kept = secrets.map(({ variable }) => variable).filter((name) => env[name] === undefined);
+  return [...new Set([...servers.flatMap(({ server }) => findUnset(server, env)), ...kept])];
+}
+
+/** Hides secrets in the lines around a change. */
+function createMask(secrets: Findings["secrets"]): (text: string) => string {
+  // Longest first: one secret may be part of another.
+  const spellings = secrets
+    .flatMap(({ value }) => [value, JSON.stringify(value).slice(1, -1)])
+    .sort((a, b) => b.length - a.length);
+  return (text) => spellings.reduce((masked, secret) => masked.replaceAll(secret, "…"), text);
+}
+
+function changesOf(
+  plan: InstallPlan,
+  machine: Machine,
+  mask: (text: string) => string,
+): readonly FileEdit[] {
+  if (isNoop(plan)) return [];
+  const { file, before, after } = plan;
+  const textOf = (bytes: Buffer | undefined): string => mask(bytes?.toString() ?? "");
+  return [{ file: shorten(file, machine), before: textOf(before), after: textOf(after) }];
+}
+
+function isNoop({ before, after }: InstallPlan): boolean {
+  return before === undefined ? after === undefined : after?.equals(before) === true;
+}
