@@ -83,6 +83,8 @@ test("login prints the page, waits, and notifies the running hall; logout revert
   );
   expect(command.output.stderr).toBe("");
   await until(async () => (await toolNames()).includes("far.echo"), "far.echo listed");
+  // Its tools could not be reviewed before the login.
+  expect(await run(folder, "verify", "far", "--yes")).toMatchObject({ code: 0 });
 
   expect(await run(folder, "logout", "far")).toMatchObject({
     code: 0,
