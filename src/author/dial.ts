@@ -28,11 +28,15 @@ export async function dialHall(url: string, token?: string): Promise<Channel> {
     socket.once("open", resolve);
     socket.once("error", (cause) =>
       reject(
-        new HallError("UNAVAILABLE", `cannot connect to a hall at ${address.host}: ${cause.message}`, {
-          cause,
-          hint: "Check the token.",
-          next: [{ do: "run-command", command: "serve" }],
-        }),
+        new HallError(
+          "UNAVAILABLE",
+          `cannot connect to a hall at ${address.host}: ${cause.message}`,
+          {
+            cause,
+            hint: "Check the token.",
+            next: [{ do: "run-command", command: "serve" }],
+          },
+        ),
       ),
     );
   });

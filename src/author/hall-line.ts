@@ -41,7 +41,8 @@ export function connectHall(
         throw readHallError(error);
       }
     },
-    close: () => connection.close(new HallError("UNAVAILABLE", "the service disconnected from the hall")),
+    close: () =>
+      connection.close(new HallError("UNAVAILABLE", "the service disconnected from the hall")),
   };
 }
 

@@ -61,10 +61,7 @@ export async function joinHall(
     try {
       const { tool_id: toolId } = await opened.ask("tools/register", declaration);
       if (typeof toolId !== "string")
-        throw new HallError(
-          "BAD_ANSWER",
-          "the hall returned no id for the registered toolkit",
-        );
+        throw new HallError("BAD_ANSWER", "the hall returned no id for the registered toolkit");
       // Closed meanwhile: nothing else would close this connection.
       if (leaving.signal.aborted) await opened.close();
       else line = opened;

@@ -140,7 +140,10 @@ function checkContent(item: unknown, path: string, report: Say): void {
       ? contentFields[item.type]
       : undefined;
   if (!fields)
-    report(`${path}/type`, `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`);
+    report(
+      `${path}/type`,
+      `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`,
+    );
   for (const field of fields ?? [])
     if (typeof item[field] !== "string") report(`${path}/${field}`, "must be a string");
 }

@@ -35,7 +35,9 @@ export function createLog({
       return;
     }
     if (dropped > 0) {
-      sink.write(`{"level":"warn","msg":"${dropped} log lines dropped: stderr is not being read"}\n`);
+      sink.write(
+        `{"level":"warn","msg":"${dropped} log lines dropped: stderr is not being read"}\n`,
+      );
       dropped = 0;
     }
     sink.write(secrets.scrub(line));

@@ -41,7 +41,9 @@ export async function refusal(response: Dialled, hasSession: boolean): Promise<H
     ...(waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs) / 1000 }),
   };
   if (status === 429)
-    return new HallError("RATE_LIMITED", "HTTP 429: the server limits the rate of calls", { details });
+    return new HallError("RATE_LIMITED", "HTTP 429: the server limits the rate of calls", {
+      details,
+    });
   if (status >= 500) return new HallError("UNAVAILABLE", `HTTP ${status}`, { details });
   if (status >= 400) return new HallError("EXECUTION", `HTTP ${status}`, { details });
   return new HallError(

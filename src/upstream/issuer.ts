@@ -90,11 +90,9 @@ export async function explainOAuth(error: unknown, doing: string): Promise<HallE
   if (error instanceof HallError) return error;
   const { IssuerMismatchError, OAuthError, RegistrationRejectedError } = await loadSdk();
   if (error instanceof IssuerMismatchError)
-    return new HallError(
-      "DENIED",
-      `${doing}: the response names another issuer than expected`,
-      { hint: reportHint },
-    );
+    return new HallError("DENIED", `${doing}: the response names another issuer than expected`, {
+      hint: reportHint,
+    });
   if (error instanceof RegistrationRejectedError)
     return new HallError(
       "DENIED",
@@ -102,9 +100,13 @@ export async function explainOAuth(error: unknown, doing: string): Promise<HallE
       { hint: register },
     );
   if (error instanceof OAuthError)
-    return new HallError("DENIED", `${doing}: the issuer answered "${cleanScope(error.code) ?? "error"}"`, {
-      hint: reportHint,
-    });
+    return new HallError(
+      "DENIED",
+      `${doing}: the issuer answered "${cleanScope(error.code) ?? "error"}"`,
+      {
+        hint: reportHint,
+      },
+    );
   if (error instanceof Error && /dynamic client registration/.test(error.message)) {
     return new HallError("DENIED", `${doing}: the issuer does not support client registration`, {
       hint: register,
@@ -124,6 +126,7 @@ function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, 300);
 }
 
-const reportHint = "Nothing was stored. Try again; if the error persists, report it to the operator of the server.";
+const reportHint =
+  "Nothing was stored. Try again; if the error persists, report it to the operator of the server.";
 const register =
   "Register a client with the issuer yourself and set oauth.clientId in the server's entry.";
