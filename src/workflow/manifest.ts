@@ -1,4 +1,4 @@
-import { isObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 
 /** A project file such as package.json: its dependencies and commands. */
 export interface Manifest {
@@ -22,207 +22,171 @@ export interface Dependency {
 
 export type CommandKind = "install" | "build" | "test" | "run" | "lint";
 
-type Reader = (
-  text: string,
-  path: string,
-) => Promise<Omit<Manifest, "path">> | Omit<Manifest, "path">;
+type Facts = Partial<Omit<Manifest, "path">>;
+type Reader = (text: string) => Promise<Facts> | Facts;
+
+const readGradle: Reader = (text) => ({
+  dependencies: namedDependencies(text),
+  commands: { build: "gradle build", test: "gradle test" },
+});
 
 /** By file name. */
 const readers: Readonly<Record<string, Reader>> = {
   "package.json": readPackage,
   "pyproject.toml": readPyproject,
   "requirements.txt": (text) => ({
-    ...nothing,
     dependencies: readRequirements(text),
     commands: { install: "pip install -r requirements.txt" },
   }),
-  "go.mod": readGoModule,
+  "go.mod": (text) => ({
+    name: /^module\s+(\S+)/m.exec(text)?.[1],
+    runtime: runtimeOf("Go", /^go\s+([\d.]+)/m.exec(text)?.[1]),
+    dependencies: dependenciesIn(text, /^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+)\s+(v\S+)/gm),
+    commands: { build: "go build ./...", test: "go test ./..." },
+  }),
   "Cargo.toml": readCargo,
   "pom.xml": (text) => ({
-    ...nothing,
-    runtime: javaOf(text),
+    runtime: runtimeOf(
+      "Java",
+      /<(?:java\.version|maven\.compiler\.(?:release|source))>([\d.]+)</.exec(text)?.[1],
+    ),
     dependencies: namedDependencies(text),
     commands: { build: "mvn package", test: "mvn test" },
   }),
-  "build.gradle": (text) => ({
-    ...nothing,
-    dependencies: namedDependencies(text),
-    commands: { build: "gradle build", test: "gradle test" },
-  }),
-  "build.gradle.kts": (text) => ({
-    ...nothing,
-    dependencies: namedDependencies(text),
-    commands: { build: "gradle build", test: "gradle test" },
-  }),
+  "build.gradle": readGradle,
+  "build.gradle.kts": readGradle,
   Gemfile: (text) => ({
-    ...nothing,
-    dependencies: [...text.matchAll(/^\s*gem ["']([\w-]+)["'](?:,\s*["']([^"']+)["'])?/gm)].map(
-      (gem) => ({ name: gem[1] ?? "", version: gem[2] ?? "" }),
-    ),
+    dependencies: dependenciesIn(text, /^\s*gem ["']([\w-]+)["'](?:,\s*["']([^"']+)["'])?/gm),
     commands: { install: "bundle install" },
   }),
   "composer.json": (text) => {
-    const { require, "require-dev": dev } = objectOf(text);
+    const { require, "require-dev": dev } = objectOf(JSON.parse(text));
     return {
-      ...nothing,
       dependencies: [...entriesOf(require), ...entriesOf(dev)],
       commands: { install: "composer install" },
     };
   },
-  Makefile: (text) => ({ ...nothing, commands: makeTargets(text) }),
+  Makefile: (text) => {
+    const targets = new Set([...text.matchAll(/^([\w-]+):(?!=)/gm)].map((found) => found[1]));
+    const kinds = (["install", "build", "test", "run", "lint"] as const).filter((kind) =>
+      targets.has(kind),
+    );
+    return { commands: Object.fromEntries(kinds.map((kind) => [kind, `make ${kind}`])) };
+  },
 };
 
 export function isManifest(name: string): boolean {
   return Object.hasOwn(readers, name);
 }
 
+/** Undefined for a broken manifest, which is not ours to repair. */
 export async function readManifest(path: string, text: string): Promise<Manifest | undefined> {
   const reader = readers[path.split("/").at(-1) ?? ""];
+  const nothing = { path, dependencies: [], commands: {}, hasCommands: false, isLibrary: false };
   try {
-    return reader && { path, ...(await reader(text, path)) };
+    return reader && { ...nothing, ...(await reader(text)) };
   } catch {
-    // A broken manifest is not ours to repair.
     return undefined;
   }
 }
 
-const nothing: Omit<Manifest, "path"> = {
-  dependencies: [],
-  commands: {},
-  hasCommands: false,
-  isLibrary: false,
-};
+const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
+const textOf = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value : undefined;
 
-function objectOf(text: string): Record<string, unknown> {
-  const value: unknown = JSON.parse(text);
-  return isObject(value) ? { ...value } : {};
+async function parseToml(text: string): Promise<JsonObject> {
+  return objectOf((await import("smol-toml")).parse(text));
+}
+
+function runtimeOf(language: string, version: string | undefined): string | undefined {
+  return version === undefined ? undefined : `${language} ${version}`;
+}
+
+/** The first group of the pattern is the name, the second the version. */
+function dependenciesIn(text: string, pattern: RegExp): readonly Dependency[] {
+  return [...text.matchAll(pattern)].map(([, name = "", version = ""]) => ({ name, version }));
 }
 
 function entriesOf(value: unknown): readonly Dependency[] {
-  return isObject(value)
-    ? Object.entries(value).map(([name, version]) => ({ name, version: versionOf(version) }))
-    : [];
-}
-
-function versionOf(value: unknown): string {
-  if (typeof value === "string") return value;
-  return isObject(value) && typeof value.version === "string" ? value.version : "";
-}
-
-function readPackage(text: string): Omit<Manifest, "path"> {
-  const {
+  return Object.entries(objectOf(value)).map(([name, version]) => ({
     name,
-    engines,
-    dependencies,
-    devDependencies,
-    scripts,
-    bin,
-    main,
-    exports: exported,
-    packageManager,
-  } = objectOf(text);
-  const manager =
-    typeof packageManager === "string" ? (packageManager.split("@")[0] ?? "npm") : "npm";
-  const has = (script: string): boolean => isObject(scripts) && typeof scripts[script] === "string";
-  const node =
-    isObject(engines) && typeof engines.node === "string" ? `Node.js ${engines.node}` : undefined;
-  const run = ["start", "dev", "serve"].find(has);
+    version: versionOf(version) ?? "",
+  }));
+}
+
+function versionOf(value: unknown): string | undefined {
+  return textOf(isObject(value) ? value.version : value);
+}
+
+function readPackage(text: string): Facts {
+  const file = objectOf(JSON.parse(text));
+  const scripts = objectOf(file.scripts);
+  const manager = textOf(file.packageManager)?.split("@")[0] ?? "npm";
+  const commands: { -readonly [Kind in CommandKind]?: string } = { install: `${manager} install` };
+  const run = ["start", "dev", "serve"].find((name) => textOf(scripts[name]) !== undefined);
+  if (textOf(scripts.build) !== undefined) commands.build = `${manager} run build`;
+  if (textOf(scripts.test) !== undefined) commands.test = `${manager} test`;
+  if (textOf(scripts.lint) !== undefined) commands.lint = `${manager} run lint`;
+  if (run !== undefined)
+    commands.run = run === "start" ? `${manager} start` : `${manager} run ${run}`;
   return {
-    name: typeof name === "string" ? name : undefined,
-    runtime: node,
-    dependencies: [...entriesOf(dependencies), ...entriesOf(devDependencies)],
-    commands: {
-      install: `${manager} install`,
-      ...(has("build") ? { build: `${manager} run build` } : {}),
-      ...(has("test") ? { test: `${manager} test` } : {}),
-      ...(has("lint") ? { lint: `${manager} run lint` } : {}),
-      ...(run === undefined
-        ? {}
-        : { run: run === "start" ? `${manager} start` : `${manager} run ${run}` }),
-    },
-    hasCommands: bin !== undefined,
-    isLibrary: main !== undefined || exported !== undefined,
+    name: textOf(file.name),
+    runtime: runtimeOf("Node.js", textOf(objectOf(file.engines).node)),
+    dependencies: [...entriesOf(file.dependencies), ...entriesOf(file.devDependencies)],
+    commands,
+    hasCommands: file.bin !== undefined,
+    isLibrary: file.main !== undefined || file.exports !== undefined,
   };
 }
 
-async function readPyproject(text: string): Promise<Omit<Manifest, "path">> {
-  const value: unknown = (await import("smol-toml")).parse(text);
-  const document = isObject(value) ? value : {};
-  const project = isObject(document.project) ? document.project : {};
-  const tool = isObject(document.tool) ? document.tool : {};
-  const poetry = isObject(tool.poetry) ? tool.poetry : {};
-  const groups = isObject(project["optional-dependencies"])
-    ? Object.values(project["optional-dependencies"])
-    : [];
-  const dependencyGroups = isObject(document["dependency-groups"])
-    ? Object.values(document["dependency-groups"])
-    : [];
-  const poetryGroups = isObject(poetry.group)
-    ? Object.values(poetry.group).flatMap((group) =>
-        entriesOf(isObject(group) ? group.dependencies : {}),
-      )
-    : [];
-  const lines = [project.dependencies, ...groups, ...dependencyGroups]
+async function readPyproject(text: string): Promise<Facts> {
+  const document = await parseToml(text);
+  const project = objectOf(document.project);
+  const tool = objectOf(document.tool);
+  const poetry = objectOf(tool.poetry);
+  const lines = [
+    project.dependencies,
+    ...Object.values(objectOf(project["optional-dependencies"])),
+    ...Object.values(objectOf(document["dependency-groups"])),
+  ]
     .flatMap((list) => (Array.isArray(list) ? list : []))
     .filter((line) => typeof line === "string");
-  const python =
-    typeof project["requires-python"] === "string"
-      ? project["requires-python"]
-      : isObject(poetry.dependencies)
-        ? versionOf(poetry.dependencies.python)
-        : "";
   const dependencies = [
     ...readRequirements(lines.join("\n")),
     ...entriesOf(poetry.dependencies).filter(({ name }) => name !== "python"),
-    ...poetryGroups,
+    ...Object.values(objectOf(poetry.group)).flatMap((group) =>
+      entriesOf(objectOf(group).dependencies),
+    ),
   ];
+  const install = isObject(poetry.dependencies) ? "poetry install" : "pip install -e .";
   const hasPytest = isObject(tool.pytest) || dependencies.some(({ name }) => name === "pytest");
-  const named = project.name ?? poetry.name;
   return {
-    name: typeof named === "string" ? named : undefined,
-    runtime: python === "" ? undefined : `Python ${python}`,
+    name: textOf(project.name) ?? textOf(poetry.name),
+    runtime: runtimeOf(
+      "Python",
+      textOf(project["requires-python"]) ?? versionOf(objectOf(poetry.dependencies).python),
+    ),
     dependencies,
-    commands: {
-      install: isObject(poetry.dependencies) ? "poetry install" : "pip install -e .",
-      ...(hasPytest ? { test: "pytest" } : {}),
-    },
+    commands: hasPytest ? { install, test: "pytest" } : { install },
     hasCommands: isObject(project.scripts) || isObject(poetry.scripts),
     isLibrary: true,
   };
 }
 
 function readRequirements(text: string): readonly Dependency[] {
-  return text
-    .split("\n")
-    .map((line) => /^\s*([A-Za-z][\w.-]*)(?:\[[^\]]*\])?\s*([^;#]*)/.exec(line))
-    .filter((found) => found !== null)
-    .map((found) => ({ name: found[1]?.toLowerCase() ?? "", version: found[2]?.trim() ?? "" }));
+  const pattern = /^[ \t]*([A-Za-z][\w.-]*)(?:\[[^\]\n]*\])?[ \t]*([^;#\n]*)/gm;
+  return dependenciesIn(text, pattern).map(({ name, version }) => ({
+    name: name.toLowerCase(),
+    version: version.trim(),
+  }));
 }
 
-function readGoModule(text: string): Omit<Manifest, "path"> {
-  const version = /^go\s+([\d.]+)/m.exec(text)?.[1];
+async function readCargo(text: string): Promise<Facts> {
+  const document = await parseToml(text);
+  const crate = objectOf(document.package);
   return {
-    ...nothing,
-    name: /^module\s+(\S+)/m.exec(text)?.[1],
-    runtime: version === undefined ? undefined : `Go ${version}`,
-    dependencies: [...text.matchAll(/^\s*(?:require\s+)?([\w.-]+\.[\w.-]+\/\S+)\s+(v\S+)/gm)].map(
-      (found) => ({
-        name: found[1] ?? "",
-        version: found[2] ?? "",
-      }),
-    ),
-    commands: { build: "go build ./...", test: "go test ./..." },
-  };
-}
-
-async function readCargo(text: string): Promise<Omit<Manifest, "path">> {
-  const value: unknown = (await import("smol-toml")).parse(text);
-  const document = isObject(value) ? value : {};
-  const pack = isObject(document.package) ? document.package : {};
-  const edition = versionOf(pack["rust-version"]) || versionOf(pack.edition);
-  return {
-    name: typeof pack.name === "string" ? pack.name : undefined,
-    runtime: edition === "" ? undefined : `Rust ${edition}`,
+    name: textOf(crate.name),
+    runtime: runtimeOf("Rust", versionOf(crate["rust-version"]) ?? versionOf(crate.edition)),
     dependencies: [...entriesOf(document.dependencies), ...entriesOf(document["dev-dependencies"])],
     commands: { build: "cargo build", test: "cargo test", run: "cargo run" },
     hasCommands: Array.isArray(document.bin),
@@ -230,26 +194,11 @@ async function readCargo(text: string): Promise<Omit<Manifest, "path">> {
   };
 }
 
-function javaOf(text: string): string | undefined {
-  const version = /<(?:java\.version|maven\.compiler\.(?:release|source))>([\d.]+)</.exec(
-    text,
-  )?.[1];
-  return version === undefined ? undefined : `Java ${version}`;
-}
-
 /** JVM builds declare dependencies in many ways; this only looks for a few well-known ones. */
 function namedDependencies(text: string): readonly Dependency[] {
   return ["spring-boot", "quarkus", "junit"]
     .filter((name) => text.includes(name))
     .map((name) => ({ name, version: "" }));
-}
-
-function makeTargets(text: string): Manifest["commands"] {
-  const targets = new Set([...text.matchAll(/^([\w-]+):(?!=)/gm)].map((found) => found[1]));
-  const kinds: readonly CommandKind[] = ["install", "build", "test", "run", "lint"];
-  return Object.fromEntries(
-    kinds.filter((kind) => targets.has(kind)).map((kind) => [kind, `make ${kind}`]),
-  );
 }
 
 /** The part a dependency plays in a project. */
@@ -307,39 +256,20 @@ export function namedIn(text: string): {
       .map((technology) => [technology.name, technology]),
   );
   return {
-    languages: Object.values(languagesByEnding).filter(
-      (name, at, all) => all.indexOf(name) === at && has(name),
-    ),
+    languages: languages.map(([name]) => name).filter(has),
     technologies: [...named.values()],
   };
 }
 
-export const languagesByEnding: Readonly<Record<string, string>> = {
-  ts: "TypeScript",
-  tsx: "TypeScript",
-  mts: "TypeScript",
-  js: "JavaScript",
-  jsx: "JavaScript",
-  mjs: "JavaScript",
-  cjs: "JavaScript",
-  py: "Python",
-  go: "Go",
-  rs: "Rust",
-  java: "Java",
-  kt: "Kotlin",
-  rb: "Ruby",
-  php: "PHP",
-  cs: "C#",
-  swift: "Swift",
-  c: "C",
-  h: "C",
-  cpp: "C++",
-  cc: "C++",
-  hpp: "C++",
-  scala: "Scala",
-  ex: "Elixir",
-  exs: "Elixir",
-  dart: "Dart",
-  lua: "Lua",
-  sh: "Shell",
-};
+/** Endings by language. */
+const languages =
+  "TypeScript=ts,tsx,mts JavaScript=js,jsx,mjs,cjs Python=py Go=go Rust=rs Java=java Kotlin=kt Ruby=rb PHP=php C#=cs Swift=swift C=c,h C++=cpp,cc,hpp Scala=scala Elixir=ex,exs Dart=dart Lua=lua Shell=sh"
+    .split(" ")
+    .map((entry): readonly [string, readonly string[]] => {
+      const [name = "", endings = ""] = entry.split("=");
+      return [name, endings.split(",")];
+    });
+
+export const languagesByEnding: Readonly<Record<string, string>> = Object.fromEntries(
+  languages.flatMap(([name, endings]) => endings.map((ending) => [ending, name])),
+);

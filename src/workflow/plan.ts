@@ -1,9 +1,9 @@
 import { basename, join } from "node:path";
-import { readTemplate, writeArtefacts } from "./artefacts.ts";
+import { type Draft, readTemplate, writeArtefacts } from "./artefacts.ts";
 import { refuseOpenQuestions } from "./clarify.ts";
 import { readConstitution } from "./constitution.ts";
 import { bodyOf, findSection } from "./markdown.ts";
-import { draftPlan, openPointsOf, type PlanDrafts } from "./plan-draft.ts";
+import { draftPlan, openPointsOf, type PlanDrafts, type PlanInput } from "./plan-draft.ts";
 import { parseSpec, type Spec } from "./spec.ts";
 import {
   dateOf,
@@ -15,7 +15,7 @@ import {
   type StepInput,
 } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
-import { type DraftSection, writeSection } from "./writer.ts";
+import { type DraftSection, SectionWriter } from "./writer.ts";
 
 /** Writes plan.md, research.md, quickstart.md and data-model.md; a model also writes the contract. */
 export const plan: StepFunction = async (input) => {
@@ -39,7 +39,7 @@ export const plan: StepFunction = async (input) => {
     branch: basename(place.path),
     date: dateOf(settings.now()),
   });
-  const { documents, notes } = await writeDocuments(drafts, { input, spec, specText, technology });
+  const { documents, notes } = await writeDocuments(drafts, input, { spec, specText, technology });
 
   run.report(90, "Writing plan.md");
   const files = await writeArtefacts(documents, {
@@ -64,70 +64,44 @@ export const plan: StepFunction = async (input) => {
   };
 };
 
-interface Document {
-  readonly path: string;
-  readonly text: string;
-}
-
 interface Documents {
-  readonly documents: readonly Document[];
+  readonly documents: readonly Draft[];
   readonly notes: readonly string[];
 }
 
-interface PlanTexts {
-  readonly input: StepInput;
-  readonly spec: Spec;
-  readonly specText: string;
-  readonly technology: string;
-}
-
 /** Facts of the repository stay as they are; a model writes the parts that need judgement. */
-async function writeDocuments(drafts: PlanDrafts, texts: PlanTexts): Promise<Documents> {
-  const { input, spec, specText, technology } = texts;
-  const { context, run, settings } = input;
-  const writer = await settings.writer(context);
-  if (!writer) return { documents: filesOf(drafts, undefined), notes: [] };
+async function writeDocuments(
+  drafts: PlanDrafts,
+  input: StepInput,
+  { spec, specText, technology }: Pick<PlanInput, "spec" | "technology"> & { specText: string },
+): Promise<Documents> {
+  const model = await input.settings.writer(input.context);
+  if (!model) return { documents: filesOf(drafts, undefined), notes: [] };
 
-  const notes: string[] = [];
   const said = technology === "" ? "" : `\n\n# Technology the caller named\n\n${technology}`;
   const background = `# The specification\n\n${specText}\n\n# The plan so far\n\n${drafts.plan}${said}`;
-  const write = async (percent: number, section: DraftSection): Promise<string> => {
-    run.report(percent, `Writing: ${section.name}`);
-    const { text, note } = await writeSection(section, {
-      writer,
-      background,
-      scope: context.scope,
-      note: run.note,
-    });
-    if (note !== undefined) notes.push(note);
-    return text;
+  const writer = new SectionWriter(input, model, background);
+  const rewrite = async (text: string, percent: number, section: DraftSection): Promise<string> => {
+    const written = await writer.write(percent, section);
+    return text.replace(section.draft, () => written);
   };
 
-  const summary = summarySection(drafts);
-  const plan = drafts.plan.replace(summary.draft, await keep(write(45, summary)));
-  const decisions = decisionsSection(drafts);
-  const research = drafts.research.replace(decisions.draft, await keep(write(55, decisions)));
+  const plan = await rewrite(drafts.plan, 45, summarySection(drafts));
+  const research = await rewrite(drafts.research, 55, decisionsSection(drafts));
   const dataModel =
-    drafts.dataModel === undefined
-      ? undefined
-      : `# Data Model: ${spec.title}\n\n${await write(65, dataModelSection(drafts.dataModel, spec))}\n`;
-  const contract = await write(75, contractSection(spec));
+    drafts.dataModel &&
+    `# Data Model: ${spec.title}\n\n${await writer.write(65, dataModelSection(drafts.dataModel, spec))}\n`;
+  const contract = await writer.write(75, contractSection(spec));
   return {
     documents: filesOf(
       { ...drafts, plan, research, dataModel },
       contract === "" ? undefined : `# Contract: ${spec.title}\n\n${contract}\n`,
     ),
-    notes,
+    notes: writer.notes,
   };
 }
 
-/** A function as the replacement keeps `$` in the text. */
-async function keep(text: Promise<string>): Promise<() => string> {
-  const written = await text;
-  return () => written;
-}
-
-function filesOf(drafts: PlanDrafts, contract: string | undefined): readonly Document[] {
+function filesOf(drafts: PlanDrafts, contract: string | undefined): readonly Draft[] {
   const files: readonly (readonly [string, string | undefined])[] = [
     ["plan.md", drafts.plan],
     ["research.md", drafts.research],

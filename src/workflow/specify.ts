@@ -30,7 +30,7 @@ import {
 } from "./spec-draft.ts";
 import { dateOf, describeWritten, listWritten, type StepFunction, type StepInput } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
-import { writeSection } from "./writer.ts";
+import { SectionWriter } from "./writer.ts";
 
 /** Writes spec.md and its checklist from a description. */
 export const specify: StepFunction = async (input) => {
@@ -82,36 +82,43 @@ export const specify: StepFunction = async (input) => {
 async function writeParts(
   drafted: SpecParts,
   specInput: SpecInput,
-  { place, context, run, settings }: StepInput,
+  input: StepInput,
 ): Promise<{ readonly parts: SpecParts; readonly notes: readonly string[] }> {
-  const writer = await settings.writer(context);
-  if (!writer) return { parts: drafted, notes: [] };
+  const { place, context, run, settings } = input;
+  const model = await settings.writer(context);
+  if (!model) return { parts: drafted, notes: [] };
 
   run.report(20, "Reading the repository");
   const survey = await surveyRepository(place.project, context.scope);
   const facts = survey.languages.map(({ name, files }) => `${name} (${files} files)`).join(", ");
   const background = `# The feature\n\n${specInput.description}\n\n# The repository\n\n${facts || "No source files"}. This is for orientation only: a specification says what and why, never with which technology.`;
 
-  const notes: string[] = [];
+  const writer = new SectionWriter(input, model, background);
   let parts = drafted;
-  const sections = specSections(drafted, specInput);
-  for (const [at, { key, section }] of sections.entries()) {
-    run.report(25 + (50 * at) / sections.length, `Writing: ${section.name}`);
-    const current = parts;
-    const checked = {
-      ...section,
-      check: (text: string) => section.check(text, { ...current, [key]: text }),
-    };
-    const { text, note } = await writeSection(checked, {
-      writer,
-      background,
-      scope: context.scope,
-      note: run.note,
+  for (const [at, { key, name, ask, check }] of forms.entries()) {
+    const others = parts;
+    const text = await writer.write(25 + (50 * at) / forms.length, {
+      name,
+      ask,
+      draft: drafted[key],
+      check(candidate) {
+        const whole = writeSpec({ ...others, [key]: candidate }, specInput);
+        return [...check(candidate, parseSpec(whole), specInput), ...checkWhole(candidate, whole)];
+      },
     });
-    if (note !== undefined) notes.push(note);
     parts = { ...parts, [key]: text };
   }
-  return { parts, notes };
+  return { parts, notes: writer.notes };
+}
+
+function checkWhole(text: string, whole: string): readonly string[] {
+  const count = findOpenQuestions(whole).length;
+  return [
+    ...(/^#{1,2} /m.test(text) ? ["it must have no headings of level 1 or 2"] : []),
+    ...(count > openQuestionsMax
+      ? [`the specification has ${count} open questions; at most 3 are allowed`]
+      : []),
+  ];
 }
 
 export interface NewPlace {
@@ -151,7 +158,7 @@ export async function placeFeature(
   await mkdir(parent, { recursive: true });
   const wanted = isParent ? undefined : basename(given.path);
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
-    const { name, warning } = await chooseName(args, description, { place: given, wanted, now });
+    const { name, warning } = await chooseName(args, given, wanted, now);
     const path = join(parent, name);
     if (await createFolder(path)) return { place: { ...given, path }, warning, isNew: true };
     if (name === wanted) return { place: { ...given, path } };
@@ -175,17 +182,12 @@ function createFolder(path: string): Promise<boolean> {
   );
 }
 
-interface NameWish {
-  readonly place: FeaturePlace;
-  /** The folder name that was asked for. */
-  readonly wanted: string | undefined;
-  readonly now: Date;
-}
-
+/** `wanted` is the folder name that was asked for. */
 async function chooseName(
   args: JsonObject,
-  description: string,
-  { place, wanted, now }: NameWish,
+  place: FeaturePlace,
+  wanted: string | undefined,
+  now: Date,
 ): Promise<{ readonly name: string; readonly warning?: string | undefined }> {
   const taken = await listFeatureNames(place.project);
   const style = await readNumbering(place);
@@ -198,42 +200,11 @@ async function chooseName(
 
   const named = typeof args.short_name === "string" ? cleanName(args.short_name) : "";
   const number = typeof args.number === "number" ? args.number : undefined;
-  return nameFeature({ taken, shortName: named || shortNameOf(description), number, style, now });
+  const shortName = named || shortNameOf(String(args.feature_description));
+  return nameFeature({ taken, shortName, number, style, now });
 }
 
 /** A section of spec.md that a model may write, and the form it must have. */
-export interface SpecSection {
-  readonly name: string;
-  readonly ask: string;
-  readonly draft: string;
-  check(text: string, parts: SpecParts): readonly string[];
-}
-
-export function specSections(
-  parts: SpecParts,
-  input: SpecInput,
-): readonly { readonly key: keyof SpecParts; readonly section: SpecSection }[] {
-  return forms.map(({ key, name, ask, check }) => ({
-    key,
-    section: {
-      name,
-      ask,
-      draft: parts[key],
-      check(text, changed) {
-        const whole = writeSpec(changed, input);
-        const count = findOpenQuestions(whole).length;
-        return [
-          ...(/^#{1,2} /m.test(text) ? ["it must have no headings of level 1 or 2"] : []),
-          ...check(text, parseSpec(whole), input),
-          ...(count > openQuestionsMax
-            ? [`the specification has ${count} open questions; at most 3 are allowed`]
-            : []),
-        ];
-      },
-    },
-  }));
-}
-
 interface SectionForm {
   readonly key: keyof SpecParts;
   readonly name: string;

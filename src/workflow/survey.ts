@@ -64,34 +64,13 @@ const skipped = new Set(
 );
 
 export async function surveyRepository(folder: string, scope: Scope): Promise<Survey> {
-  const seen = await walk(folder, scope);
-  const manifests = await readManifests(
-    folder,
-    seen.files.map(({ path }) => path),
-  );
-  return summarize(seen, manifests);
-}
-
-interface Seen {
-  readonly files: readonly SeenFile[];
-  readonly isCut: boolean;
-}
-
-interface SeenFile {
-  readonly path: string;
-  /** Set for source files. */
-  readonly language: string | undefined;
-  readonly isTest: boolean;
-}
-
-function seeFile(path: string): SeenFile {
-  const language = path.startsWith(".github") ? undefined : languageOf(path);
-  return { path, language, isTest: language !== undefined && isTest(path) };
+  const { paths, isCut } = await walk(folder, scope);
+  return summarize(paths, isCut, await readManifests(folder, paths));
 }
 
 /** Breadth first and by name, so that the same repository gives the same survey. Links are not followed. */
-async function walk(folder: string, scope: Scope): Promise<Seen> {
-  const files: SeenFile[] = [];
+async function walk(folder: string, scope: Scope): Promise<{ paths: string[]; isCut: boolean }> {
+  const files: string[] = [];
   let level: string[] = [""];
   let isCut = false;
   let sliceEnds = performance.now() + sliceMs;
@@ -109,10 +88,8 @@ async function walk(folder: string, scope: Scope): Promise<Seen> {
         const parent = batch[index] ?? "";
         for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
           const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
-          if (entry.isDirectory() && !entry.name.startsWith(".") && !skipped.has(entry.name))
-            next.push(path);
-          else if (entry.isDirectory() && entry.name === ".github") next.push(path);
-          else if (entry.isFile() && files.length < filesMax) files.push(seeFile(path));
+          if (entry.isDirectory() && mayEnter(entry.name)) next.push(path);
+          else if (entry.isFile() && files.length < filesMax) files.push(path);
           else if (entry.isFile()) isCut = true;
         }
         if (performance.now() < sliceEnds) continue;
@@ -122,7 +99,11 @@ async function walk(folder: string, scope: Scope): Promise<Seen> {
     }
     level = next;
   }
-  return { files, isCut: isCut || level.length > 0 };
+  return { paths: files, isCut: isCut || level.length > 0 };
+}
+
+function mayEnter(folder: string): boolean {
+  return folder === ".github" || (!folder.startsWith(".") && !skipped.has(folder));
 }
 
 async function readManifests(
@@ -154,20 +135,16 @@ async function readStart(file: string): Promise<string | undefined> {
 }
 
 /** Yields between its parts, to keep the event loop responsive. */
-async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[]): Promise<Survey> {
-  const paths = files.map(({ path }) => path);
-  const inLanguage = files.filter(({ language }) => language !== undefined);
-  const sources = inLanguage.map(({ path }) => path);
-  const tests = inLanguage.filter((file) => file.isTest).map(({ path }) => path);
-  const counted = inLanguage.some((file) => !file.isTest)
-    ? inLanguage.filter((file) => !file.isTest)
-    : inLanguage;
-  const own = counted.map(({ path }) => path);
+async function summarize(
+  paths: readonly string[],
+  isCut: boolean,
+  manifests: readonly Manifest[],
+): Promise<Survey> {
+  const sources = paths.filter((path) => languageOf(path) !== undefined);
+  const tests = sources.filter(isTest);
+  const own = tests.length < sources.length ? sources.filter((path) => !isTest(path)) : sources;
   await turn();
-  const languages = countBy(counted, ({ language }) => language ?? "").map(([name, count]) => ({
-    name,
-    files: count,
-  }));
+  const languages = countBy(own, (path) => languageOf(path) ?? "");
   const folders = countBy(
     sources.filter((path) => path.includes("/")),
     (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"),
@@ -186,13 +163,13 @@ async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[])
   return {
     fileCount: paths.length,
     isCut,
-    languages,
+    languages: languages.map(([name, files]) => ({ name, files })),
     manifests,
     technologies,
     runtime: runtime && { text: runtime.runtime ?? "", from: runtime.path },
     commands: findCommands(manifests),
     folders: folders
-      .map(([path, count]) => ({ path, files: count }))
+      .map(([path, files]) => ({ path, files }))
       .sort((a, b) => (a.path < b.path ? -1 : 1))
       .slice(0, 40),
     sourceFolder,
@@ -204,10 +181,9 @@ async function summarize({ files, isCut }: Seen, manifests: readonly Manifest[])
 }
 
 function languageOf(path: string): string | undefined {
+  if (path.startsWith(".github") || /\.(config|d)\.\w+$/.test(path)) return undefined;
   const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase();
-  return ending === undefined || /\.(config|d)\.\w+$/.test(path)
-    ? undefined
-    : languagesByEnding[ending];
+  return ending === undefined ? undefined : languagesByEnding[ending];
 }
 
 function isTest(path: string): boolean {
@@ -217,15 +193,12 @@ function isTest(path: string): boolean {
   );
 }
 
-function countBy<T>(
-  items: readonly T[],
-  keyOf: (item: T) => string,
+function countBy(
+  paths: readonly string[],
+  keyOf: (path: string) => string,
 ): readonly (readonly [string, number])[] {
   const counts = new Map<string, number>();
-  for (const item of items) {
-    const key = keyOf(item);
-    counts.set(key, (counts.get(key) ?? 0) + 1);
-  }
+  for (const key of paths.map(keyOf)) counts.set(key, (counts.get(key) ?? 0) + 1);
   return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
 }
 

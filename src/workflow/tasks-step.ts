@@ -16,7 +16,7 @@ import {
 } from "./step.ts";
 import { type Survey, surveyRepository } from "./survey.ts";
 import { countTasks, parseTasks, shareFile, type Task } from "./tasks.ts";
-import { writeSection } from "./writer.ts";
+import { SectionWriter } from "./writer.ts";
 
 /** Writes tasks.md from the spec and the plan, or ticks the tasks that the caller has done. */
 export const writeTasks: StepFunction = async (input) => {
@@ -40,7 +40,7 @@ export const writeTasks: StepFunction = async (input) => {
 
   run.report(50, "Writing the tasks");
   const background = `# The specification\n\n${specText}\n\n# The plan\n\n${planText}`;
-  const { text, notes } = await rewritePhases(draft, { input, spec, background });
+  const { text, notes } = await rewritePhases(draft, input, { spec, background });
   run.report(90, "Writing tasks.md");
   const files = await writeArtefacts([{ path: "tasks.md", text }], {
     place,
@@ -106,34 +106,25 @@ async function findTestWish({ args, place }: StepInput, spec: Spec): Promise<str
   return principle ? `by the constitution (${principle.name})` : undefined;
 }
 
-interface Rewriting {
-  readonly input: StepInput;
-  readonly spec: Spec;
-  readonly background: string;
-}
-
+/** Lets a model write the phases, where one is configured. */
 async function rewritePhases(
   draft: string,
-  { input: { context, run, settings }, spec, background }: Rewriting,
+  input: StepInput,
+  { spec, background }: { readonly spec: Spec; readonly background: string },
 ): Promise<{ readonly text: string; readonly notes: readonly string[] }> {
-  const writer = await settings.writer(context);
-  if (!writer) return { text: draft, notes: [] };
+  const model = await input.settings.writer(input.context);
+  if (!model) return { text: draft, notes: [] };
 
+  const writer = new SectionWriter(input, model, background);
   const from = draft.indexOf("## Phase 1:");
   const to = draft.indexOf("\n---\n\n## Dependencies");
-  const { text, note } = await writeSection(
-    {
-      name: "Phases and tasks",
-      ask: "Phases `## Phase N: Title`: 1 Setup, 2 Foundational, then one for each user story by priority, last Polish & Cross-Cutting Concerns. Each has its purpose or goal, and tasks like `- [ ] T001 [P] [US1] Text with a file path`. Ids without gaps; [US1] only in the phase of that story; [P] only if no other task of the phase names the same file.",
-      draft: draft.slice(from, to).trim(),
-      check: (candidate) => checkTasks(candidate, spec),
-    },
-    { writer, background, scope: context.scope, note: run.note },
-  );
-  return {
-    text: `${draft.slice(0, from)}${text}\n${draft.slice(to)}`,
-    notes: note === undefined ? [] : [note],
-  };
+  const text = await writer.write(50, {
+    name: "Phases and tasks",
+    ask: "Phases `## Phase N: Title`: 1 Setup, 2 Foundational, then one for each user story by priority, last Polish & Cross-Cutting Concerns. Each has its purpose or goal, and tasks like `- [ ] T001 [P] [US1] Text with a file path`. Ids without gaps; [US1] only in the phase of that story; [P] only if no other task of the phase names the same file.",
+    draft: draft.slice(from, to).trim(),
+    check: (candidate) => checkTasks(candidate, spec),
+  });
+  return { text: `${draft.slice(0, from)}${text}\n${draft.slice(to)}`, notes: writer.notes };
 }
 
 /** The faults of a task list by the form of tasks.md and the stories of the spec. */
@@ -207,12 +198,18 @@ interface Phase {
  * chooses the new ones.
  */
 export function draftTasks(input: TasksInput): string {
-  const { spec, folder, documents, tests } = input;
+  const { spec, folder, documents, openPoints, tests } = input;
   const stories = [...spec.stories].sort(
     (a, b) => a.priority.localeCompare(b.priority) || a.number - b.number,
   );
   const phases: readonly Phase[] = [
-    { title: "Setup", head: "**Purpose**: Decide what is open.", tasks: decideTasks(input) },
+    {
+      title: "Setup",
+      head: "**Purpose**: Decide what is open.",
+      tasks: openPoints.map(
+        ({ id, text }) => `Decide ${id} and write the decision into ${folder}/research.md: ${text}`,
+      ),
+    },
     {
       title: "Foundational",
       head: "**Purpose**: Requirements that belong to no single story.\n\n**⚠️ CRITICAL**: No story begins before this phase is complete.",
@@ -221,7 +218,7 @@ export function draftTasks(input: TasksInput): string {
         .map((item) => implementTask(item, input)),
       checkpoint: "Stories may begin.",
     },
-    ...stories.map((story, at) => storyPhase(story, { input, stories, isFirst: at === 0 })),
+    ...stories.map((story) => storyPhase(story, input, stories)),
     {
       title: "Polish & Cross-Cutting Concerns",
       head: "**Purpose**: Concerns of all stories.",
@@ -276,19 +273,7 @@ function writePhases(phases: readonly Phase[]): string {
     .join("\n\n---\n\n");
 }
 
-function decideTasks({ openPoints, folder }: TasksInput): readonly string[] {
-  return openPoints.map(
-    ({ id, text }) => `Decide ${id} and write the decision into ${folder}/research.md: ${text}`,
-  );
-}
-
-interface StoryContext {
-  readonly input: TasksInput;
-  readonly stories: readonly Story[];
-  readonly isFirst: boolean;
-}
-
-function storyPhase(story: Story, { input, stories, isFirst }: StoryContext): Phase {
+function storyPhase(story: Story, input: TasksInput, stories: readonly Story[]): Phase {
   const { number, title, priority, text, independentTest, scenarios } = story;
   const { survey, folder, tests, spec } = input;
   const testPlace = survey.tests?.folder ? `${survey.tests.folder}/` : `${folder}/quickstart.md`;
@@ -298,7 +283,7 @@ function storyPhase(story: Story, { input, stories, isFirst }: StoryContext): Ph
       ? own.map((item) => implementTask(item, input))
       : [`Implement User Story ${number} of ${folder}/spec.md${placeOf(survey)}`];
   return {
-    title: `User Story ${number} - ${title} (Priority: ${priority})${isFirst ? " 🎯 MVP" : ""}`,
+    title: `User Story ${number} - ${title} (Priority: ${priority})${story === stories[0] ? " 🎯 MVP" : ""}`,
     head: `**Goal**: ${text.split("\n")[0] || title}\n\n**Independent Test**: ${independentTest || "Go through its acceptance scenarios."}`,
     story: number,
     tasks: [

@@ -5,6 +5,7 @@ import { isObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
 import type { CallContext } from "../tool.ts";
+import type { StepInput } from "./step.ts";
 
 /** A model that writes: a prompt in, text out. Rejects when it cannot. */
 export type ModelWriter = (prompt: string, signal: AbortSignal) => Promise<string>;
@@ -19,42 +20,43 @@ export interface DraftSection {
   check(text: string): readonly string[];
 }
 
-export interface WriterInput {
-  readonly writer: ModelWriter;
-  /** The description, facts of the repository and other documents. */
-  readonly background: string;
-  readonly scope: Scope;
-  note(message: string): void;
-}
-
-export interface WrittenSection {
-  readonly text: string;
-  /** Set if the draft was kept because the model's text did not fit. */
-  readonly note?: string;
-}
-
 const repairsMax = 3;
 const charactersMax = 64 * 1024;
 
-/** Asks the model for a section, then up to three times for a repair. Keeps the draft if the text still does not fit. */
-export async function writeSection(
-  section: DraftSection,
-  { writer, background, scope, note }: WriterInput,
-): Promise<WrittenSection> {
-  const first = `Write one section of a feature's documents in Markdown.\n\n${background}\n\n# The section: ${section.name}\n\n${section.ask}\n\n# Draft to start from\n\n${section.draft}\n\nAnswer with the section alone: no introduction, no code fence around it, no heading of its own.`;
-  let prompt = first;
-  let faults: readonly string[] = [];
-  for (let attempt = 0; attempt <= repairsMax; attempt++) {
-    const text = cleanText(await askWriter(writer, prompt, scope));
-    faults = text === "" ? ["it is empty"] : section.check(text);
-    if (faults.length === 0) return { text };
-    note(`${section.name}: the model's text does not fit (${faults.join("; ")})`);
-    prompt = `${first}\n\n# Your last answer\n\n${text}\n\n# Faults\n\n${faults.map((fault) => `- ${fault}`).join("\n")}\n\nAnswer with the whole corrected section.`;
+/** Writes the sections of a step's documents with a model. */
+export class SectionWriter {
+  /** The sections that kept their draft, and why. */
+  readonly notes: string[] = [];
+  readonly #input: StepInput;
+  readonly #writer: ModelWriter;
+  readonly #background: string;
+
+  /** `background`: the description, facts of the repository and other documents. */
+  constructor(input: StepInput, writer: ModelWriter, background: string) {
+    this.#input = input;
+    this.#writer = writer;
+    this.#background = background;
   }
-  return {
-    text: section.draft,
-    note: `"${section.name}" is the draft without a model: the model's text did not fit (${faults.join("; ")})`,
-  };
+
+  /** Asks for the section, then up to three times for a repair. Keeps the draft if the text still does not fit. */
+  async write(percent: number, { name, ask, draft, check }: DraftSection): Promise<string> {
+    const { run, context } = this.#input;
+    run.report(percent, `Writing: ${name}`);
+    const first = `Write one section of a feature's documents in Markdown.\n\n${this.#background}\n\n# The section: ${name}\n\n${ask}\n\n# Draft to start from\n\n${draft}\n\nAnswer with the section alone: no introduction, no code fence around it, no heading of its own.`;
+    let prompt = first;
+    let faults: readonly string[] = [];
+    for (let attempt = 0; attempt <= repairsMax; attempt++) {
+      const text = cleanText(await askWriter(this.#writer, prompt, context.scope));
+      faults = text === "" ? ["it is empty"] : check(text);
+      if (faults.length === 0) return text;
+      run.note(`${name}: the model's text does not fit (${faults.join("; ")})`);
+      prompt = `${first}\n\n# Your last answer\n\n${text}\n\n# Faults\n\n${faults.map((fault) => `- ${fault}`).join("\n")}\n\nAnswer with the whole corrected section.`;
+    }
+    this.notes.push(
+      `"${name}" is the draft without a model: the model's text did not fit (${faults.join("; ")})`,
+    );
+    return draft;
+  }
 }
 
 async function askWriter(writer: ModelWriter, prompt: string, scope: Scope): Promise<string> {

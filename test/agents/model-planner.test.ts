@@ -10,13 +10,13 @@ import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { createSlowToolkit, createToolkit, text } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
 
-/** Agents that think with a model: real providers of the AI SDK against scripted endpoints in two forms. */
+/** Agents with a model: real providers of the AI SDK against scripted endpoints of two APIs. */
 const forms = [
-  { form: "OpenAI's", start: (script: Script) => startOpenAi(script) },
-  { form: "Anthropic's", start: (script: Script) => startAnthropic(script) },
+  { form: "OpenAI", start: (script: Script) => startOpenAi(script) },
+  { form: "Anthropic", start: (script: Script) => startAnthropic(script) },
 ];
 
-/** The same in both; `$form` in the name says in which. */
+/** Runs a test with both APIs; `$form` in its name is replaced by the API. */
 function inEachForm(name: string, work: (form: (typeof forms)[number]) => Promise<void>): void {
   for (const one of forms) test(name.replace("$form", one.form), () => work(one));
 }
@@ -159,7 +159,7 @@ const weather = (name: string): Reply => ({
 });
 
 inEachForm(
-  "a model in $form form calls a tool, reads what it gives, and answers with the steps as evidence",
+  "$form API: a model calls a tool, reads the result, and answers with the steps as evidence",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -210,7 +210,7 @@ inEachForm(
 );
 
 inEachForm(
-  "calls of one turn in $form form run together, a few at once, and each gets its own answer",
+  "$form API: calls of one turn run concurrently up to a limit, and each gets its own result",
   async ({ start }) => {
     const cities = ["Rome", "Oslo", "Lima", "Bonn", "Kyiv", "Doha"];
     await using scene = await openScene(start, [
@@ -231,7 +231,7 @@ inEachForm(
 );
 
 inEachForm(
-  "arguments in $form form that are no JSON go back to the model, which writes them again",
+  "$form API: arguments that are not JSON are returned to the model, which corrects them",
   async ({ start }) => {
     await using scene = await openScene(start, [
       { calls: [{ name: "desk__current_weather", arguments: '{"city": "Rom' }] },
@@ -252,7 +252,7 @@ inEachForm(
   },
 );
 
-inEachForm("a provider in $form form that is busy or broken is asked again", async ({ start }) => {
+inEachForm("$form API: a busy or failing provider is retried", async ({ start }) => {
   await using scene = await openScene(start, [
     { status: 429, headers: { "retry-after-ms": "1" } },
     { status: 500, headers: { "retry-after-ms": "1" } },
@@ -268,7 +268,7 @@ inEachForm("a provider in $form form that is busy or broken is asked again", asy
 });
 
 inEachForm(
-  "a line in $form form that breaks off is tried again, and nothing is done twice",
+  "$form API: a broken connection is retried, and no tool is called twice",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -282,7 +282,7 @@ inEachForm(
 );
 
 inEachForm(
-  "a model in $form form that asks for a tool nobody has hears of it and goes on",
+  "$form API: a model that calls an unknown tool gets an error and continues",
   async ({ start }) => {
     await using scene = await openScene(start, [
       { calls: [{ name: "desk__teleport", arguments: {} }] },
@@ -299,7 +299,7 @@ inEachForm(
 );
 
 inEachForm(
-  "a model in $form form that never ends is stopped, and what it obtained is kept",
+  "$form API: a model that never answers is stopped, and its results are kept",
   async ({ start }) => {
     await using scene = await openScene(start, () => weather("Rome"));
     const { told, content, isError } = await scene.ask({ limits: { turns: 3 } });
@@ -313,7 +313,7 @@ inEachForm(
 );
 
 inEachForm(
-  "an answer in $form form that is too long or withheld is marked partial, with what there was of it",
+  "$form API: an answer that is too long or filtered is marked partial and kept",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -339,7 +339,7 @@ inEachForm(
 );
 
 inEachForm(
-  "a provider in $form form that fails for good ends the run with what was obtained and why",
+  "$form API: a provider that keeps failing ends the run with its results and the reason",
   async ({ start }) => {
     await using scene = await openScene(start, [
       weather("Rome"),
@@ -356,7 +356,7 @@ inEachForm(
   },
 );
 
-test("a key is sent to the provider and is nowhere else, not even in what the provider says of it", async () => {
+test("a key is sent to the provider and appears nowhere else, not even when the provider repeats it", async () => {
   await using scene = await openScene(forms[1]?.start ?? startAnthropic, [
     { status: 401, message: `key ${process.env.ANTHROPIC_API_KEY} is wrong` },
   ]);
@@ -375,7 +375,7 @@ test("a key is sent to the provider and is nowhere else, not even in what the pr
   expect(everywhere).not.toContain("sk-test");
 });
 
-test("time that is up ends the call upstream and the run, with what was obtained", async () => {
+test("at the time limit the running call is cancelled and the run returns its results so far", async () => {
   await using scene = await openScene(startOpenAi, [
     weather("Rome"),
     { calls: [{ name: "slow__wait", arguments: {} }] },
@@ -390,7 +390,7 @@ test("time that is up ends the call upstream and the run, with what was obtained
   expect(scene.slow.running).toBe(0);
 });
 
-test("a provider that falls silent does not hold the run longer than its time, and what it said is kept", async () => {
+test("a silent provider does not extend the run beyond its time limit, and its text so far is kept", async () => {
   await using scene = await openScene(startOpenAi, [weather("Rome"), { stall: "It is about" }]);
   const { told } = await scene.ask({ limits: { seconds: 1 } });
   expect(told).toMatchObject({
@@ -401,7 +401,7 @@ test("a provider that falls silent does not hold the run longer than its time, a
   });
 });
 
-test("a caller who withdraws ends the running tool", async () => {
+test("cancelling the run cancels the running tool", async () => {
   await using scene = await openScene(startOpenAi, [
     { calls: [{ name: "slow__wait", arguments: {} }] },
   ]);
@@ -420,7 +420,7 @@ test("a caller who withdraws ends the running tool", async () => {
   await until(() => scene.hall.hall.store.state().waiting === 0);
 });
 
-test("limits on calls, tokens and bytes end a run with what was obtained", async () => {
+test("limits on calls, tokens and bytes end a run with its results so far", async () => {
   const many: Reply = {
     say: "Looking.",
     calls: ["Rome", "Oslo", "Lima"].map((name) => ({
@@ -453,7 +453,7 @@ test("limits on calls, tokens and bytes end a run with what was obtained", async
   });
 });
 
-test("a long result is cut for the model and nothing is lost: it reads on, and hands it on whole", async () => {
+test("a long result is cut for the model, which can read the rest and pass the whole on", async () => {
   await using scene = await openScene(startOpenAi, [
     { calls: [{ name: "desk__lookup", arguments: {} }] },
     { calls: [{ name: "read_result", arguments: { handle: "r1", range: "11990-12000" } }] },
@@ -469,7 +469,7 @@ test("a long result is cut for the model and nothing is lost: it reads on, and h
   expect(content[1]).toEqual({ type: "text", text: long });
 });
 
-test("pictures and links of tools come with the answer, and structured results that it names", async () => {
+test("an answer carries the images and links of tools, and the structured results it names", async () => {
   await using scene = await openScene(startOpenAi, [
     {
       calls: [
@@ -486,7 +486,7 @@ test("pictures and links of tools come with the answer, and structured results t
   expect((await scene.ask()).told).toMatchObject({ result: { r1: { city: "Rome", degrees: 21 } } });
 });
 
-test("a tool that fails or gives nothing is seen by the model, and the steps say so", async () => {
+test("the model and the steps show tools that fail or return nothing", async () => {
   await using scene = await openScene(startOpenAi, [
     {
       calls: [
@@ -501,7 +501,7 @@ test("a tool that fails or gives nothing is seen by the model, and the steps say
   expect(JSON.stringify(scene.model.requests[1])).toContain("no such thing");
 });
 
-test("of a large group a model sees the best twenty, and finds the others", async () => {
+test("a model sees the best twenty tools of a large group and can find the others", async () => {
   const tools = Object.fromEntries(
     Array.from({ length: 60 }, (_, at) => [
       `pump_${at}`,
@@ -531,7 +531,7 @@ test("of a large group a model sees the best twenty, and finds the others", asyn
   expect(told.steps).toMatchObject([{ tool: "plant.ring_bell", outcome: "ok" }]);
 });
 
-test("without a key an agent that chooses by itself does without a model, and one that must have it says what to set", async () => {
+test("without a key the auto planner works without a model, and the model planner names the variable to set", async () => {
   const planner = { model: "openai/any" } as const;
   await using auto = await openScene(startOpenAi, [], { planner });
   expect((await auto.ask()).told).toMatchObject({ planner: "local" });
@@ -553,7 +553,7 @@ test("without a key an agent that chooses by itself does without a model, and on
   });
 });
 
-test("a model that cannot be reached leaves the task to the next planner, and the answer says so", async () => {
+test("if a model cannot be reached, the next planner takes over and the answer says so", async () => {
   const planner = { model: "openai-compatible/any", baseUrl: "http://127.0.0.1:9/v1" } as const;
   await using scene = await openScene(startOpenAi, [], { planner });
   const { told } = await scene.ask();
@@ -561,7 +561,7 @@ test("a model that cannot be reached leaves the task to the next planner, and th
   expect(told.limitations?.[0]).toMatch(/the model planner \(.*cannot be reached/);
 });
 
-test("an agent's own file comes before the config, and the caller's word before both", async () => {
+test("the agent's file overrides the config, and the caller overrides both", async () => {
   await using scene = await openScene(startOpenAi, [{ say: "I am the model." }], {
     agents: { files: [{ ...file, planner: "local" }] },
   });

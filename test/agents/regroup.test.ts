@@ -54,7 +54,7 @@ const say = (agents: readonly object[]) => ({
   say: `\`\`\`json\n${JSON.stringify({ agents })}\n\`\`\``,
 });
 
-test("a model's groups are taken when they keep to the rules", async () => {
+test("groups of a model are used if they follow the rules", async () => {
   const { agents, requests } = await planWith([say(good)]);
   expect(agents.map(({ name }) => name)).toEqual(["outside_agent", "paper_work_agent"]);
   expect(agents.flatMap(({ tools }) => tools).sort()).toEqual(
@@ -65,7 +65,7 @@ test("a model's groups are taken when they keep to the rules", async () => {
   expect(JSON.stringify(requests[0])).toContain("weather.current_weather: Get the current weather");
 });
 
-test("what breaks a rule goes back to the model, and its next answer counts", async () => {
+test("broken rules are reported to the model, and its corrected answer is used", async () => {
   const faults = [
     { say: "I would rather not." },
     say([
@@ -91,7 +91,7 @@ test("what breaks a rule goes back to the model, and its next answer counts", as
   expect(JSON.stringify(requests[3])).toContain("names a tool twice");
 });
 
-test("a model that never keeps to the rules, or cannot be asked, leaves the groups made without it", async () => {
+test("the groups made without a model are kept if the model breaks the rules or cannot be reached", async () => {
   const alone = await planAgents({ folder: newFolder(), targets: await toolsOfShop() });
   const stubborn = await planWith([{ say: "{}" }]);
   expect(stubborn.agents).toEqual(alone.agents.map(({ agent }) => agent));
@@ -102,7 +102,7 @@ test("a model that never keeps to the rules, or cannot be asked, leaves the grou
   expect(refused.plan.warnings.join()).toContain("made without a model: scripted answered 401");
 });
 
-test("what a person has put together stays together", async () => {
+test("groups that a person composed stay as they are", async () => {
   const folder = newFolder();
   mkdirSync(join(folder, ".guildhall", "agents"), { recursive: true });
   const mine =
@@ -119,7 +119,7 @@ test("what a person has put together stays together", async () => {
   });
 });
 
-test("the model of a client that is connected to the hall does it too", async () => {
+test("the model of a connected client can regroup too", async () => {
   await using hall = await startHall({ toolkits: createShop() });
   await expect(hall.hall.server.sample({})).rejects.toMatchObject({ code: "UNAVAILABLE" });
   const answer = {

@@ -57,7 +57,7 @@ async function ask(hall: TestHall, hasTools: boolean, script: readonly SampledTu
   };
 }
 
-test("a client that lends a model with tools has it called with the group's tools, and its results come back to it", async () => {
+test("a client with sampling.tools gets the group's tools and their results", async () => {
   await using hall = await startDesk();
   const { told, asked } = await ask(hall, true, [
     uses(["desk__weather", { city: "Rome" }], ["desk__fail", {}]),
@@ -89,7 +89,7 @@ test("a client that lends a model with tools has it called with the group's tool
   ]);
 });
 
-test("a client whose model knows no tools answers in JSON, with or without a fence, or in plain words", async () => {
+test("a client without sampling.tools may answer in JSON, in fenced JSON or in plain text", async () => {
   await using hall = await startDesk();
   const { told, asked } = await ask(hall, false, [
     says('```json\n{"calls": [{"name": "desk__weather", "arguments": {"city": "Rome"}}]}\n```'),
@@ -109,7 +109,7 @@ test("a client whose model knows no tools answers in JSON, with or without a fen
   });
 });
 
-test("a client's model that is cut off, or lent no more, leaves what was obtained", async () => {
+test("a run keeps its results when the client's model is cut off or refused", async () => {
   await using hall = await startDesk();
   expect((await ask(hall, true, [says("It is tw", "maxTokens")])).told).toMatchObject({
     answer: "It is tw",
@@ -125,7 +125,7 @@ test("a client's model that is cut off, or lent no more, leaves what was obtaine
   });
 });
 
-test("a client that lends nothing gets the tools instead, and one that must have a model hears what is missing", async () => {
+test("without sampling the auto planner returns the tools, and the sampling planner names the missing capability", async () => {
   await using hall = await startDesk();
   const client = hall.connect();
   const plain = await client.result(
@@ -144,7 +144,7 @@ test("a client that lends nothing gets the tools instead, and one that must have
   });
 });
 
-test("a modern client is asked by input_required, and the run goes on where it was", async () => {
+test("a client is asked by input_required, and the run continues where it was", async () => {
   await using hall = await startDesk();
   const client = hall.connect();
   const call = { name: "desk_agent", arguments: { task: "The weather in Rome?" } };

@@ -70,7 +70,7 @@ function openPlace(planner: JsonObject): Place {
   };
 }
 
-test("servers are imported, reviewed and grouped; a service joins; agents work, ask before harm, and name what is missing; the audit has it all", {
+test("servers are imported, reviewed and grouped, a service joins, agents work within their approvals, and the audit records it", {
   timeout: 120_000,
 }, async () => {
   let next: Reply[] = [];
@@ -121,7 +121,7 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   };
   const agent = groups.find(({ tools }) => tools.includes("files.read_text_file"))?.name ?? "";
 
-  // An agent reads with a real server; what may destroy is refused inside it, and named.
+  // An agent reads with a real server; a destructive call is refused and listed for approval.
   const read = await ask(agent, "What is the plan?", [
     {
       calls: [
@@ -142,7 +142,7 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   });
   expect(readFileSync(file, "utf8")).toBe("Buy milk.");
 
-  // Called by itself the same tool asks: refused, then allowed once, then trusted for good.
+  // Called directly, the same tool asks for approval: refused, then allowed once, then trusted.
   const write = {
     name: "call_tool",
     arguments: { name: "files.write_file", arguments: { path: file, content: "Buy bread." } },
@@ -161,7 +161,7 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   });
   expect(readFileSync(file, "utf8")).toBe("Buy tea.");
 
-  // One program composes tools of several toolkits; only its answer is seen.
+  // One program composes tools of several toolkits and returns only its answer.
   const code = `(let ((text (jref (files:read-text-file :path ${JSON.stringify(file)}) "content")))
     (list text (jref (calculator:calculate :expression (format nil "~d*2" (length text))) "result")))`;
   const program = await client.callTool({ name: "evaluate-lisp", arguments: { code } });
@@ -200,7 +200,7 @@ test("servers are imported, reviewed and grouped; a service joins; agents work, 
   ] as const)
     expect(readFileSync(join(spec_directory, document), "utf8")).toMatch(line);
 
-  // The service is behind an agent at once; killed, its calls fail at once, and the agent names the limitation.
+  // An agent can call the service at once. After it is killed its calls fail at once, and the agent reports it.
   const note: Reply = { calls: [{ name: "notes__add", arguments: { text: "tea" } }] };
   expect(await ask("other_agent", "Keep a note", [note, { say: "Kept." }])).toMatchObject({
     steps: [{ tool: "notes.add", outcome: "ok" }],
