@@ -5,8 +5,7 @@ import { findNear } from "../base/near.ts";
 import { startPulse } from "../base/pulse.ts";
 import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
-import { jsonSize } from "../gateway/json-size.ts";
-import { redact } from "../gateway/redact.ts";
+import { jsonSize, redact } from "../gateway/record.ts";
 import type { Outcome, Progress } from "../tool.ts";
 import {
   type Conclusion,

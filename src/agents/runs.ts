@@ -1,6 +1,6 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
-import { redact } from "../gateway/redact.ts";
+import { redact } from "../gateway/record.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { Outcome } from "../tool.ts";
 import type { EvaluationRun } from "../toolkits/lisp/recording.ts";

@@ -15,25 +15,25 @@ import { validateTree } from "./validate.ts";
 import { expandVariables } from "./variables.ts";
 import { withWritten } from "./written.ts";
 
-/** Everything that was found, in the order of layers, made into one checked config. Loads the parsers and zod: only for when something was found. */
+/** Merges all layers into one checked config. Loads the parsers and zod, so only call it if there is a config. */
 export interface Sources {
   readonly folder: string;
   readonly files: readonly ConfigFile[];
   readonly env: NodeJS.ProcessEnv;
   readonly flags: PartialConfig;
-  /** Whether the environment sets any field. */
+  /** True if the environment sets any field. */
   readonly hasVariables: boolean;
 }
 
 export interface Assembled {
-  /** Of the servers, only those that can be used. */
+  /** With the usable servers only. */
   readonly config: Config;
   readonly unusable: Readonly<Record<string, UnusableServer>>;
   readonly warnings: readonly string[];
   readonly secrets: readonly string[];
 }
 
-/** More than this is no slip in an entry. */
+/** More invalid servers than this point to a broken file. */
 const unusableMax = 100;
 
 export async function assembleConfig({
@@ -54,7 +54,7 @@ export async function assembleConfig({
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
   const isOfProject = (path: Path): boolean => {
-    // The files are the first layers. A list is replaced whole, so the last layer that has it wrote all of it.
+    // The files are the first layers. Lists are replaced as a whole, so the last layer with a list wrote all of it.
     const writer = files[layers.findLastIndex((layer) => fieldAt(layer.tree, path) !== undefined)];
     return writer !== undefined && projectFilesOf(folder).includes(writer.file);
   };
@@ -97,13 +97,13 @@ export async function assembleConfig({
   };
 }
 
-/** Each parser is loaded when a file needs it. */
+/** Loads the parser for this file type. */
 async function parseLayer(file: ConfigFile): Promise<Layer> {
   if (file.file.endsWith(".toml")) return (await import("./toml.ts")).parseTomlLayer(file);
   return (await import("./json.ts")).parseJsonLayer(file);
 }
 
-/** What other clients write into an entry is taken out before the schema sees it. */
+/** Removes other clients' keys from the entries before validation. */
 function setForeignAside(tree: JsonObject): {
   readonly tree: JsonObject;
   readonly foreign: readonly Problem[];
@@ -118,7 +118,7 @@ function setForeignAside(tree: JsonObject): {
     for (const [key] of theirs)
       foreign.push({
         path: ["mcpServers", name, key],
-        text: `ignored, as it is another client's; ${foreignKeys[key]}`,
+        text: `ignored: a setting of another client; ${foreignKeys[key]}`,
       });
     return [name, theirs.length === 0 ? server : Object.fromEntries(rest)];
   });
@@ -129,14 +129,14 @@ function partition<T>(items: readonly T[], isWanted: (item: T) => boolean): [T[]
   return [items.filter(isWanted), items.filter((item) => !isWanted(item))];
 }
 
-/** What is never started needs no values. */
+/** A disabled server needs no values for its variables. */
 function isDisabled(tree: JsonObject, path: Path): boolean {
   return serverOf(path) !== undefined && fieldAt(tree, [...path.slice(0, 2), "disabled"]) === true;
 }
 
 const roundsMax = 10;
 
-/** Servers that do not fit are taken out until the rest does. A round tells of a bounded number of problems, so there may be several. */
+/** Removes invalid servers until the rest is valid. Each round reports a bounded number of problems, so several may be needed. */
 async function validate(
   tree: JsonObject,
   found: readonly Problem[],
@@ -161,7 +161,7 @@ function tell(problems: readonly Problem[], layers: readonly Layer[]): string[] 
   );
 }
 
-/** The place comes last: a list shows the beginning. */
+/** The location comes last: lists show only the beginning of a problem. */
 function tellOfServer(problems: readonly Problem[], layers: readonly Layer[]): string[] {
   return firstOfFields(problems).map(
     ({ path, text }) =>
@@ -169,7 +169,7 @@ function tellOfServer(problems: readonly Problem[], layers: readonly Layer[]): s
   );
 }
 
-/** The first problem of a field is its cause, the rest follow from it. */
+/** The first problem of a field is the cause; the others follow from it. */
 function firstOfFields(problems: readonly Problem[]): readonly Problem[] {
   const first = new Map<string, Problem>();
   for (const problem of problems) {

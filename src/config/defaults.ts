@@ -1,6 +1,6 @@
 import type { Config } from "./schema.ts";
 
-/** What the schema gives for an empty file, written out so that a hall without a config starts without loading zod. A test compares the two. */
+/** The schema's result for an empty file, so that a hall without a config starts without zod. A test compares the two. */
 export const defaultConfig: Config = {
   names: "dot",
   timeoutSeconds: 30,

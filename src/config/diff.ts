@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { ConfiguredServers } from "./unusable.ts";
 
-/** Names of servers, so that a reload touches only what changed. */
+/** Names of servers by kind of change, so that a reload touches only those. */
 export interface ServersDiff {
   readonly added: readonly string[];
   readonly removed: readonly string[];

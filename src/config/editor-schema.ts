@@ -1,12 +1,12 @@
 import { createOutline, type Outline } from "./outline.ts";
 import { foreignKeys } from "./schema.ts";
 
-/** The JSON Schema editors get: the schema's own, plus what other clients write into an entry, so that a pasted one is not underlined. */
+/** The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted entry is not an error. */
 export function createEditorSchema(): Outline {
   const outline = createOutline();
   const { mcpServers } = outline.properties ?? {};
   const entry = mcpServers?.additionalProperties;
-  if (!mcpServers || !entry) throw new Error("the schema has no map of servers");
+  if (!mcpServers || !entry) throw new Error("the schema has no mcpServers map");
   const kinds =
     entry.anyOf?.map((kind) => ({
       ...kind,
@@ -20,7 +20,7 @@ function foreignProperties(): Record<string, Outline> {
   return Object.fromEntries(
     Object.entries(foreignKeys).map(([key, advice]) => [
       key,
-      { description: `Ignored, as it is another client's; ${advice}.`, deprecated: true },
+      { description: `Ignored: a setting of another client; ${advice}.`, deprecated: true },
     ]),
   );
 }

@@ -3,7 +3,7 @@ import { kindOfHost } from "../net/host.ts";
 import type { Path, Problem } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 
-/** The sections that say where something is asked, each with the field that has the address. */
+/** Sections with a remote endpoint, each with the field that holds its URL. */
 const sections = {
   planner: "baseUrl",
   images: "url",
@@ -12,15 +12,15 @@ const sections = {
 } as const;
 
 /**
- * A repository somebody cloned runs no program, and sends no key and nothing that callers say to an address of its choice: a project's file
- * may name a model or a provider, and an address on this machine.
+ * A cloned repository must not run programs, read keys or send callers' data to a host of its choice:
+ * a project's config may name a model, a provider and a URL on this machine.
  */
 export function findEndpointProblems(
   tree: JsonObject,
   isOfProject: (path: Path) => boolean,
 ): Problem[] {
   const ofSections = Object.entries(sections).flatMap(([section, addressField]) => {
-    const allowed = `only the user's own config file, or a GUILDHALL__${section.toUpperCase()}__ variable, may say that`;
+    const allowed = `only the user's own config file or a GUILDHALL__${section.toUpperCase()}__ variable may set it`;
     const refuse = (
       field: string,
       text: string,
@@ -33,19 +33,19 @@ export function findEndpointProblems(
     };
     return [
       ...refuse("apiKeyCommand", "runs a program"),
-      ...refuse("apiKeyEnv", "names any variable as the key"),
+      ...refuse("apiKeyEnv", "can read any environment variable"),
       ...refuse(addressField, "is not on this machine", isElsewhere),
     ];
   });
   const store: Path = ["store", "url"];
-  // Not even on this machine: what all halls of a user share is not for one project to name.
+  // Not even a URL on this machine: the database may be shared by all halls of the user.
   const isNamed = fieldAt(tree, store) !== undefined && isOfProject(store);
   const text =
-    "sends every call's row elsewhere; only the user's own config file, or GUILDHALL__STORE__URL, may say that";
+    "chooses where all call records are stored; only the user's own config file or GUILDHALL__STORE__URL may set it";
   return isNamed ? [...ofSections, { path: store, text }] : ofSections;
 }
 
-/** What is no address at all is the schema's to refuse, or its user's. */
+/** An invalid URL is reported by the schema or by its user. */
 function isElsewhere(url: unknown): boolean {
   return (
     typeof url === "string" &&

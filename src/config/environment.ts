@@ -11,8 +11,9 @@ export function configVariables(env: NodeJS.ProcessEnv): string[] {
 }
 
 /**
- * The layer of `GUILDHALL__LISTEN__PORT=9000` and the like: each part a key, in any case; names of servers as they are below,
- * else as written. Throws ConfigError for a variable that is no field: a mistyped one would be silently without effect.
+ * The layer of variables such as `GUILDHALL__LISTEN__PORT=9000`: each part is a key, in any case; names
+ * of servers match those of the lower layers, otherwise they are used as written. Throws ConfigError
+ * for an unknown field: a typo would have no effect otherwise.
  */
 export function createVariablesLayer(
   env: NodeJS.ProcessEnv,
@@ -25,7 +26,7 @@ export function createVariablesLayer(
   for (const variable of configVariables(env)) {
     const field = findField(outline, variable.slice(prefix.length).split("__"), below);
     if (!field) {
-      problems.push(`${variable}: is no field of the config; ${advice(variable, outline)}`);
+      problems.push(`${variable}: unknown config field; ${advice(variable, outline)}`);
       continue;
     }
     places.set(keyOf(field.path), variable);
@@ -65,7 +66,7 @@ function findProperty(
     : under(key, findField(inner, rest, fieldAt(below, [key])));
 }
 
-/** In a map any key will do, even one with `__` in it: the shortest that leaves a field behind it. */
+/** A map accepts any key, even with `__` in it: use the shortest one that leaves a valid field after it. */
 function findEntry(
   { additionalProperties: inner }: Outline,
   parts: readonly string[],
@@ -91,7 +92,7 @@ function findSame(part: string, keys: readonly string[]): string | undefined {
   );
 }
 
-/** JSON where that gives what the field wants, else the text itself. */
+/** The value as JSON if that has the type of the field, otherwise the text itself. */
 function parseValue(text: string, { type }: Outline): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -102,7 +103,7 @@ function parseValue(text: string, { type }: Outline): unknown {
       ? value
       : text;
   } catch {
-    return text; // Not JSON: that is what most text is.
+    return text; // Most text is not JSON.
   }
 }
 

@@ -1,6 +1,6 @@
 const problemsMax = 10;
 
-/** A config that cannot be used. Each problem names place, field, what was expected and the next move; commands exit with 78. */
+/** An invalid config. Each problem names location, field, expected value and next step. Commands exit with 78. */
 export class ConfigError extends Error {
   constructor(problems: string | readonly string[]) {
     super(typeof problems === "string" ? problems : listed(problems));
@@ -8,21 +8,21 @@ export class ConfigError extends Error {
   }
 }
 
-/** A field's way from the root: keys, and indexes in lists. */
+/** Path of a field from the root: keys, and indexes of lists. */
 export type Path = readonly PropertyKey[];
 
-/** What is wrong with one field: "is text; expected a whole number; write for example 30". */
+/** A problem of one field: "is text; expected a whole number; write for example 30". */
 export interface Problem {
   readonly path: Path;
   readonly text: string;
 }
 
-/** As many as are told, and one more to say that there are more: finding the place of each costs a walk through the file. */
+/** The problems that are shown, and one more to know that there are more. Locating each one takes a pass over the file. */
 export function tellable<T>(problems: readonly T[]): readonly T[] {
   return problems.slice(0, problemsMax + 1);
 }
 
-/** A field the way people write it: `mcpServers.github.args[1]`. */
+/** A path for display: `mcpServers.github.args[1]`. */
 export function fieldOf(path: Path): string {
   return path.reduce<string>(
     (field, key) =>
@@ -33,7 +33,7 @@ export function fieldOf(path: Path): string {
   );
 }
 
-/** Foreign text for a message: quoted, short, and without anything a terminal would obey. */
+/** Untrusted text for a message: quoted, short, without control characters. */
 export function quote(text: string): string {
   return JSON.stringify(text.length > 60 ? `${text.slice(0, 60)}…` : text).replace(
     /[\u007f-\u009f\u2028-\u202e\u2066-\u2069]/g,

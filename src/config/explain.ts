@@ -6,7 +6,7 @@ import { quote, tellable } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 import { createOutline, kindIndexOf, type Outline, outlineAt } from "./outline.ts";
 
-/** What the schema complained about, said the way a person can act on. */
+/** Schema errors as problems with a next step. */
 export function explainIssues(issues: readonly Issue[], tree: JsonObject): Problem[] {
   const outline = createOutline();
   return tellable(issues).flatMap((issue) => explain(issue, [], tree, outline));
@@ -19,7 +19,7 @@ function explain(issue: Issue, above: Path, tree: JsonObject, outline: Outline):
   if (issue.code === "unrecognized_keys")
     return tellable(issue.keys).map((key) => explainUnknown(key, path, tree, outline));
   if (issue.code === "invalid_union") return explainServer(issue.errors, path, tree, outline);
-  // Names of servers: findServerProblems says more.
+  // Server names: findServerProblems explains them better.
   if (issue.code === "invalid_key") return [];
   const value = fieldAt(tree, path);
   const field = outlineAt(outline, path, tree);
@@ -45,7 +45,7 @@ function explainUnknown(key: string, parent: Path, tree: JsonObject, outline: Ou
   ) {
     return {
       path: parent,
-      text: 'has both command and url; expected one of them; remove "command" for a server elsewhere, "url" for a program here',
+      text: 'has both command and url; expected one of them; remove "command" for a remote server, "url" for a local program',
     };
   }
   const known = Object.keys(outlineAt(outline, parent, tree)?.properties ?? {});
@@ -56,7 +56,7 @@ function explainUnknown(key: string, parent: Path, tree: JsonObject, outline: Ou
   };
 }
 
-/** Both kinds were tried; only the complaints of the one that was meant help. */
+/** The union tried both kinds; keep only the errors of the intended one. */
 function explainServer(
   errors: readonly (readonly Issue[])[],
   path: Path,
@@ -82,7 +82,7 @@ function adviceFor(keys: readonly string[]): string {
     const [near] = findNear(key, ["command", "url"]);
     if (near) return `did you mean "${near}" by ${quote(key)}?`;
   }
-  return 'add "command" for a program here, or "url" for a server elsewhere';
+  return 'add "command" for a local program, or "url" for a remote server';
 }
 
 function found(value: unknown, field: Outline | undefined): string {
@@ -90,7 +90,7 @@ function found(value: unknown, field: Outline | undefined): string {
   if (field?.type === "string" && value === "") return "is empty";
   if (field?.enum && typeof value === "string") return `is ${quote(value)}`;
   if (field?.type === "string" && typeof value === "string")
-    return field.pattern ? "does not fit" : `has ${value.length} characters`;
+    return field.pattern ? "does not match" : `has ${value.length} characters`;
   if (typeof value === "number") return `is ${value}`;
   return `is ${kindName(value)}`;
 }

@@ -4,7 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Path, Problem } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 
-/** The fields that open folders to whoever calls. */
+/** Fields that give callers access to folders. */
 const openingFields: readonly Path[] = [
   ["documents", "roots"],
   ["search", "folders"],
@@ -12,8 +12,8 @@ const openingFields: readonly Path[] = [
 ];
 
 /**
- * A project's file opens folders of the project only: a repository somebody cloned must not open the rest of the machine.
- * `isOfProject` says whether it was the project's file that set a field.
+ * A project's config can only open folders inside the project: a cloned repository must not open the
+ * rest of the machine. `isOfProject` is true if the project's file set the field.
  */
 export function findFolderProblems(
   tree: JsonObject,
@@ -28,7 +28,7 @@ export function findFolderProblems(
         continue;
       problems.push({
         path: [...field, index],
-        text: "lies outside the project; expected a folder in it; name others in the user's own config file",
+        text: "is outside the project; expected a folder inside; other folders belong in the user's own config file",
       });
     }
   }
@@ -39,7 +39,7 @@ export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
-/** A link leads where it leads; what does not exist yet is what it says. */
+/** Resolves links; a path that does not exist yet is used as written. */
 export function realOf(path: string): string {
   try {
     return realpathSync(path);

@@ -12,7 +12,7 @@ import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error
 import { type ConfigFile, depthMax, partsMax } from "./files.ts";
 import type { Layer } from "./layer.ts";
 
-/** A layer of JSON with comments and trailing commas. Throws ConfigError; a key written twice is a problem, not a choice. */
+/** A layer from JSON with comments and trailing commas. Throws ConfigError, also for duplicate keys. */
 export function parseJsonLayer({ file, text }: ConfigFile): Layer {
   const place = (offset: number): string => `${file}:${positionOf(text, offset)}`;
   const root = parseRoot(text, place);
@@ -41,7 +41,7 @@ function parseRoot(text: string, place: (offset: number) => string): Node {
   const errors: ParseError[] = [];
   const root = parseTree(text, errors, { allowTrailingComma: true });
   const [first] = errors;
-  // The first error is the person's; those after it are mostly the parser's.
+  // Errors after the first one are mostly consequences of it.
   if (first)
     throw new ConfigError(
       `${place(first.offset)}: not valid JSON; ${wordsOf(first)}; fix it there, comments and trailing commas are allowed`,
@@ -51,12 +51,12 @@ function parseRoot(text: string, place: (offset: number) => string): Node {
   return root;
 }
 
-/** Asked before parsing: the parser recurses, so that a file of brackets would end the stack, and checking a million values takes seconds. */
+/** Checked before parsing: the parser is recursive and could overflow the stack, and checking a million values takes seconds. */
 function findExcess(text: string): { readonly offset: number; readonly text: string } | undefined {
   const scanner = createScanner(text, true);
   let depth = 0;
   let count = 0;
-  // Only the end has no length.
+  // Only the end token has no length.
   for (scanner.scan(); scanner.getTokenLength() > 0; scanner.scan()) {
     const offset = scanner.getTokenOffset();
     const [first = ""] = text.slice(offset, offset + 1);
@@ -70,7 +70,7 @@ function findExcess(text: string): { readonly offset: number; readonly text: str
     if (++count > partsMax)
       return {
         offset,
-        text: `too much; expected at most ${partsMax} values and separators; remove what is not config`,
+        text: `too much; expected at most ${partsMax} values and separators; remove everything that is not config`,
       };
   }
   return undefined;
@@ -90,7 +90,7 @@ function readValue(node: Node, path: Path, faults: Fault[]): unknown {
       faults.push({
         path: inner,
         offset: key.offset,
-        text: "is written twice; expected once; remove one of them",
+        text: "duplicate key; expected once; remove one of them",
       });
     if (name === "__proto__")
       faults.push({
@@ -103,7 +103,7 @@ function readValue(node: Node, path: Path, faults: Fault[]): unknown {
   return Object.fromEntries(values);
 }
 
-/** A key's place where there is a key, else the value's. */
+/** The location of the key if there is one, otherwise of the value. */
 function offsetOf(root: Node, path: Path): number {
   const node = findNodeAtLocation(
     root,

@@ -5,13 +5,14 @@ import type { Path } from "./error.ts";
 export interface Layer {
   readonly tree: JsonObject;
   readonly kind: "file" | "override";
-  /** Where a field is written: "file:line:column", a variable's name. For a field that is not there, where its parent is. */
+  /** Location of a field: "file:line:column" or a variable's name. For a missing field, the location of its parent. */
   locate(path: Path): string;
 }
 
 /**
- * Objects merge, everything else is replaced. One file's server replaces another file's server of the same name whole:
- * merged, a project's `url` would receive the headers a user wrote for another one. The same goes for sections that name a key.
+ * Objects are merged, everything else is replaced. A server replaces a server of the same name from
+ * another file as a whole: merged, a project's `url` would receive the headers a user wrote for
+ * another host. The same applies to sections with a key.
  */
 export function mergeLayers(layers: readonly Layer[]): JsonObject {
   return layers.reduce<JsonObject>((below, { tree, kind }) => {
@@ -37,7 +38,7 @@ export function mergeTrees(below: JsonObject, above: JsonObject): JsonObject {
   );
 }
 
-/** Where a field of the merged tree came from: the last layer that has it, or the nearest thing above it. */
+/** Location of a field of the merged tree: in the last layer that has it or its nearest parent. */
 export function locateField(layers: readonly Layer[], path: Path): string {
   for (let length = path.length; length >= 0; length--) {
     const part = path.slice(0, length);
@@ -60,7 +61,7 @@ function hasOwn(value: unknown, key: PropertyKey): value is Record<PropertyKey, 
   return typeof value === "object" && value !== null && Object.hasOwn(value, key);
 }
 
-/** Built with fromEntries: assigning a key named `__proto__` would change the object instead. */
+/** Built with fromEntries: assigning a key named `__proto__` would change the prototype. */
 function entriesOf(
   below: JsonObject,
   above: JsonObject,

@@ -8,7 +8,7 @@ import { fieldAt } from "./layer.ts";
 const hostPath: Path = ["listen", "host"];
 const tokenPath: Path = ["listen", "tokenFile"];
 
-/** A repository somebody cloned does not open this machine to others, nor says which token lets them in: whoever wrote it may know one that came along. */
+/** A cloned repository must not open this machine to the network, nor choose the token: its author may know it. */
 export function findListenProblems(
   tree: JsonObject,
   folder: string,
@@ -20,7 +20,7 @@ export function findListenProblems(
   if (typeof host === "string" && isOfProject(hostPath) && kindOfHost(host) !== "loopback")
     problems.push({
       path: hostPath,
-      text: "can be reached from other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may say that",
+      text: "opens the hall to other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may set it",
     });
   if (
     typeof tokenFile === "string" &&
@@ -29,7 +29,7 @@ export function findListenProblems(
   )
     problems.push({
       path: tokenPath,
-      text: "lies in the project, whose author may know the token; name a file elsewhere, or give this one with --token-file",
+      text: "is inside the project, whose author may know the token; use a file elsewhere, or pass this one with --token-file",
     });
   return problems;
 }

@@ -7,35 +7,36 @@ import type { Config, PartialConfig } from "./schema.ts";
 import type { UnusableServer } from "./unusable.ts";
 
 export interface LoadOptions {
-  /** Where the project file is looked for. */
+  /** The folder of the project file. */
   readonly folder: string;
   readonly env?: NodeJS.ProcessEnv;
-  /** What the command line says; its command has checked it. */
+  /** From the command line, already checked. */
   readonly flags?: PartialConfig;
   /** Default: `guildhall/config.json` under XDG_CONFIG_HOME or ~/.config. */
   readonly userFile?: string;
-  /** Read instead of the project's file. */
+  /** Read instead of the project file. */
   readonly projectFile?: string | undefined;
 }
 
 export interface LoadedConfig {
-  /** Frozen to the bottom. Of the servers, only those that can be used. */
+  /** Deeply frozen, with the usable servers only. */
   readonly config: Config;
-  /** Servers whose own entry is wrong: the rest goes on without them. */
+  /** Servers with an invalid entry: the rest works without them. */
   readonly unusable: Readonly<Record<string, UnusableServer>>;
-  /** The files that were read, in the order of layers. */
+  /** The files read, in the order of layers. */
   readonly files: readonly string[];
-  /** Every file that would have been read, had it been there. */
+  /** Every file that is read if it exists. */
   readonly places: readonly string[];
-  /** What was accepted without having an effect. */
+  /** Settings that were accepted but have no effect. */
   readonly warnings: readonly string[];
-  /** Values for the log to leave out. */
+  /** Values to redact in the log. */
   readonly secrets: readonly string[];
 }
 
 /**
- * The config of a hall. Later layers win: defaults, user file, project file (guildhall.json or guildhall.toml), `GUILDHALL__`
- * variables, flags. Throws ConfigError with every problem there is, unless all of them are single servers' own.
+ * The config of a hall. Later layers win: defaults, user file, project file (guildhall.json or
+ * guildhall.toml), `GUILDHALL__` variables, flags. Throws ConfigError with all problems, unless each of
+ * them concerns a single server only.
  */
 export async function loadConfig({
   folder,
@@ -67,7 +68,7 @@ export async function loadConfig({
   };
 }
 
-/** Nothing to check: the start of most halls, and of every hall's tests. */
+/** The result without any config: nothing to check. */
 function untouched(
   flags: PartialConfig,
 ): Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets"> {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path } from "./error.ts";
 import { configSchema } from "./schema.ts";
 
-/** The schema as JSON Schema: what editors read, what messages say was expected, how variables find their fields. */
+/** The schema as JSON Schema: for editors, for error messages, and to map variables to fields. */
 export interface Outline {
   readonly type?: string;
   readonly description?: string;
@@ -26,14 +26,14 @@ export function createOutline(): Outline {
   return toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
 }
 
-/** Which of the two kinds an entry of mcpServers is meant to be: its place in the schema's union. */
+/** The intended kind of an entry of mcpServers, as an index into the schema's union. */
 export function kindIndexOf(entry: unknown): 0 | 1 {
   if (!isObject(entry)) return 0;
   if (entry.type === "stdio") return 0;
   return "url" in entry || isRemoteType(entry) ? 1 : 0;
 }
 
-/** The outline of one field. A union is entered by what the tree holds there. */
+/** The JSON Schema of one field. The value in the tree selects the branch of a union. */
 export function outlineAt(root: Outline, path: Path, tree: unknown): Outline | undefined {
   let node: Outline | undefined = root;
   let value = tree;

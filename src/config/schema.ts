@@ -2,9 +2,9 @@ import * as z from "zod/mini";
 import type { Written, written } from "./written.ts";
 
 /**
- * The config: every field's type, default and one-line document. `guildhall.schema.json` and the tables of docs/config.md
- * are written from it (`npm run format`). Loaded only when there is something to check: without a file a hall starts without zod.
- * zod/mini says the same as zod at a third of its start-up time.
+ * The config: type, default and description of every field. `npm run format` generates
+ * `guildhall.schema.json` and the tables of docs/config.md from it. Loaded only if there is a config
+ * to check. zod/mini loads in a third of the time of zod.
  */
 export const serverNamePattern = /^[A-Za-z0-9_-]{1,40}$/;
 
@@ -58,9 +58,15 @@ const stdioServer = field(
   }),
 );
 
+/** The names other clients use for the same transport. */
+const transportAliases: Readonly<Record<string, "http" | "ws">> = {
+  "streamable-http": "http",
+  websocket: "ws",
+};
+
 const remoteType = z.pipe(
   z.enum(["http", "streamable-http", "sse", "ws", "websocket"]),
-  z.transform((type) => (type === "streamable-http" ? "http" : type === "websocket" ? "ws" : type)),
+  z.transform((type) => transportAliases[type] ?? (type as "http" | "sse" | "ws")),
 );
 
 const remoteServer = field(
@@ -380,41 +386,42 @@ export const configSchema = z.strictObject({
   ),
 });
 
-/** What a hall is told before it starts. Frozen to the bottom. */
+/** The checked config. Deeply frozen. */
 export type Config = Frozen<z.output<typeof configSchema>>;
 export type ServerConfig = Config["mcpServers"][string] & { readonly [written]?: Written };
-/** A part of a config, as flags give it. */
+/** A part of the config, as given by flags. */
 export type PartialConfig = Partial<z.input<typeof configSchema>>;
 
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
-/** Keys other clients write into an entry of mcpServers: accepted so that pasting works, ignored, and told about. The value is the next move. */
+/** Keys of other clients in an entry of mcpServers, with advice. Accepted so that pasting works; ignored with a warning. */
 export const foreignKeys: Readonly<Record<string, string>> = {
-  alwaysAllow: "Guildhall decides by trust which calls need a person",
-  autoApprove: "Guildhall decides by trust which calls need a person",
-  trust: "Guildhall decides by trust which calls need a person",
+  alwaysAllow: trustAdvice(),
+  autoApprove: trustAdvice(),
+  trust: trustAdvice(),
   includeTools: "use tools.include",
   excludeTools: "use tools.exclude",
   disabledTools: "use tools.exclude",
   timeout: "use timeoutSeconds",
-  envFile: "set its variables before the hall starts, and name them in env",
+  envFile: "set the variables before the hall starts and list them in env",
   authProviderType: "use headers",
-  description: "remove it if you like",
-  gallery: "remove it if you like",
-  icon: "remove it if you like",
-  version: "remove it if you like",
-  sandbox: "remove it if you like",
-  sandboxEnabled: "remove it if you like",
-  dev: "remove it if you like",
-  watchPaths: "remove it if you like",
+  ...Object.fromEntries(
+    "description gallery icon version sandbox sandboxEnabled dev watchPaths"
+      .split(" ")
+      .map((key) => [key, "you can remove it"]),
+  ),
 };
+
+function trustAdvice(): string {
+  return "Guildhall's trust settings decide which calls require approval";
+}
 
 function field<Schema extends z.core.$ZodType>(description: string, schema: Schema): Schema {
   z.globalRegistry.add(schema, { description });
   return schema;
 }
 
-/** An object that may be left out because everything in it may be. */
+/** An optional object whose fields all have defaults. */
 function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
   return z.prefault(z.strictObject(shape), {} as z.input<z.ZodMiniObject<Shape, z.core.$strict>>);
 }

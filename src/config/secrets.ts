@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { fieldAt } from "./layer.ts";
 
 /**
- * The values of a config that must not reach a log: what variables put into servers (`expanded`), what `GUILDHALL__` variables set
- * in env, headers and url, what stands in a file under a name that says so, and the password of the store's database.
+ * Config values that must not reach a log: those from variables (`expanded`), those that `GUILDHALL__`
+ * variables set in env, headers and url, those with a secret's name, and the database password.
  */
 export function findSecrets(
   tree: JsonObject,
@@ -29,7 +29,7 @@ export function findSecrets(
 const secretName =
   /token|secret|passw|credential|auth|cookie|api[-_]?key|private[-_]?key|access[-_]?key/i;
 
-/** As it is written, and as it is sent. */
+/** As written, and as sent. */
 function passwordsOf(url: unknown): string[] {
   if (typeof url !== "string" || !URL.canParse(url)) return [];
   const { password, searchParams } = new URL(url);
@@ -40,16 +40,16 @@ function safeDecode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    return text; // No %-codes after all: then it is sent as it is written.
+    return text; // Not percent-encoded: sent as written.
   }
 }
 
-/** Without the word before it: a log may show a token without its "Bearer". */
+/** Without the scheme: a log may show a token without its "Bearer". */
 function bare(text: string): string {
   return text.replace(/^(Bearer|Basic|Token) +/i, "");
 }
 
-/** Those behind the hall, and our own client's. */
+/** The upstream servers and the server of our own client. */
 function serversOf({ mcpServers, mcp }: JsonObject): JsonObject[] {
   return [...valuesOf(mcpServers), mcp].filter(isObject);
 }

@@ -7,8 +7,8 @@ import { quote } from "./error.ts";
 import { serverNamePattern } from "./schema.ts";
 
 /**
- * What a schema cannot say about programs and addresses. A file that names programs is code: it must say plainly what runs,
- * so that whoever reviews it sees all of it. Values are never repeated in a message: they may be secrets.
+ * Checks of programs and URLs that a schema cannot express. A config that names programs is code: a
+ * reviewer must see all that runs. Messages never repeat values, which may be secrets.
  */
 export function findServerProblems(tree: JsonObject, folder: string): Problem[] {
   const servers = isObject(tree.mcpServers) ? tree.mcpServers : {};
@@ -28,7 +28,7 @@ export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
     if (twin !== undefined)
       problems.push({
         path,
-        text: `differs from ${quote(twin)} only in case; expected names that can be told apart; rename one`,
+        text: `differs from ${quote(twin)} only in case; expected distinct names; rename one`,
       });
     if (!serverNamePattern.test(name) || name === "__proto__") {
       problems.push({
@@ -66,12 +66,12 @@ function findEntryProblems(server: JsonObject, path: Path, folder: string): Prob
       (text) => typeof text === "string" && text.includes("\0"),
     )
   ) {
-    note("has a zero character; expected text; remove it", "args");
+    note("contains a null character; expected text; remove it", "args");
   }
   return problems;
 }
 
-/** Our own client's section: a person's own server, so a private address is as good as any. */
+/** The section of our own client. It is the user's own server, so a private address is fine. */
 function findClientProblems(
   { command, endpoint, transport = "stdio", headers }: JsonObject,
   folder: string,
@@ -101,7 +101,7 @@ function findClientProblems(
 function findCommandFault(command: string, cwd: string): string | undefined {
   if (command.trim() === "") return 'is empty; expected a program; write for example "npx"';
   if (shellCharacters.test(command) || hasControls(command)) {
-    return "is a whole command line; expected one program, as no shell is involved; put the arguments into args, or start a script of yours";
+    return "is a whole command line; expected one program, as no shell is used; put the arguments into args, or start a script";
   }
   if (!/\s/.test(command) || isFile(resolve(cwd, command))) return undefined;
   const [program = ""] = command.trim().split(/\s/, 1);
@@ -115,9 +115,9 @@ function isFile(file: string): boolean {
 }
 
 /**
- * Variables that make a program run code nobody asked for: preloads, start-up files, options, and search paths from which
- * something is always loaded (LD_LIBRARY_PATH: every program's libc; PYTHONPATH: sitecustomize). PATH only chooses among
- * programs by name, and servers need it.
+ * Variables that make a program run additional code: preloads, start-up files, options, and search
+ * paths from which something is always loaded (LD_LIBRARY_PATH: libc; PYTHONPATH: sitecustomize). PATH
+ * only selects programs by name, and servers need it.
  */
 const injectingNames = new Set(
   `ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND ZDOTDIR NODE_OPTIONS NODE_REPL_EXTERNAL_MODULE
@@ -133,13 +133,13 @@ const injectingNames = new Set(
 function findEnvFault(name: string, value: string): string | undefined {
   const upper = name.toUpperCase();
   if (/[=\0]/.test(name) || value.includes("\0"))
-    return "is not an environment variable; expected a name without = and a value without zero characters; fix it";
+    return "is not an environment variable; expected a name without = and a value without null characters; fix it";
   if (
     !injectingNames.has(upper) &&
     !/^(LD_|DYLD_|BASH_FUNC_|GIT_CONFIG_(COUNT|KEY|VALUE))/.test(upper)
   )
     return undefined;
-  return "makes the program run code that command and args do not show; expected a variable the server reads; give it as an option in args, or start a script of yours that sets it";
+  return "makes the program run code that command and args do not show; expected a variable the server reads; pass an option in args, or start a script that sets it";
 }
 
 function findHeaderFault(name: string, value: string): string | undefined {
@@ -149,14 +149,14 @@ function findHeaderFault(name: string, value: string): string | undefined {
 
 function findUrlFault(url: string, isSocket: boolean, allowPrivate: boolean): string | undefined {
   const [safe, plain] = isSocket ? ["wss:", "ws:"] : ["https:", "http:"];
-  if (!URL.canParse(url)) return `is not a URL; expected ${safe}//host/path; write it whole`;
+  if (!URL.canParse(url)) return `is not a URL; expected ${safe}//host/path; write the full URL`;
   const { protocol, username, password, hostname, hash } = new URL(url);
   if (protocol !== safe && protocol !== plain) {
     const isOther = /^(https?|wss?):$/.test(protocol);
-    return `has the scheme ${quote(protocol)}; expected ${safe}//; ${isOther ? `change it, or set "type" to "${isSocket ? "http" : "ws"}"` : "nothing else can be called"}`;
+    return `has the scheme ${quote(protocol)}; expected ${safe}//; ${isOther ? `change it, or set "type" to "${isSocket ? "http" : "ws"}"` : "no other scheme is supported"}`;
   }
   if (username || password)
-    return "has a user name or password in it; expected none; send them with headers";
+    return "contains a user name or password; expected none; send them in headers";
   if (hash || url.includes("#"))
     return "has a fragment (#); expected none, as it is never sent; remove it";
   const kind = kindOfHost(hostname);
@@ -193,7 +193,7 @@ function findOAuthFaults({
   ];
 }
 
-/** Line ends, zero and their like; a tab is no worse than a space. */
+/** Control characters except tab. */
 function hasControls(text: string): boolean {
   return /(?!\t)\p{Cc}/u.test(text);
 }

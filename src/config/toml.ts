@@ -3,7 +3,7 @@ import { ConfigError } from "./error.ts";
 import { type ConfigFile, depthMax, partsMax } from "./files.ts";
 import type { Layer } from "./layer.ts";
 
-/** A layer of TOML. Throws ConfigError with the parser's line. */
+/** A layer from TOML. Throws ConfigError with the parser's line. */
 export function parseTomlLayer({ file, text }: ConfigFile): Layer {
   return {
     tree: parseTree(text, file),
@@ -13,11 +13,11 @@ export function parseTomlLayer({ file, text }: ConfigFile): Layer {
 }
 
 function parseTree(text: string, file: string): Layer["tree"] {
-  // Counted roughly: text has dots and commas as well, but nobody writes twenty thousand.
+  // A rough count: text contains dots and commas too, but not twenty thousand.
   const partCount = text.match(/[=.,[{]/g)?.length ?? 0;
   if (partCount > partsMax)
     throw new ConfigError(
-      `${file}:1:1: too much; expected at most ${partsMax} values and separators; remove what is not config`,
+      `${file}:1:1: too much; expected at most ${partsMax} values and separators; remove everything that is not config`,
     );
   try {
     return parse(text, { maxDepth: depthMax, unsafeKeyBehaviour: "throw" });
@@ -35,8 +35,8 @@ function parseTree(text: string, file: string): Layer["tree"] {
 }
 
 /**
- * "3:1": line and column of a key or of what is nearest above it. The parser keeps no places, so this looks for headers and
- * keys at the starts of lines; good enough for a message about a file that has been parsed.
+ * "3:1": line and column of a key or its nearest parent. The parser keeps no locations, so this finds
+ * headers and keys at line starts; good enough for a message about a file that was parsed.
  */
 function findKey(text: string, wanted: readonly string[]): string {
   let best = { length: 0, place: "1:1" };

@@ -2,18 +2,18 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path, Problem } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 
-/** A project's file can ask for more approvals, never for fewer: a repository somebody cloned brings no trust. */
+/** A project's config can require more approvals, never fewer: a cloned repository brings no trust. */
 export function findTrustProblems(
   tree: JsonObject,
   isOfProject: (path: Path) => boolean,
   users: JsonObject,
 ): Problem[] {
-  const text = "asks for fewer approvals; only the user's own config file may do that";
+  const text = "requires fewer approvals; only the user's own config file may do that";
   const tools = fieldAt(tree, ["trust", "tools"]);
   const loosened = Object.entries(isObject(tools) ? tools : {})
     .filter(([name, mark]) => mark === "safe" && isOfProject(["trust", "tools", name]))
     .map(([name]): Problem => ({ path: ["trust", "tools", name], text }));
-  // Under a stricter policy of the user's, a single server cannot be made an exception either.
+  // If the user's policy is stricter, the project cannot exempt a single server either.
   const isStrict = (path: Path): boolean =>
     (fieldAt(users, path) ?? fieldAt(users, policyPath)) === "all" ||
     (fieldAt(tree, policyPath) === "all" && !isOfProject(policyPath));

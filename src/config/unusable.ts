@@ -2,16 +2,16 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path, Problem } from "./error.ts";
 import type { Config, ServerConfig } from "./schema.ts";
 
-/** A server whose entry cannot be used, for a reason that is its own: the hall goes on without it, and says why. */
+/** A server with an invalid entry: the hall runs without it and reports why. */
 export interface UnusableServer {
   readonly type: "unusable";
-  /** Each names its field, what was expected, the next move, and the place. */
+  /** Each names field, expected value, next step and location. */
   readonly problems: readonly string[];
-  /** The entry, where only values in it are wrong: what is known of the server is shown as it says. Never started. */
+  /** The entry, if only some values are wrong: used to show what is known of the server. Never started. */
   readonly entry?: ServerConfig;
 }
 
-/** All that the config names, whether it can be used or not. */
+/** All configured servers, usable or not. */
 export type ConfiguredServers = Readonly<Record<string, ServerConfig | UnusableServer>>;
 
 export function configuredServers({
@@ -24,13 +24,13 @@ export function configuredServers({
   return { ...config.mcpServers, ...unusable };
 }
 
-/** The problems of each server that are its own, by name, and those that concern everything. */
+/** The problems of single servers, by name, and those of the whole config. */
 export interface SortedProblems {
   readonly ofServers: ReadonlyMap<string, readonly Problem[]>;
   readonly ofAll: readonly Problem[];
 }
 
-/** A server's name is everybody's concern: tools, trust and the lock go by it. */
+/** An invalid server name concerns the whole config: tools, trust and the lock depend on it. */
 export function sortProblems(
   problems: readonly Problem[],
   nameProblems: readonly Problem[],
@@ -45,12 +45,12 @@ export function sortProblems(
   return { ofServers, ofAll };
 }
 
-/** Whose field it is, where it is a server's. */
+/** The server that a field belongs to, if any. */
 export function serverOf([section, name]: Path): string | undefined {
   return section === "mcpServers" && name !== undefined ? String(name) : undefined;
 }
 
-/** A tree or a config without these servers. */
+/** A copy without these servers. */
 export function withoutServers<T extends JsonObject | Config>(
   tree: T,
   names: { has(name: string): boolean },

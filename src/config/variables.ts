@@ -3,17 +3,17 @@ import type { Path, Problem } from "./error.ts";
 import { quote } from "./error.ts";
 
 /**
- * `${NAME}`, `${env:NAME}` and `${NAME:-otherwise}` in every string of mcpServers, in mcp.headers, store.url and listen.tokenFile; `$${` is a plain `${`.
- * One pass: what a variable holds is never expanded again.
+ * Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}` in all strings of mcpServers, in mcp.headers,
+ * store.url and listen.tokenFile; `$${` is a literal `${`. One pass: values are not expanded again.
  */
 export interface Expanded {
   readonly tree: JsonObject;
   readonly problems: readonly Problem[];
-  /** What variables put where a secret may stand, for the log to leave out. */
+  /** Values of variables in fields that may hold secrets, to redact in the log. */
   readonly secrets: readonly string[];
 }
 
-/** In the sections where it is one field alone. */
+/** Sections in which only one field is expanded. */
 const fieldsExpanded: ReadonlyMap<string, string> = new Map([
   ["listen", "tokenFile"],
   ["mcp", "headers"],
@@ -21,11 +21,11 @@ const fieldsExpanded: ReadonlyMap<string, string> = new Map([
 ]);
 const charactersMax = 1024 * 1024;
 const referencesMax = 10_000;
-/** Deeper than any field: what lies below is refused by the schema. */
+/** Deeper than any field; the schema rejects anything below. */
 const depthMax = 8;
-/** Where a value that came from a variable may be a secret. A command or a folder never is one. */
+/** Fields in which the value of a variable may be a secret. A command or a folder is not. */
 const secretSections: ReadonlySet<unknown> = new Set(["env", "headers", "url", "args", "oauth"]);
-/** Often used in paths: hiding them would make a log unreadable. */
+/** Common in paths: redacting them would make a log unreadable. */
 const openNames = new Set([
   "HOME",
   "USER",
@@ -62,7 +62,7 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     if (name === undefined) {
       problems.push({
         path,
-        text: `has ${quote(written)}; expected \${NAME}, \${env:NAME} or \${NAME:-otherwise}; write $\${ for a plain \${`,
+        text: `has ${quote(written)}; expected \${NAME}, \${env:NAME} or \${NAME:-default}; write $\${ for a literal \${`,
       });
       return written;
     }
@@ -71,7 +71,7 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     if (value === undefined) {
       problems.push({
         path,
-        text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} to do without`,
+        text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} for an empty value`,
       });
       return written;
     }
@@ -102,11 +102,11 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     if (!(error instanceof TooMuch)) throw error;
     return {
       tree,
-      // Nothing was expanded, so that it is no fault of one server alone.
+      // Nothing was expanded, so this is not the problem of a single server.
       problems: [
         {
           path: error.path.slice(0, 1),
-          text: `too many variables; expected at most ${referencesMax}, with ${charactersMax} characters in all; use fewer`,
+          text: `too many variables; expected at most ${referencesMax} with ${charactersMax} characters in total; use fewer`,
         },
       ],
       secrets: [],
@@ -133,7 +133,7 @@ class TooMuch extends Error {
   readonly path: Path;
 
   constructor(path: Path) {
-    super("too much");
+    super("too many variables");
     this.path = path;
   }
 }

@@ -5,21 +5,21 @@ import { ConfigError } from "./error.ts";
 import type { LoadedConfig } from "./load.ts";
 
 export interface ConfigListener {
-  /** Another config than the last good one. Must not throw. */
+  /** A valid config that differs from the last one. Must not throw. */
   changed(next: LoadedConfig): void;
-  /** An edit that cannot be used, once for each distinct message; the last good config stays. Must not throw. */
+  /** An invalid edit, once per distinct message; the last valid config stays in use. Must not throw. */
   refused(error: Error): void;
 }
 
 export interface WatchOptions {
-  /** What is in use now. */
+  /** The config in use. */
   readonly current: LoadedConfig;
   readonly debounceMs?: number;
 }
 
 /**
- * Loads again when a config file is written, replaced, created or removed. Folders are watched rather than files: editors
- * write a new file and rename it, and a watch on the old one would hear nothing more.
+ * Reloads when a config file is written, replaced, created or removed. Watches folders rather than
+ * files: editors write a new file and rename it, which a watch on the old file would miss.
  */
 export function watchConfig(
   load: () => Promise<LoadedConfig>,
@@ -43,7 +43,7 @@ export function watchConfig(
   }
 
   async function reload(): Promise<void> {
-    // Before reading: an edit that comes while the files are read is heard by the new watchers.
+    // Before reading, so that the new watchers catch an edit made meanwhile.
     rewatch();
     try {
       const next = await load();
@@ -67,7 +67,7 @@ export function watchConfig(
     listener.refused(error);
   }
 
-  /** The new ones first, so that nothing is missed between. All of them: a folder that was removed and made again is another one. */
+  /** Starts new watchers before closing the old ones, so that nothing is missed. Replaces all: a recreated folder needs a new watcher. */
   function rewatch(): void {
     const before = watchers;
     watchers = isClosed ? [] : openAll();
@@ -85,7 +85,7 @@ export function watchConfig(
       } catch (cause) {
         refuse(
           new ConfigError(
-            `${folder}: cannot be watched (${(cause as NodeJS.ErrnoException).code}); restart the hall after an edit`,
+            `${folder}: cannot watch for changes (${(cause as NodeJS.ErrnoException).code}); restart the hall after an edit`,
           ),
         );
       }
@@ -103,7 +103,7 @@ export function watchConfig(
   };
 }
 
-/** For each folder the names in it whose change matters. A file that is not there is awaited in the nearest folder that is. */
+/** The relevant names per folder. A missing file is awaited in its nearest existing folder. */
 function watchedNames(places: readonly string[]): Map<string, Set<string>> {
   const folders = new Map<string, Set<string>>();
   const add = (folder: string, name: string): void =>
@@ -113,7 +113,7 @@ function watchedNames(places: readonly string[]): Map<string, Set<string>> {
     while (!existsSync(dirname(path)) && dirname(path) !== path) path = dirname(path);
     add(dirname(path), basename(path));
     if (!existsSync(place)) continue;
-    // A linked file is written elsewhere; Kubernetes swaps a link named ..data beside it.
+    // A linked file changes at its target; Kubernetes swaps a link named ..data next to it.
     const real = realpathSync(place);
     add(dirname(real), basename(real));
     add(dirname(place), "..data");

@@ -2,17 +2,18 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Config } from "./schema.ts";
 
 /**
- * What a file says in an entry of mcpServers where secrets go in, before variables are put in their place. A person approves what is written: whose
- * value goes where. The value itself may change; another variable in the same place is another secret. Beside the entry's fields, as it is none.
+ * The secret-bearing fields of an entry of mcpServers before variables are expanded. A person approves
+ * which variable goes where; its value may change, but another variable is another secret. Kept under
+ * a symbol, as it is not a config field.
  */
 export const written = Symbol("written");
 
-/** Only what is there. */
+/** Only the fields that are present. */
 export type Written = Readonly<Partial<Record<(typeof secretParts)[number], JsonObject>>>;
 
 const secretParts = ["env", "headers", "oauth"] as const;
 
-/** The config with what `tree`, the files before any variable was read, says of each server. */
+/** Adds to each server what `tree`, the unexpanded files, has for it. */
 export function withWritten(config: Config, tree: JsonObject): Config {
   const servers = Object.entries(config.mcpServers).map(([name, entry]) => [
     name,
@@ -31,7 +32,7 @@ function writtenIn({ mcpServers }: JsonObject, name: string): Written {
   );
 }
 
-/** The variables that a text names. */
+/** The variables named in a text. */
 export function variablesIn(text: unknown): readonly string[] {
   if (typeof text !== "string") return [];
   return [...text.matchAll(/\$\$\{|\$\{(?:env:)?([A-Za-z_]\w*)/g)].flatMap(([, name]) =>

@@ -5,7 +5,7 @@ import type { Call } from "../tool.ts";
 import { describeBegun } from "./record.ts";
 import type { Decision } from "./trust.ts";
 
-/** Writes a decision about a call into the audit, and for one that may now run its row as well: both on disk before it does. */
+/** Writes a decision to the audit log and, if the call may run, its call row: both are on disk before it runs. */
 export function auditDecisions(store: Store): (decision: Decision, call: Call) => Promise<void> {
   return async ({ kind, tool, caller, call: id, argumentsHash, reason }, call) => {
     const entry: AuditEntry = {
@@ -23,7 +23,7 @@ export function auditDecisions(store: Store): (decision: Decision, call: Call) =
   };
 }
 
-/** The same registrations, each of which leaves a row. Nobody waits for it: a service registers in less time than a disk takes. */
+/** Registrations with an audit row for each change. Registering does not wait for the write. */
 export function auditRegistrations(
   registrations: Registrations,
   note: (entry: AuditEntry) => Promise<void>,
@@ -33,7 +33,7 @@ export function auditRegistrations(
     ...registrations,
     async register(params, runner) {
       const toolkit = await registrations.register(params, runner);
-      // The same registration again changes nothing.
+      // Repeating a registration changes nothing.
       if (!seen.has(toolkit))
         void note({
           kind: "registered",

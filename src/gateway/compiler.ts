@@ -7,9 +7,9 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { FieldError, Validator } from "./schema.ts";
 
 /**
- * Schemas to validators, with ajv. What ajv trusts and we do not: size and depth are bounded, `$ref` never leaves the
- * schema, and every pattern runs on RE2, which has no exponential case (with the built-in engine 31 characters can
- * block the process for minutes).
+ * Compiles untrusted schemas with ajv. We bound size and depth, `$ref` never leaves the schema, and
+ * patterns run on RE2, which has no exponential case (with the built-in engine 31 characters can block
+ * the process for minutes).
  */
 export type Compile = (schema: JsonObject, warn: (message: string) => void) => Validator;
 
@@ -17,7 +17,7 @@ const subschemasMax = 2_000;
 const depthMax = 64;
 const errorsMax = 10;
 
-// ajv keys its pattern cache by `toString()`: without it every pattern would share one entry and accept everything.
+// ajv keys its pattern cache by `toString()`; without it all patterns would share one entry.
 const regExp = Object.assign(
   (pattern: string) => {
     const expression = RE2JS.compile(pattern);
@@ -40,7 +40,7 @@ const isRunnable = (pattern: string): boolean => {
 const options = {
   strict: false,
   useDefaults: true,
-  // `toString` and `__proto__` are ordinary names here.
+  // `toString` and `__proto__` are ordinary property names here.
   ownProperties: true,
   multipleOfPrecision: 9,
   // Otherwise two tools with the same `$id` would collide.
@@ -52,7 +52,7 @@ const drafts = { newest: Ajv2020, draft07: Ajv };
 const create = (draft: keyof typeof drafts, allErrors: boolean) =>
   formats.default(new drafts[draft]({ ...options, allErrors }));
 const first = { newest: create("newest", false), draft07: create("draft07", false) };
-// Finds every wrong field, so that a model mends them in one go; made when something is wrong for the first time.
+// Finds every wrong field, so that a model can fix all at once. Created on the first error.
 const every: Partial<typeof first> = {};
 
 export const compile: Compile = (schema, warn) => {
@@ -77,7 +77,7 @@ function compileWith(
   try {
     return ajv.compile(schema);
   } catch (cause) {
-    throw new HallError("EXECUTION", `the tool's schema cannot be used: ${messageOf(cause)}`, {
+    throw new HallError("EXECUTION", `the tool's schema is invalid: ${messageOf(cause)}`, {
       cause,
     });
   } finally {
@@ -99,14 +99,15 @@ const noErrors: readonly FieldError[] = [];
 
 function readErrors(errors: readonly ErrorObject[]): FieldError[] {
   return errors.slice(0, errorsMax).map(({ instancePath, keyword, params, message }) => ({
-    path:
-      keyword === "required"
-        ? `${instancePath}/${params.missingProperty}`
-        : keyword === "additionalProperties"
-          ? `${instancePath}/${params.additionalProperty}`
-          : instancePath,
+    path: errorPath(instancePath, keyword, params),
     message: describeError(keyword, params, message),
   }));
+}
+
+function errorPath(path: string, keyword: string, params: Record<string, unknown>): string {
+  if (keyword === "required") return `${path}/${params.missingProperty}`;
+  if (keyword === "additionalProperties") return `${path}/${params.additionalProperty}`;
+  return path;
 }
 
 function describeError(
@@ -131,7 +132,7 @@ interface CopyOptions {
   warn(message: string): void;
 }
 
-/** A bounded copy without `$schema` and without patterns RE2 cannot run; those stay for the tool itself to check. */
+/** A bounded copy without `$schema` and without patterns RE2 cannot run; the tool checks those itself. */
 function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): JsonObject {
   let subschemas = 0;
   function copy(value: unknown, depth: number): unknown {
@@ -156,16 +157,10 @@ function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): Json
     );
   }
   function isUnsafe(key: string, field: unknown): boolean {
-    const patterns =
-      key === "pattern" && typeof field === "string"
-        ? [field]
-        : key === "patternProperties" && isObject(field)
-          ? Object.keys(field)
-          : [];
-    const refused = patterns.find((pattern) => !isRunnable(pattern));
+    const refused = patternsOf(key, field).find((pattern) => !isRunnable(pattern));
     if (refused !== undefined)
       warn(
-        `the pattern ${JSON.stringify(refused.slice(0, 200))} needs more than RE2 offers and is left to the tool to check`,
+        `RE2 cannot run the pattern ${JSON.stringify(refused.slice(0, 200))}; the tool must check it itself`,
       );
     return refused !== undefined;
   }
@@ -173,5 +168,10 @@ function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): Json
   return rest;
 }
 
-/** Where a pattern for property names had to go, these would refuse what it allowed. */
+function patternsOf(key: string, field: unknown): readonly string[] {
+  if (key === "pattern" && typeof field === "string") return [field];
+  return key === "patternProperties" && isObject(field) ? Object.keys(field) : [];
+}
+
+/** Dropped with `patternProperties`: without it they would reject properties that it allowed. */
 const closers = new Set(["additionalProperties", "unevaluatedProperties"]);

@@ -2,9 +2,9 @@ import { HallError } from "../base/errors.ts";
 import type { Toolkit } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
-/** How many calls of one toolkit run at once, and how many more may wait for their turn. */
+/** How many calls of one toolkit run at once, and how many more may queue. */
 export interface Capacity {
-  /** 0 for any number. */
+  /** 0 for no limit. */
   readonly concurrent: number;
   readonly queue: number;
 }
@@ -14,7 +14,7 @@ export interface Capacities {
   readonly toolkits?: Readonly<Record<string, Capacity>>;
 }
 
-/** A toolkit gets no more calls at once than it can take; the others wait in order, and past the queue are refused at once. */
+/** Limits the calls that run at once per toolkit. Others queue in order; if the queue is full they fail at once. */
 export const limitConcurrency = (capacities: Capacities): Stage => {
   const gates = new WeakMap<Toolkit, Gate | null>();
 
@@ -46,8 +46,8 @@ export const limitConcurrency = (capacities: Capacities): Stage => {
     if (gate.isFull) {
       throw new HallError(
         "OVERLOADED",
-        `${toolkit.id} runs as many calls as it can take, and as many as may wait`,
-        { details: { retryAfterSeconds: 1 } },
+        `${toolkit.id} is at its limit of running and queued calls`,
+        { details: { retryAfterSeconds: 1 }, next: [{ do: "retry-after", seconds: 1 }] },
       );
     }
     const { turn, giveUp } = gate.wait();
@@ -71,7 +71,7 @@ class Gate {
     return this.#waiting.size >= this.#capacity.queue;
   }
 
-  /** True when there was room; whoever goes in leaves again. */
+  /** True if a slot was free; the caller must then call `leave`. */
   enter(): boolean {
     if (this.#running >= this.#capacity.concurrent) return false;
     this.#running++;
@@ -91,7 +91,7 @@ class Gate {
     return {
       turn,
       giveUp: () => {
-        // Its turn may have come in the moment it was withdrawn: then it goes to the next.
+        // If its turn came at the moment of giving up, pass the slot on.
         if (hasTurn) this.leave();
         else this.#waiting.delete(next);
       },
@@ -104,7 +104,7 @@ class Gate {
       this.#running--;
       return;
     }
-    // The place goes from one to the other.
+    // Hand the slot over; `#running` stays the same.
     this.#waiting.delete(next);
     next();
   }

@@ -2,7 +2,7 @@ import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Caller } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
-/** Gives each call its own deadline inside the caller's, and an answer at that moment even when the tool ignores both. */
+/** Gives each call its own deadline within the caller's, and fails on time even if the tool ignores it. */
 export const withDeadline =
   (defaultMs: number, nest: Nest): Stage =>
   (next) =>
@@ -25,10 +25,10 @@ export const withDeadline =
     }
   };
 
-/** A caller that says how long it waits may give a hasty tool more time than the tool gives itself, up to this. */
+/** A caller's own timeout may extend the tool's, up to this. */
 const callerMsMax = 30_000;
 
-/** Makes the way for a call to call others. */
+/** Creates the function with which a tool calls other tools. */
 export type Nest = (parent: Call, context: CallContext) => NonNullable<CallContext["call"]>;
 
 interface Narrowed {
@@ -47,11 +47,11 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
     logLevel: context.logLevel,
     capabilities: context.capabilities,
     meta: context.meta,
-    // A person who thinks does not use up the tool's time.
+    // The clock stops while a person is being asked.
     ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
     call: (name, args, inner, how) => {
       const { progress = narrowed.progress, log = narrowed.log } = how ?? {};
-      const child = { ...narrowed, ...(inner ? { scope: inner } : {}), progress, log };
+      const child = { ...narrowed, scope: inner ?? scope, progress, log };
       return nest(child)(name, args, inner, how);
     },
     caller,

@@ -3,7 +3,6 @@ import { createIds } from "../base/ids.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import { breakCircuits } from "./breaker.ts";
-import { checkResult } from "./check-result.ts";
 import { type Capacities, limitConcurrency } from "./concurrency.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
 import { limitRates, type RateLimits } from "./rate-limit.ts";
@@ -11,8 +10,8 @@ import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
 import type { Validators } from "./schema.ts";
 import { getTarget, type Next, type Stage } from "./stage.ts";
-import { refuseHeld, requireTrust, type TrustParts } from "./trust.ts";
-import { validateArguments } from "./validate.ts";
+import { refuseHeldBack, requireTrust, type TrustParts } from "./trust.ts";
+import { checkResult, validateArguments } from "./validate.ts";
 
 export interface Gateway {
   /** The one way to run a tool. Throws HallError. */
@@ -26,10 +25,10 @@ export interface GatewayOptions {
   readonly timeoutMs: number;
   readonly validators: Validators;
   readonly health: HealthBook;
-  /** Without them nobody is limited. */
+  /** Without them there are no rate limits. */
   readonly rates?: RateLimits | undefined;
   readonly capacities?: Capacities | undefined;
-  /** Makes a span of each call. Without it nothing is traced. */
+  /** Records a span per call. Without it nothing is traced. */
   readonly tracing?: Stage | undefined;
   /** Without it every tool may be called. */
   readonly trust?: TrustParts | undefined;
@@ -51,14 +50,15 @@ export function createGateway({
 }: GatewayOptions): Gateway {
   const nest: Nest = (parent, context) => async (name, args, _scope, how) => {
     const depth = (parent.depth ?? 0) + 1;
-    if (depth > depthMax) throw new HallError("BUDGET", `calls may be nested ${depthMax} deep`);
+    if (depth > depthMax)
+      throw new HallError("BUDGET", `calls are nested more than ${depthMax} levels deep`);
     const rootCall = parent.rootCall ?? parent;
     const inside = parent.target?.tool.facts?.isNotReentrant
       ? [...(parent.inside ?? []), parent.target.fullName]
       : parent.inside;
     if (inside?.includes(name))
       throw new HallError("BUDGET", `${name} cannot call itself`, {
-        hint: "Call the tools it has, or ask another agent.",
+        hint: "Call its tools directly, or another agent.",
       });
     const { caller, id } = parent;
     return call(
@@ -84,7 +84,7 @@ export function createGateway({
     recordCalls(recording),
     resolveName(registry),
     ...(rates ? [limitRates(rates)] : []),
-    ...(trust ? [refuseHeld(trust)] : []),
+    ...(trust ? [refuseHeldBack(trust)] : []),
     validateArguments(validators),
     ...(trust ? [requireTrust(trust)] : []),
     breakCircuits({ health, registry }),
@@ -103,7 +103,7 @@ const resolveName =
   (call, context) => {
     call.target = registry.findTool(call.name);
     if (call.target) return next(call, context);
-    // A client may know the name from a hall before this one; its server is being looked at.
+    // A client may know the name from an earlier hall while its server is still being discovered.
     const looking = registry.looking(call.name);
     const run = (): ReturnType<Next> => {
       call.target = registry.getTool(call.name);

@@ -1,7 +1,7 @@
 import type { CallRow } from "../store/store.ts";
 import { type Counted, count, createTally, type Tally, unknownName } from "../store/tally.ts";
 
-/** What is counted of the calls since the hall opened: numbers that only grow, as those who collect them expect. */
+/** Call counters since the hall opened. They only grow, as metrics collectors expect. */
 export interface Meter {
   count(row: Counted & Pick<CallRow, "toolkit" | "tool">): void;
   all(): Iterable<Metered>;
@@ -11,7 +11,7 @@ export interface Metered {
   readonly toolkit: string;
   readonly tool: string;
   readonly tally: Tally;
-  /** Calls by how they ended: ok, error, or the code. */
+  /** Calls by outcome: ok, error, or the error code. */
   readonly outcomes: ReadonlyMap<string, number>;
 }
 

@@ -18,7 +18,7 @@ export interface Span {
 /** Sends spans to an OpenTelemetry collector, as OTLP over HTTP in JSON. */
 export interface Exporter {
   send(span: Span): void;
-  /** Sends what waits, once. */
+  /** Tries once to send the queued spans. */
   close(): Promise<void>;
 }
 
@@ -32,7 +32,7 @@ const waitingMax = 4_096;
 const batchMax = 512;
 const answerMsMax = 10_000;
 
-/** A collector that is away or slow costs memory up to a limit, and no call any time: past the limit the oldest spans go, and are counted. */
+/** Never delays a call. While the collector is unavailable spans are queued up to a limit; then the oldest are dropped and counted. */
 export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): Exporter {
   const endpoint = endpointOf(url);
   const waiting: Span[] = [];
@@ -77,15 +77,15 @@ export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): 
       });
       await response.body?.cancel();
       if (response.ok) return succeeded();
-      // What it will never take is not sent again.
-      failed(isPassing(response.status) ? batch : [], `HTTP ${response.status}`);
+      // Do not resend a batch the collector rejected for good.
+      failed(isTransient(response.status) ? batch : [], `HTTP ${response.status}`);
     } catch (error) {
       failed(batch, messageOf(error));
     }
   }
 
   function succeeded(): void {
-    if (isFailing) log.warn({ endpoint, dropped }, "traces are sent again");
+    if (isFailing) log.warn({ endpoint, dropped }, "trace export works again");
     isFailing = false;
     dropped = 0;
   }
@@ -97,7 +97,7 @@ export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): 
     if (!isFailing)
       log.warn(
         { endpoint, reason },
-        "traces cannot be sent; they wait, and the oldest go when there are too many",
+        "cannot export traces; spans are queued, and the oldest are dropped if there are too many",
       );
     isFailing = true;
   }
@@ -113,11 +113,11 @@ export function createExporter({ url, log, everyMs = 2_000 }: ExporterOptions): 
   };
 }
 
-function isPassing(status: number): boolean {
+function isTransient(status: number): boolean {
   return status === 429 || status === 502 || status === 503 || status === 504;
 }
 
-/** As other exporters take it: the collector's address, or the whole one. */
+/** The base URL of the collector or the full endpoint, as in other exporters. */
 function endpointOf(url: string): string {
   const whole = new URL(url);
   if (whole.pathname === "/") whole.pathname = "/v1/traces";
@@ -170,7 +170,7 @@ function attribute(key: string, value: string): unknown {
   return { key, value: { stringValue: value } };
 }
 
-/** More digits than a number holds. */
+/** BigInt: a number cannot hold nanoseconds since 1970. */
 function nanoseconds(ms: number): string {
   return String(BigInt(Math.round(ms * 1_000)) * 1_000n);
 }

@@ -1,8 +1,9 @@
 import { isObject } from "../base/json.ts";
 
 /**
- * True for schemas that certainly compile: made of ordinary keywords, each used as it is meant. Most tools have one, and
- * proving it this way takes microseconds where compiling takes a millisecond. False says nothing: then compile it.
+ * True for schemas that certainly compile: common keywords only, used correctly. Most tools have such
+ * a schema, and this check takes microseconds where compiling takes a millisecond. False means
+ * unknown: compile it.
  */
 export function isPlainSchema(schema: unknown): boolean {
   let partsLeft = partsMax;
@@ -41,7 +42,7 @@ export function isPlainSchema(schema: unknown): boolean {
   return isObject(schema) && isSchema(schema, 0);
 }
 
-/** Well within what the compiler takes. */
+/** Well within the compiler's limits. */
 const partsMax = 500;
 const depthMax = 12;
 const valuesMax = 500;
@@ -63,7 +64,7 @@ const isScalar = (value: unknown): boolean =>
 const isFlat = (value: unknown): boolean =>
   isScalar(value) || (Array.isArray(value) && value.length <= valuesMax && value.every(isScalar));
 
-/** Keywords that hold no other schema. What is missing here, such as `pattern` and `$ref`, is for the compiler to judge. */
+/** Keywords without subschemas. Others, such as `pattern` and `$ref`, are left to the compiler. */
 const values: Readonly<Record<string, (value: unknown) => boolean>> = {
   type: (value) => types.has(value),
   title: isText,

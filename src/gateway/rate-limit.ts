@@ -1,24 +1,29 @@
 import { HallError } from "../base/errors.ts";
 import type { Caller, Target, Toolkit } from "../tool.ts";
-import { type Allowance, Bucket } from "./allowance.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
-/** Who may call how often. A `perSecond` of 0 takes a limit away. */
+/** A rate limit: calls per second on average, and at most `burst` at once. */
+export interface Allowance {
+  readonly perSecond: number;
+  readonly burst: number;
+}
+
+/** Rate limits. A `perSecond` of 0 means no limit. */
 export interface RateLimits {
-  /** Each client that came over the network. */
+  /** Per network client. */
   readonly client?: Allowance;
-  /** Each toolkit that a service registered. */
+  /** Per registered toolkit. */
   readonly registered?: Allowance;
-  /** By the name a client gives itself, a toolkit's id, a tool's full name. */
+  /** By the name the client reports, the toolkit's id, the tool's full name. */
   readonly clients?: Readonly<Record<string, Allowance>>;
   readonly toolkits?: Readonly<Record<string, Allowance>>;
   readonly tools?: Readonly<Record<string, Allowance>>;
 }
 
-/** Past these the client that was seen longest ago starts anew. */
+/** Beyond this the oldest bucket is dropped. */
 const clientsMax = 10_000;
 
-/** Refuses calls over an allowance at once, saying when to come again. What has none costs a few comparisons. */
+/** Fails calls over a limit at once and says when to retry. Without limits it costs a few comparisons. */
 export const limitRates = (
   limits: RateLimits,
   now: () => number = () => performance.now(),
@@ -34,7 +39,8 @@ export const limitRates = (
       overrides.length === 0
         ? undefined
         : overrides.find(([name]) => client === name || client.startsWith(`${name} `));
-    const allowance = override ? override[1] : quota === undefined ? undefined : limits.client;
+    const usual = quota === undefined ? undefined : limits.client;
+    const allowance = override ? override[1] : usual;
     if (!allowance || allowance.perSecond === 0) return undefined;
     const key = override ? `${quota} ${override[0]}` : (quota as string);
     const known = clients.get(key);
@@ -77,14 +83,40 @@ export const limitRates = (
   };
 };
 
-function take(bucket: Bucket | null | undefined, whose: string, now: () => number): void {
+function take(bucket: Bucket | null | undefined, subject: string, now: () => number): void {
   if (!bucket) return;
   const waitMs = bucket.take(now());
   if (waitMs === 0) return;
   const retryAfterSeconds = Math.ceil(waitMs) / 1000;
   throw new HallError(
     "RATE_LIMITED",
-    `too many calls: the allowance of ${whose} is used up for ${retryAfterSeconds} s`,
-    { details: { retryAfterSeconds } },
+    `rate limit exceeded for ${subject}; retry in ${retryAfterSeconds} s`,
+    { details: { retryAfterSeconds }, next: [{ do: "retry-after", seconds: retryAfterSeconds }] },
   );
+}
+
+/** A token bucket that refills when a token is taken. */
+class Bucket {
+  readonly #perMs: number;
+  readonly #burst: number;
+  #tokens: number;
+  #filledAt: number;
+
+  constructor({ perSecond, burst }: Allowance, now: number) {
+    this.#perMs = perSecond / 1000;
+    this.#burst = burst;
+    this.#tokens = burst;
+    this.#filledAt = now;
+  }
+
+  /** 0 if a token was available, otherwise the milliseconds until there is one. */
+  take(now: number): number {
+    this.#tokens = Math.min(this.#burst, this.#tokens + (now - this.#filledAt) * this.#perMs);
+    this.#filledAt = now;
+    if (this.#tokens >= 1) {
+      this.#tokens--;
+      return 0;
+    }
+    return (1 - this.#tokens) / this.#perMs;
+  }
 }

@@ -1,20 +1,19 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { isSecretName, mayNameSecrets } from "../base/secret-signs.ts";
 import type { CallRow, Store } from "../store/store.ts";
 import type { Call, Outcome } from "../tool.ts";
-import { jsonSize } from "./json-size.ts";
 import type { Meter } from "./meter.ts";
-import { redact } from "./redact.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Recording {
   readonly store: Store;
   readonly meter: Meter;
-  /** `full` keeps arguments and results, without what looks like a secret. Default `digest`. */
+  /** `full` keeps arguments and results, with secrets redacted. Default `digest`. */
   readonly record?: "digest" | "full" | undefined;
 }
 
-/** Every call leaves a row, however it ends. Nobody waits for it to be written. */
+/** Records a row for every call, however it ends. Calls do not wait for the write. */
 export const recordCalls =
   ({ store, meter, record }: Recording): Stage =>
   (next) =>
@@ -39,7 +38,7 @@ export const recordCalls =
     }
   };
 
-/** The row of a call that must not run unrecorded; the one at its end takes its place. */
+/** The row written before a destructive call runs; the final row replaces it. */
 export function describeBegun(call: Call): CallRow {
   return {
     ...describe(call, performance.now(), { outcome: nothingYet }),
@@ -52,7 +51,7 @@ export function describeBegun(call: Call): CallRow {
 type Ended = { readonly outcome: Outcome } | { readonly error: unknown };
 
 const nothingYet: Outcome = { content: [] };
-/** Of names that others chose. */
+/** For names chosen by clients. */
 const nameLengthMax = 200;
 
 function describe(call: Call, started: number, ended: Ended): CallRow {
@@ -70,13 +69,18 @@ function describe(call: Call, started: number, ended: Ended): CallRow {
     toolkit: target?.toolkit.id ?? null,
     tool: target?.fullName ?? short(name),
     arguments: text,
-    outcome: !isDone ? "failed" : ended.outcome.isError ? "error" : "ok",
-    code: isDone ? null : ended.error instanceof HallError ? ended.error.code : "INTERNAL",
+    ...describeEnd(ended),
     ms: performance.now() - started,
     bytesIn: Buffer.byteLength(text),
     bytesOut: isDone ? jsonSize(ended.outcome) : 0,
     planner: call.planner ?? null,
   };
+}
+
+function describeEnd(ended: Ended): Pick<CallRow, "outcome" | "code"> {
+  if ("outcome" in ended) return { outcome: ended.outcome.isError ? "error" : "ok", code: null };
+  const { error } = ended;
+  return { outcome: "failed", code: error instanceof HallError ? error.code : "INTERNAL" };
 }
 
 function keepWhole(call: Call, ended: Ended): NonNullable<CallRow["kept"]> {
@@ -92,11 +96,70 @@ function writeArguments(args: JsonObject): string {
   try {
     return JSON.stringify(args);
   } catch {
-    // A program called the gateway with what is no JSON; validation refuses it.
+    // Called from our own code with a value that is not JSON; validation rejects it.
     return "";
   }
 }
 
 function short(name: string): string {
   return name.length <= nameLengthMax ? name : name.slice(0, nameLengthMax);
+}
+
+/**
+ * The approximate length of a value as JSON, without serialising it: numbers count as eight, escapes
+ * as one. Parts that cannot be read, or are beyond the limits, count as zero.
+ */
+export function jsonSize(value: unknown): number {
+  let nodesLeft = nodesMax;
+
+  function sizeOf(part: unknown, depth: number): number {
+    if (typeof part === "string") return part.length + 2;
+    if (typeof part === "number") return 8;
+    if (typeof part !== "object") return 5;
+    if (part === null) return 4;
+    if (depth > depthMax || --nodesLeft < 0) return 0;
+    let size = 2;
+    if (Array.isArray(part)) {
+      for (const item of part) size += sizeOf(item, depth + 1) + 1;
+      return size;
+    }
+    const object = part as JsonObject;
+    for (const key in object) size += key.length + 4 + sizeOf(object[key], depth + 1);
+    return size;
+  }
+
+  try {
+    return sizeOf(value, 0);
+  } catch {
+    // A getter threw; the server reports it when it writes the result.
+    return 0;
+  }
+}
+
+const depthMax = 64;
+const nodesMax = 1_000_000;
+
+/** A value as JSON for the store: bounded, and without values under secret names. The store removes known secrets itself. */
+export function redact(value: unknown): string {
+  let text: string;
+  try {
+    text = JSON.stringify(value) ?? "null";
+    if (mayNameSecrets(text))
+      text = JSON.stringify(value, (key, inner: unknown) =>
+        isSecretName(key) && isLeaf(inner) ? "***" : inner,
+      );
+  } catch {
+    // Not JSON: the call was rejected for it.
+    return "null";
+  }
+  return text.length <= keptLengthMax
+    ? text
+    : JSON.stringify({ cut: `${text.length} characters were too many to keep` });
+}
+
+const keptLengthMax = 262_144;
+
+/** An object named `token` may be a schema; its own fields are checked instead. */
+function isLeaf(value: unknown): boolean {
+  return typeof value === "string" || typeof value === "number";
 }

@@ -4,11 +4,11 @@ import { HallError } from "../base/errors.ts";
 import type { CallContext, Target, Toolkit } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
-/** Enough for a first failure. */
+/** The initial budget of a toolkit. */
 const firstRetries = 3;
 const firstDelayMs = 100;
 const delayMsMax = 1_000;
-/** Each call earns a fifth of a retry, so that retries are at most that share of a failing toolkit's load. */
+/** Earned per call, so that retries are at most a fifth of a failing toolkit's load. */
 const earned = 0.2;
 const savedMax = 10;
 
@@ -62,6 +62,6 @@ function isWorthIt(
 ): boolean {
   if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelled)
     return false;
-  // A toolkit that knows it is down says when it will be retried: asking at once gains nothing.
+  // A toolkit that reports a problem is retried by its supervisor; an immediate retry gains nothing.
   return toolkit.problem?.() === undefined && delayMs < scope.remainingMs;
 }

@@ -2,17 +2,17 @@ import type { JsonObject } from "../base/json.ts";
 import type { Compile } from "./compiler.ts";
 
 /**
- * Validators for schemas that strangers wrote. Compiled on first use and kept; the compiler is loaded late because
- * it costs 50 ms.
+ * Validators for untrusted schemas, compiled on first use and cached. The compiler is loaded lazily
+ * because loading it takes 50 ms.
  */
 export interface Validators {
-  /** The compiled validator, if there is one: the path of every call but the first. */
+  /** The cached validator, if any: the path of every call but the first. */
   ready(schema: JsonObject): Validator | undefined;
-  /** Throws EXECUTION naming what is wrong with the schema. */
+  /** Throws EXECUTION if the schema cannot be compiled. */
   load(schema: JsonObject): Promise<Validator>;
 }
 
-/** Fills in defaults in place; returns what does not fit, empty when all does. */
+/** Fills in defaults in place; returns the errors, empty if the value is valid. */
 export type Validator = (value: unknown) => readonly FieldError[];
 
 export interface FieldError {
@@ -36,7 +36,7 @@ export function createValidators({ warn }: { warn(message: string): void }): Val
 
 let compiler: Promise<Compile> | undefined;
 
-/** Loads the compiler once. Call it early, without waiting, to take it off the first call's path. */
+/** Loads the compiler once. Call it early, without awaiting, to speed up the first tool call. */
 export function loadCompiler(): Promise<Compile> {
   compiler ??= import("./compiler.ts").then(({ compile }) => compile);
   return compiler;

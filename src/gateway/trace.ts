@@ -4,7 +4,7 @@ import type { Call, CallContext } from "../tool.ts";
 import type { Span } from "./otlp.ts";
 import type { Stage } from "./stage.ts";
 
-/** What W3C Trace Context says of the work a call is part of. */
+/** W3C Trace Context of a call. */
 interface TraceContext {
   readonly traceId: string;
   readonly spanId: string;
@@ -12,8 +12,8 @@ interface TraceContext {
 }
 
 /**
- * A span for each call, under the one its caller names in `_meta.traceparent`. What the call itself causes, upstream or nested,
- * is told the new one. A trace that somebody decided not to sample is passed on and not sent.
+ * A span per call, with the parent from the caller's `_meta.traceparent`. Upstream and nested calls
+ * receive the new span as their parent. An unsampled trace is passed on but not exported.
  */
 export const traceCalls =
   (send: (span: Span) => void): Stage =>
@@ -35,7 +35,7 @@ export const traceCalls =
       throw error;
     };
     try {
-      return next(call, told(context, own)).then((outcome) => {
+      return next(call, withTraceparent(context, own)).then((outcome) => {
         end(outcome.isError ? "tool_error" : undefined);
         return outcome;
       }, fail);
@@ -44,7 +44,10 @@ export const traceCalls =
     }
   };
 
-function told(context: CallContext, { traceId, spanId, flags }: TraceContext): CallContext {
+function withTraceparent(
+  context: CallContext,
+  { traceId, spanId, flags }: TraceContext,
+): CallContext {
   return { ...context, meta: { ...context.meta, traceparent: `00-${traceId}-${spanId}-${flags}` } };
 }
 
@@ -55,7 +58,7 @@ interface Ended {
   readonly errorType: string | undefined;
 }
 
-/** Names follow OpenTelemetry's conventions for MCP. Never arguments, results or messages: a collector is another place. */
+/** Names follow OpenTelemetry's conventions for MCP. Never arguments, results or messages: they must not leave the hall. */
 function describe(
   { id, target, parent: parentCall, caller }: Call,
   { own, parent, startedAt, errorType }: Ended,

@@ -5,24 +5,24 @@ import { isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Flow, Outcome, Target } from "../tool.ts";
 import {
-  type Answer,
+  type ApprovalAnswer,
   type Approvals,
   answers,
   approvalMsMax,
-  type Pending,
+  type PendingApproval,
   type Subject,
   type Waiting,
 } from "../trust/approvals.ts";
 import type { FlowGuard } from "../trust/flow.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
-import { heldBack, neverReviewed, type Trust, type Verdict } from "../trust/trust.ts";
+import { serverNotReviewed, type Trust, toolChanged, type Verdict } from "../trust/trust.ts";
 import { getTarget, type Stage } from "./stage.ts";
 
 export interface TrustParts {
   readonly trust: Trust;
   readonly approvals: Approvals;
   readonly flow: FlowGuard;
-  /** Writes down what was decided, and resolves when it is safe on disk. */
+  /** Records the decision; resolves when it is on disk. */
   audit(entry: Decision, call: Call): Promise<void>;
 }
 
@@ -35,8 +35,8 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** What is not what was reviewed is not called. Before its schema is looked at: what does not fit is told in the schema's words. */
-export const refuseHeld =
+/** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
+export const refuseHeldBack =
   ({ trust, audit }: TrustParts): Stage =>
   (next) =>
   (call, context) => {
@@ -53,13 +53,14 @@ export const refuseHeld =
       reason,
     };
     const refuse = (): never => {
-      throw held === undefined ? neverReviewed(reason) : heldBack(reason);
+      const server = target.toolkit.id;
+      throw held === undefined ? serverNotReviewed(reason, server) : toolChanged(reason, server);
     };
     // Refuse even if the audit write fails.
     return audit(decision, call).then(refuse, refuse);
   };
 
-/** No destructive call of an untrusted tool without a person's yes, whoever makes it; arguments have been checked before. */
+/** Requires approval for destructive calls of untrusted tools, also for nested calls. Arguments are already validated. */
 export const requireTrust = (parts: TrustParts): Stage => {
   const blocked: Blocked = new WeakMap();
   return (next) => (call, context) => {
@@ -69,7 +70,7 @@ export const requireTrust = (parts: TrustParts): Stage => {
     const reason =
       verdict.ask ??
       (asksEachTime(target)
-        ? "every call of it is asked for"
+        ? "this tool asks before every call"
         : flowReason(verdict, parts.flow.taintedBy(root)));
     const pass = (): ReturnType<typeof next> => {
       if (verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
@@ -92,16 +93,16 @@ export const requireTrust = (parts: TrustParts): Stage => {
 type Blocked = WeakMap<Call, BlockedCall[]>;
 
 interface BlockedCall {
-  readonly pending: Pending;
+  readonly pending: PendingApproval;
   readonly next: readonly Advice[];
 }
 
-/** No trust in such a tool spares its calls the question. */
+/** Such a tool needs approval for each call even if it is trusted. */
 function asksEachTime({ tool }: Target): boolean {
   return tool.facts?.asksEachTime === true;
 }
 
-/** Those elsewhere have no way to call others through us. */
+/** Only tools that run in this process can call other tools through us. */
 function mayNest({ toolkit }: Target): boolean {
   return toolkit.source !== "upstream" && toolkit.source !== "registered";
 }
@@ -131,7 +132,8 @@ function flowReason(
 ): string | undefined {
   if (taintedBy === undefined || !isGuarded || !(marks.destructive || marks.sendsOut))
     return undefined;
-  return `this work has read what others wrote, through ${taintedBy}, and the tool ${marks.destructive ? "may destroy or send" : "sends out"}`;
+  const effect = marks.destructive ? "is destructive" : "sends data out";
+  return `this task has read untrusted content through ${taintedBy}, and the tool ${effect}`;
 }
 
 interface Case {
@@ -156,7 +158,7 @@ async function decide(
     preview: previewCall(target, call.arguments),
     why: reason ?? "",
   };
-  const say = (kind: Decision["kind"], why: string): Promise<void> =>
+  const audit = (kind: Decision["kind"], why: string): Promise<void> =>
     parts.audit(
       {
         kind,
@@ -169,11 +171,12 @@ async function decide(
       call,
     );
   // Refuse even if the audit write fails.
-  const sayRefused = (kind: "blocked" | "refused", why: string): Promise<void> =>
-    say(kind, why).catch(() => {});
-  // Trusted, and still of consequence: what it is about to do is written down before it does it.
-  if (reason === undefined) return say("destructive call", "trusted");
-  if (parts.approvals.take(subject)) return say("approved", "approved before the call");
+  const auditRefusal = (kind: "blocked" | "refused", why: string): Promise<void> =>
+    audit(kind, why).catch(() => {});
+  // Trusted but destructive: recorded before it runs.
+  if (reason === undefined) return audit("destructive call", "trusted");
+  if (parts.approvals.take(subject)) return audit("approved", "approved before the call");
+
   const { rootCall } = call;
   const isClosed = (rootCall && !asksEachTime(target)) || !hasForms(context);
   const answer = isClosed
@@ -183,6 +186,7 @@ async function decide(
         context,
         asksEachTime(target) ? ["once", "no"] : answers,
       );
+
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
     const next = approvalAdvice(pending, verdict.level);
@@ -192,27 +196,32 @@ async function decide(
       );
       blocked.set(rootCall, [...others, { pending, next }]);
     }
-    await sayRefused("blocked", reason);
+    await auditRefusal("blocked", reason);
     throw approvalNeeded(pending, next);
   }
+
   if (answer === "no") {
-    await sayRefused("refused", reason);
+    await auditRefusal("refused", reason);
     throw new HallError("DENIED", `the user denied the call of ${target.fullName}`, {
       hint: "Do not call it again with the same arguments.",
     });
   }
-  await say("approved", answer);
+
+  await audit("approved", answer);
   await parts.trust.grant(target, answer);
 }
 
-/** Whether the client can show its user a form; one that names no mode means forms. */
+/** True if the client can show its user a form; a client that names no mode supports forms. */
 function hasForms({ capabilities }: CallContext): boolean {
   const elicitation = capabilities?.elicitation;
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
 /** Approve this call, or allow the tool from now on. A tool that always asks has no second way. */
-function approvalAdvice({ token, target }: Pending, level: Verdict["level"]): readonly Advice[] {
+function approvalAdvice(
+  { token, target }: PendingApproval,
+  level: Verdict["level"],
+): readonly Advice[] {
   const tool = target.fullName;
   const approve: Advice = { do: "approve", token, tool, withinSeconds: approvalMsMax / 1000 };
   if (asksEachTime(target)) return [approve];
@@ -223,7 +232,7 @@ function approvalAdvice({ token, target }: Pending, level: Verdict["level"]): re
 }
 
 function approvalNeeded(
-  { token, preview, why, expiresAt, target: { fullName } }: Pending,
+  { token, preview, why, expiresAt, target: { fullName } }: PendingApproval,
   next: readonly Advice[],
 ): HallError {
   return new HallError("APPROVAL_NEEDED", `${fullName} requires approval: ${why}`, {
@@ -232,20 +241,20 @@ function approvalNeeded(
   });
 }
 
-const labels: Readonly<Record<Answer, string>> = {
+const labels: Readonly<Record<ApprovalAnswer, string>> = {
   once: "Yes, this once",
   hall: "Yes, for this tool while the hall runs",
   always: "Yes, always for this tool",
   no: "No",
 };
 
-/** Asks the client's user; somebody may answer in another terminal first. Undefined when the client cannot ask after all. */
+/** Asks the client's user; an answer from another terminal may come first. Undefined if the client cannot ask after all. */
 async function askPerson(
   { pending, answered, close }: Waiting,
   context: CallContext,
-  choices: readonly Answer[],
-): Promise<Answer | undefined> {
-  // Under a key nobody can guess: a client's request can bring answers to questions that were not asked yet.
+  choices: readonly ApprovalAnswer[],
+): Promise<ApprovalAnswer | undefined> {
+  // An unguessable key: a client could send answers to questions that were not asked yet.
   const key = `approval-${pending.token}`;
   const params = {
     mode: "form",
@@ -274,21 +283,21 @@ async function askPerson(
     if (error instanceof HallError && cannotAsk.has(error.code)) return undefined;
     throw error;
   } finally {
-    // Answered, or its call is gone: nobody else is asked, here or there.
+    // Answered, or the call has ended: withdraw the question everywhere.
     question.cancel(new HallError("CANCELLED", "the question was answered elsewhere"));
     close();
   }
 }
 
-/** What a client says that declares forms and has none. */
+/** Errors of clients that declare forms but do not support them. */
 const cannotAsk: ReadonlySet<ErrorCode> = new Set([
   "EXECUTION",
   "BAD_ANSWER",
   "MISSING_CAPABILITY",
 ]);
 
-/** Whatever is not a clear yes is a no. */
-function readAnswer(result: unknown, choices: readonly Answer[]): Answer {
+/** Anything but a clear approval is a denial. */
+function readAnswer(result: unknown, choices: readonly ApprovalAnswer[]): ApprovalAnswer {
   if (!isObject(result) || result.action !== "accept" || !isObject(result.content)) return "no";
   const { decision } = result.content;
   return choices.find((known) => known === decision) ?? "no";

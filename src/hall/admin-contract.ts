@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
 import type { Health, Tool, ToolkitSource } from "../tool.ts";
-import type { Answer } from "../trust/approvals.ts";
+import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
@@ -13,7 +13,7 @@ export interface AdminMethods {
   logs: { params: { server: string }; result: { lines: readonly string[] } };
   /** Calls that wait for a person's yes. */
   approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
-  approve: { params: { token: string; answer: Answer }; result: { tool: string } };
+  approve: { params: { token: string; answer: ApprovalAnswer }; result: { tool: string } };
   /** Asks the model of a client that is connected and lends it. */
   sample: { params: { params: JsonObject }; result: { answer: JsonObject } };
   /** The agents' files have changed: they are read again. */

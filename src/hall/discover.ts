@@ -1,3 +1,4 @@
+import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { createTrust } from "../trust/trust.ts";
@@ -14,8 +15,9 @@ export type Discovery =
   | {
       readonly name: string;
       readonly reason: string;
-      /** A person must act first: approve it, or log in. */
+      /** A person has to do something first, named in `next`. */
       readonly isDenied: boolean;
+      readonly next?: readonly Advice[];
       readonly stderr: readonly string[];
       readonly ms: number;
     };
@@ -77,6 +79,7 @@ async function discover(upstream: Upstream): Promise<Discovery> {
       name: upstream.id,
       reason: reasonOf(error),
       isDenied: error instanceof HallError && error.code === "DENIED",
+      ...(error instanceof HallError && error.code === "DENIED" ? { next: error.next } : {}),
       stderr: lastLines(upstream.stderr()),
       ms: performance.now() - started,
     };

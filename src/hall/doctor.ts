@@ -1,5 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join, resolve } from "node:path";
+import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { plural } from "../base/text.ts";
 import type { ServerConfig } from "../config/schema.ts";
@@ -19,6 +20,7 @@ export interface Check {
   readonly what: string;
   readonly ok: boolean;
   readonly advice?: string | undefined;
+  readonly next?: readonly Advice[] | undefined;
   /** The command line to try by hand. */
   readonly command?: readonly string[] | undefined;
   /** The last lines of stderr. */
@@ -82,9 +84,9 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
       },
     ];
   }
-  const { reason, isDenied, stderr } = discovery;
-  // The reason says what a person must do; running it by hand would not help.
-  if (isDenied) return [{ what: reason, ok: false }];
+  const { reason, isDenied, next, stderr } = discovery;
+  // Running it by hand would not help: a person must approve it or log in first.
+  if (isDenied) return [{ what: `it ${reason}`, ok: false, next }];
   return [
     config.type === "stdio"
       ? { what: reason, ok: false, command: [config.command, ...config.args], stderr }

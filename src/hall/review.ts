@@ -8,11 +8,11 @@ import type { Tool } from "../tool.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
 import {
-  type Change,
   compareTool,
   type FieldChange,
   goneTools,
   reviewServer,
+  type ToolChange,
 } from "../trust/review.ts";
 import { writeLock } from "../upstream/lock.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
@@ -74,7 +74,7 @@ export async function openReview(
 
 export interface ToolReview {
   readonly tool: Tool;
-  readonly change: Change;
+  readonly change: ToolChange;
   readonly isDestructive: boolean;
 }
 

@@ -8,18 +8,18 @@ import type { Current } from "./context.ts";
 import type { Seal } from "./seal.ts";
 
 /**
- * Questions to the client while a request runs: its user (elicitation), its model (sampling), its roots.
+ * Questions to the client while a request runs: elicitation, sampling and roots.
  *
- * Legacy: a request of ours, answered on the same line. Modern: the client's request is answered with
- * `input_required`, and the client sends it again with the answers. The work is not run again for that: it waits,
- * and the second request resumes it, so nothing a tool did before it asked happens twice.
+ * A legacy client gets a request of ours. A modern client gets the result `input_required` and sends
+ * its request again with the answers. The work is suspended meanwhile and resumed by the second
+ * request, so that no side effect happens twice.
  */
 export type Answers = Readonly<Record<string, JsonObject>>;
 export type Ask = (questions: Questions, asked?: Scope) => Promise<Answers>;
-/** Work that may ask. Its scope outlives the request that started it; `current` is the request it answers now. */
+/** Work that may ask. Its scope outlives the first request; `current` is the request it answers now. */
 export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<unknown>;
 
-/** How long an answer may take, and how long a waiting run is kept for it. */
+/** How long an answer may take, and how long a suspended run waits for it. */
 const answerMsMax = 300_000;
 const waitingRunsMax = 1_000;
 
@@ -34,7 +34,7 @@ export async function askLegacy(
   const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
     const answer = await request.exchange
       .ask(method, params, { scope, timeoutMs: answerMsMax })
-      .catch(keepOwnRefusal);
+      .catch(asExecutionError);
     if (!isObject(answer))
       throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
     return [key, answer] as const;
@@ -43,13 +43,13 @@ export async function askLegacy(
     .then((given) => Object.fromEntries(given))
     .finally(() => {
       leave?.();
-      // One refusal decides: what else was asked is asked in vain.
+      // One refusal fails the whole set, so the other questions are withdrawn.
       scope.cancel(new HallError("CANCELLED", "the other questions were not all answered"));
     });
 }
 
-/** A client's refusal to answer is why its call failed; only an upstream's error is passed on as the call's own. */
-function keepOwnRefusal(error: unknown): never {
+/** A client's refusal becomes an EXECUTION error; only an upstream's error is relayed as it is. */
+function asExecutionError(error: unknown): never {
   throw error instanceof HallError && error.relayed
     ? new HallError("EXECUTION", error.message, { cause: error })
     : error;
@@ -58,14 +58,18 @@ function keepOwnRefusal(error: unknown): never {
 export interface Asking {
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
   run(params: JsonObject, request: ClientRequest, work: Work): Promise<unknown>;
-  /** Calls off every run that waits for an answer. */
+  /** Cancels every suspended run. */
   close(): void;
 }
 
 export function createAsking(seal: Seal): Asking {
-  const waiting = new Map<string, Run>();
+  const waiting = new Map<string, SuspendableRun>();
 
-  async function step(run: Run, subject: string, request: ClientRequest): Promise<unknown> {
+  async function step(
+    run: SuspendableRun,
+    subject: string,
+    request: ClientRequest,
+  ): Promise<unknown> {
     const leave = request.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
     try {
       const turn = await run.turn;
@@ -76,20 +80,20 @@ export function createAsking(seal: Seal): Asking {
     }
   }
 
-  function suspend(run: Run, questions: Questions, binding: string): JsonObject {
+  function suspend(run: SuspendableRun, questions: Questions, binding: string): JsonObject {
     if (waiting.size >= waitingRunsMax) {
       const refusal = new HallError(
         "OVERLOADED",
-        `${waitingRunsMax} runs already wait for an answer`,
+        `too many calls wait for an answer (limit: ${waitingRunsMax})`,
       );
-      // Nobody will ever answer it: the work must not wait for that.
+      // The question never reaches the client, so the work must not wait for an answer.
       run.scope.cancel(refusal);
       throw refusal;
     }
     const handle = randomUUID();
     waiting.set(handle, run);
     const expiry = setTimeout(
-      () => run.scope.cancel(new HallError("TIMEOUT", "nobody answered the question")),
+      () => run.scope.cancel(new HallError("TIMEOUT", "the question was not answered in time")),
       answerMsMax,
     );
     expiry.unref();
@@ -108,10 +112,10 @@ export function createAsking(seal: Seal): Asking {
   return {
     async run(params, request, work) {
       const responses = readResponses(params.inputResponses);
-      // Taken before anything runs: checking the arguments writes defaults into them.
+      // Read before the work runs, because validation adds defaults to the arguments.
       const subject = subjectOf(params, request);
       if (params.requestState === undefined)
-        return step(new Run(work, responses, { params, request }), subject, request);
+        return step(new SuspendableRun(work, responses, { params, request }), subject, request);
       const handle = seal.open(params.requestState, bindingOf(subject));
       const run = handle === undefined ? undefined : waiting.get(handle);
       if (!run)
@@ -133,21 +137,21 @@ type Turn =
   | { readonly kind: "done"; readonly result: unknown }
   | { readonly kind: "asks"; readonly questions: Questions };
 
-/** One run of work that may be waiting for answers. A turn ends with the result, or with questions. */
-class Run {
+/** Work that can be suspended. Each turn ends with a result or with questions. */
+class SuspendableRun {
   readonly scope = new Scope();
   turn: Promise<Turn>;
   forget: () => void = () => {};
   #endTurn: (turn: Turn) => void = () => {};
   #failTurn: (error: unknown) => void = () => {};
-  /** Set when the work has ended, which it may do while a question is open. */
+  /** Set when the work has ended, which may happen while a question is open. */
   #finish: (() => void) | undefined;
   #current: Current;
   readonly #responses: Map<string, JsonObject>;
   readonly #open = new Map<string, { readonly question: Question; resolve(): void }>();
-  /** Keys under which an answer may still come. */
+  /** Keys under which an answer may still arrive. */
   readonly #taken = new Set<string>();
-  #twins = 0;
+  #duplicates = 0;
 
   constructor(work: Work, responses: Answers, current: Current) {
     this.#responses = new Map(Object.entries(responses));
@@ -178,7 +182,7 @@ class Run {
       resolve();
     }
     if (this.#finish) this.#finish();
-    // Some answers are still missing: ask for those again.
+    // Ask again for the answers that are still missing.
     else if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
   }
 
@@ -198,12 +202,12 @@ class Run {
     try {
       await asked.race(this.scope.race(Promise.all(answered)));
     } catch (error) {
-      // Their keys stay taken: the client may be answering under them right now, and that answer is for nobody else.
+      // Keep the keys reserved: a late answer under them must not reach another question.
       for (const { shown } of named) this.#open.delete(shown);
       throw error;
     }
     const answers = named.map(({ key, shown }) => [key, this.#responses.get(shown) ?? {}] as const);
-    // The same key may be asked again later, about something else.
+    // The same key may be used for another question later.
     for (const { shown } of named) {
       this.#responses.delete(shown);
       this.#taken.delete(shown);
@@ -211,10 +215,10 @@ class Run {
     return Object.fromEntries(answers);
   }
 
-  /** The key a client sees. Servers that are called side by side may ask under the same one, and must not get each other's answers. */
+  /** A unique key, because servers that are called in parallel may ask under the same one. */
   #takeKey(key: string): string {
     let shown = key;
-    while (this.#taken.has(shown)) shown = `${key} (${++this.#twins})`;
+    while (this.#taken.has(shown)) shown = `${key} (${++this.#duplicates})`;
     this.#taken.add(shown);
     return shown;
   }
@@ -236,7 +240,7 @@ class Run {
   }
 }
 
-/** A state handed out for one request cannot be used for another: method, name, arguments and caller are part of it. */
+/** Binds a `requestState` to the caller, method, name and arguments that it was issued for. */
 function subjectOf(params: JsonObject, request: ClientRequest): string {
   const { name, uri, arguments: args } = params;
   return JSON.stringify([
@@ -248,7 +252,7 @@ function subjectOf(params: JsonObject, request: ClientRequest): string {
   ]);
 }
 
-/** Only a call that asks needs it, and few do. */
+/** Hashed only for calls that ask. */
 function bindingOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
 }
@@ -273,7 +277,7 @@ function requireCapabilities(questions: Questions, { capabilities }: ClientReque
     };
   throw new HallError(
     "MISSING_CAPABILITY",
-    `this needs a client that can be asked (${Object.keys(required).join(", ")})`,
+    `the client does not support ${Object.keys(required).join(", ")}`,
     {
       details: { requiredCapabilities: required },
     },
@@ -285,7 +289,7 @@ interface Capability {
   readonly part?: string;
 }
 
-/** What the client would have to declare before it may be asked this. */
+/** The capability that the client must declare for this question, if it has not. */
 function findMissing(
   { method, params }: Question,
   capabilities: JsonObject,
@@ -304,7 +308,7 @@ function findMissing(
     case "elicitation/create": {
       const { elicitation } = capabilities;
       const mode = params?.mode === "url" ? "url" : "form";
-      // A client that names no mode means forms.
+      // A client that declares no mode supports forms.
       const isForm =
         isObject(elicitation) &&
         mode === "form" &&

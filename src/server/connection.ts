@@ -95,7 +95,7 @@ export class Connection {
   }
 
   /** True if we may send sampling requests on our own, which only legacy clients accept. */
-  get lendsModel(): boolean {
+  get canSample(): boolean {
     return (
       this.#state.kind === "ready" &&
       this.#options.isOrdered &&

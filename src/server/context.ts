@@ -12,13 +12,13 @@ import {
 import type { Ask } from "./asking.ts";
 import type { ClientRequest } from "./client-request.ts";
 
-/** The request a piece of work is answering right now: a modern one that asked goes on under the next request. */
+/** The request that the work answers now: suspended work continues under a later request. */
 export interface Current {
   readonly params: JsonObject;
   readonly request: ClientRequest;
 }
 
-/** What a toolkit gets to work with: the client's side of a call, whatever its era. */
+/** The client's side of a call, as toolkits see it in both eras. */
 export function createContext(
   current: () => Current,
   { ask, scope }: { readonly ask: Ask; readonly scope: Scope },
@@ -28,7 +28,7 @@ export function createContext(
     sendLog(current().request, level, data, logger);
   const { progress, flush } = createProgress(current);
   const askNow: Ask = (...asked) => {
-    // A modern question is the request's answer: what waits would come too late.
+    // A question ends a modern request, so pending progress must be sent first.
     flush();
     return ask(...asked);
   };
@@ -49,7 +49,7 @@ export function callerOf({ connection, client, principal, quota, era }: ClientRe
   return { connection, client, principal, quota, isLasting: era === "legacy" };
 }
 
-/** Everything in `_meta` that is not about this one line between the client and us. */
+/** The part of `_meta` that does not concern the connection between the client and us. */
 function foreignMeta(meta: unknown): JsonObject | undefined {
   if (!isObject(meta)) return undefined;
   const entries = Object.entries(meta).filter(
@@ -58,7 +58,7 @@ function foreignMeta(meta: unknown): JsonObject | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** Checks the token a client wants progress under, and holds it for as long as the request runs. */
+/** Reserves the progress token while the request runs. Throws INVALID_PARAMS if it is in use. */
 export function claimProgressToken(
   params: JsonObject,
   { progressTokens }: ClientRequest,
@@ -68,7 +68,7 @@ export function claimProgressToken(
   if (progressTokens.has(token))
     throw new HallError(
       "INVALID_PARAMS",
-      `the progress token ${JSON.stringify(token)} is already in use`,
+      `progress token ${JSON.stringify(token)} is already in use`,
     );
   progressTokens.add(token);
   return () => void progressTokens.delete(token);
@@ -78,12 +78,12 @@ function tokenOf(params: JsonObject): string | number | undefined {
   const token = isObject(params._meta) ? params._meta.progressToken : undefined;
   if (token === undefined || typeof token === "string" || Number.isSafeInteger(token))
     return token as string | number | undefined;
-  throw new HallError("INVALID_PARAMS", "a progress token is a string or a whole number");
+  throw new HallError("INVALID_PARAMS", "progressToken must be a string or an integer");
 }
 
 const progressMsMin = 50;
 
-/** Forwards progress that grows, at most twenty times a second. What comes sooner waits, and the newest of it is told: a step may take long. */
+/** Forwards increasing progress at most 20 times per second; in between, the newest value waits. */
 function createProgress(current: () => Current): {
   readonly progress: CallContext["progress"];
   flush(): void;
@@ -113,13 +113,13 @@ function createProgress(current: () => Current): {
   }
 
   return {
-    progress(told) {
-      if (!(told.progress > last) || tokenOf(current().params) === undefined) return;
-      last = told.progress;
+    progress(update) {
+      if (!(update.progress > last) || tokenOf(current().params) === undefined) return;
+      last = update.progress;
       const earlyMs = progressMsMin - (performance.now() - sentAt);
-      if (told.progress === told.total || earlyMs <= 0) send(told);
-      else if (waiting) waiting.newest = told;
-      else waiting = { timer: setTimeout(flush, earlyMs).unref(), newest: told };
+      if (update.progress === update.total || earlyMs <= 0) send(update);
+      else if (waiting) waiting.newest = update;
+      else waiting = { timer: setTimeout(flush, earlyMs).unref(), newest: update };
     },
     flush,
   };

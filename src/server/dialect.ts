@@ -1,14 +1,16 @@
 /**
- * The registry dialect: services register tools here, and callers name a tool and one of its functions. It shares the line
- * with MCP and is told apart by its methods and params; what is asked in it is answered in it, with error numbers of its own.
+ * The registry dialect: services register toolkits, and callers name a toolkit and one of its
+ * functions. It shares connections with MCP, is recognized by its methods and params, and has its own
+ * error numbers.
  */
+import { adviceForModel } from "../base/advice.ts";
 import { errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/near.ts";
 import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
-import { readableTool } from "../trust/readable.ts";
+import { readableTool } from "../trust/trust.ts";
 import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
 import type { ClientRequest } from "./client-request.ts";
@@ -16,10 +18,10 @@ import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
 
-/** A request in the dialect: who may change what is registered, and how the client is called back. */
+/** A request in the dialect: whether it may register, and how the client receives calls. */
 export interface DialectRequest extends ClientRequest {
   readonly mayRegister: boolean;
-  /** Undefined where the line goes one way. */
+  /** Undefined if the client cannot receive requests. */
   readonly runner: Runner | undefined;
 }
 
@@ -56,7 +58,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     };
   },
 
-  /** Every toolkit, wherever it comes from. */
+  /** Every toolkit, registered or not. */
   async "tools/toolkits"(_params, _request, parts) {
     return {
       toolkits: await describeToolkits(parts.registry.toolkits(), parts),
@@ -64,7 +66,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     };
   },
 
-  /** One, with the schemas of its functions. */
+  /** One toolkit with the schemas of its functions. */
   async "tools/toolkit"(params, _request, parts) {
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     const [described] = await describeToolkits([toolkit], parts);
@@ -78,7 +80,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     return describeFunction(await findFunction(params, parts), parts);
   },
 
-  /** Looks at a module of the config again, now. */
+  /** Reloads a module of the config. */
   async "tools/refresh"(params, request, parts) {
     requireToken(request, "tools/refresh");
     await parts.modules.refresh(readString(params, "tool_name"));
@@ -114,7 +116,7 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
   },
 };
 
-/** True for what belongs to the dialect, whoever asks. `tools/call` is MCP's too: it is ours by its params. */
+/** `tools/call` exists in both; its params tell which. */
 export function isInDialect(method: string, params: JsonObject): boolean {
   if (method === "tools/call") return "tool_name" in params || "function_name" in params;
   return Object.hasOwn(dialectMethods, method);
@@ -129,14 +131,14 @@ export function refuseEnvelope(method: string): HallError {
   );
 }
 
-/** What only somebody with the token may do over the network. */
+/** Methods that require the token over the network. */
 export function changesRegistry(method: string): boolean {
   return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
 }
 
 function requireToken({ mayRegister }: DialectRequest, method: string): void {
   if (mayRegister) return;
-  throw new HallError("DENIED", `${method} needs the token over HTTP and WebSocket`, {
+  throw new HallError("DENIED", `${method} requires the token over HTTP and WebSocket`, {
     hint: "Send it as `Authorization: Bearer TOKEN` when you connect.",
   });
 }
@@ -157,13 +159,13 @@ function readCall(params: JsonObject): DialectCall {
   if ("name" in params)
     throw new HallError(
       "INVALID_PARAMS",
-      "a call names either `name` or `tool_name` and `function_name`, not both",
+      "use either `name` or `tool_name` and `function_name`, not both",
     );
   const { call_id: callId = crypto.randomUUID(), arguments: args = {}, timeout } = params;
   if (typeof callId !== "string" || callId.length > callIdLengthMax) {
     throw new HallError(
       "INVALID_PARAMS",
-      `call_id must be a text of at most ${callIdLengthMax} characters`,
+      `call_id must be a string of at most ${callIdLengthMax} characters`,
     );
   }
   if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
@@ -185,19 +187,19 @@ function readCall(params: JsonObject): DialectCall {
   };
 }
 
-/** Throws TOOLKIT_NOT_FOUND naming what there is. */
+/** Throws TOOLKIT_NOT_FOUND with the known names. */
 function getToolkit(name: string, { registry }: ServerParts): Toolkit {
   const found =
     registry.findToolkit(name) ??
     registry.toolkits().find((toolkit) => (toolkit as Partial<RegisteredToolkit>).toolId === name);
   if (found) return found;
   const ids = registry.toolkits().map(({ id }) => id);
-  throw new HallError("TOOLKIT_NOT_FOUND", `there is no tool named "${name.slice(0, 100)}"`, {
+  throw new HallError("TOOLKIT_NOT_FOUND", `unknown tool "${name.slice(0, 100)}"`, {
     details: { near: findNear(name, ids), available: ids.sort().slice(0, 50) },
   });
 }
 
-/** Throws TOOLKIT_NOT_FOUND, or NOT_FOUND naming the functions there are. */
+/** Throws TOOLKIT_NOT_FOUND, or NOT_FOUND with the known functions. */
 async function findFunction(
   params: JsonObject,
   parts: ServerParts,
@@ -217,7 +219,7 @@ async function findFunction(
   }
   if (target) return target;
   const names = toolsOf(toolkit, parts).map(({ tool }) => tool.name);
-  throw new HallError("NOT_FOUND", `${toolkit.id} has no function named "${name.slice(0, 100)}"`, {
+  throw new HallError("NOT_FOUND", `unknown function "${name.slice(0, 100)}" of ${toolkit.id}`, {
     details: { near: findNear(name, names), available: names.slice(0, 50) },
   });
 }
@@ -228,10 +230,10 @@ function toolsOf(toolkit: Toolkit, { registry }: ServerParts): readonly Target[]
 
 const refuseToAsk = (): Promise<never> =>
   Promise.reject(
-    new HallError("MISSING_CAPABILITY", "a caller in the registry dialect cannot be asked"),
+    new HallError("MISSING_CAPABILITY", "callers in the registry dialect cannot answer questions"),
   );
 
-/** Structured content where there is some, with what only MCP's content can carry beside it. */
+/** Structured content if present, plus content items that are not text. */
 function dataOf({ content, structuredContent }: Outcome): unknown {
   if (structuredContent === undefined) return { content };
   const others = content.filter(({ type }) => type !== "text");
@@ -271,7 +273,6 @@ function versionOf({ version, source = "built-in" }: Toolkit, parts: ServerParts
   return version ?? (source === "built-in" ? parts.version : null);
 }
 
-/** What is told of each toolkit, whether it was registered or not. */
 function describeToolkits(
   toolkits: readonly Toolkit[],
   parts: ServerParts,
@@ -314,7 +315,7 @@ function describeFunction(target: Target, { trust }: ServerParts): JsonObject {
   };
 }
 
-/** The words that go with the numbers. */
+/** The message that the dialect defines for each number. */
 const messages: Readonly<Record<number, string>> = {
   [-32000]: "Server error",
   [-32001]: "Tool execution failed",
@@ -326,7 +327,7 @@ const messages: Readonly<Record<number, string>> = {
   [-32007]: "Rate limited",
 };
 
-/** A failure with the dialect's number; what happened is in `details`, what kind it is in `error_type`. */
+/** A failure with the dialect's number; `details` has our message, `error_type` its kind. */
 export function explainInDialect(
   failure: unknown,
   request: Request,
@@ -341,7 +342,8 @@ export function explainInDialect(
     ...(typeof callId === "string" && callId.length <= callIdLengthMax ? { call_id: callId } : {}),
     error_type: errorType(error.code),
     details: error.message,
-    suggestion: error.hint,
+    suggestion: error.next.length === 0 ? error.hint : adviceForModel(error.next),
+    ...(error.next.length === 0 ? {} : { next: error.next }),
     ...(isOurs ? { reference: reference(failure) } : {}),
   };
   return { error: { code, message: messages[code] ?? error.message, data } };

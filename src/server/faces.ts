@@ -4,17 +4,17 @@ import type { HealthBook } from "../registry/health.ts";
 import type { OwnToolkit } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
-import { readableTool } from "../trust/readable.ts";
 import type { Trust } from "../trust/trust.ts";
+import { readableTool } from "../trust/trust.ts";
 
-/** What a client is shown. Each face turns what there is into the tools of `tools/list`. */
+/** The ways to present tools to clients. Each face selects what `tools/list` returns. */
 export const faces = {
   tools: {
     summary: "every tool as it is",
     show: ({ registry, own, health, trust }) =>
       registry
         .tools()
-        // A call of such a name reaches the hall's own tool.
+        // Calls by these names reach the hall's own tools.
         .filter(
           ({ fullName }) =>
             !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName),
@@ -31,7 +31,7 @@ export const faces = {
   },
   agents: {
     summary: "one agent for each group of tools, find_tools, call_tool and evaluate-lisp",
-    // Without the companions: they are for those who work in a session.
+    // Only evaluate-lisp itself; its companions are for the code face.
     show: ({ registry, own }) =>
       [
         ...own.agents.targets(),
@@ -61,7 +61,7 @@ export interface FaceParts {
   readonly names: NameStyle;
 }
 
-/** The hall's own tools, by what they are for. */
+/** The hall's own tools, by purpose. */
 export interface OwnToolkits {
   readonly find: OwnToolkit;
   readonly agents: OwnToolkit;
@@ -69,41 +69,41 @@ export interface OwnToolkits {
 }
 
 export type Face = keyof typeof faces;
-/** `auto`: whatever costs a model least, see `chooseFaces`. */
+/** `auto` chooses the face with the fewest tools, see `chooseFaces`. */
 export type FaceChoice = readonly Face[] | "auto";
 export type ShownTool = JsonObject & { readonly name: string };
 
-/** Reads a comma-separated choice. Throws INVALID_PARAMS naming the faces there are. */
+/** Reads a comma-separated choice. Throws INVALID_PARAMS with the known faces. */
 export function parseFaces(text: string): readonly Face[] {
   const names = text.split(",").map((name) => name.trim());
   const unknown = names.find((name) => !Object.hasOwn(faces, name));
   if (unknown !== undefined)
     throw new HallError(
       "INVALID_PARAMS",
-      `there is no face "${unknown}"; there is: ${Object.keys(faces).join(", ")}`,
+      `unknown face "${unknown}" (expected: ${Object.keys(faces).join(", ")})`,
     );
   return [...new Set(names)] as Face[];
 }
 
-/** A model chooses well among so many. */
+/** Models choose reliably among this many. */
 const toolsShownMax = 40;
 
-/** Agents where groups have been made; without them the tools while they are few, and a search when they are many. */
+/** Agents if groups exist, else all tools if they are few, else search. */
 export function chooseFaces(
   choice: FaceChoice,
   { registry, own }: Pick<FaceParts, "registry" | "own">,
 ): readonly Face[] {
   if (choice !== "auto") return choice;
   if (own.agents.targets().length > 0) return ["agents"];
-  // What stands beside the agents has no group, and counts for none.
+  // Tools that are shown beside agents belong to no group.
   const grouped = registry.tools().filter(({ toolkit }) => !toolkit.besideAgents);
   return grouped.length <= toolsShownMax ? ["tools"] : ["search"];
 }
 
-/** How full names are written: some model APIs refuse dots. Calls are understood either way. */
+/** How full names are written, because some model APIs refuse dots. Calls may use either. */
 export type NameStyle = "dot" | "underscore";
 
-/** In the order of names: pages are cut by it. */
+/** Sorted by name, because pages depend on the order. */
 export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
   const shown = chosen.flatMap((face) => faces[face].show(parts));
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
@@ -130,11 +130,11 @@ function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool {
   return { ...readableTool(target, trust), name: target.fullName };
 }
 
-/** One that cannot be called right now says so, to programs and to models. */
+/** Marks a tool that is currently unavailable, for programs and for models. */
 function markTool(shown: ShownTool, { toolkit }: Target, health: HealthBook): ShownTool {
   const { health: found } = health.record(toolkit);
   if (found.state !== "unavailable" && found.state !== "maintenance") return shown;
-  const description = `${shown.description ?? ""} Not available right now: ${found.reason}.`.trim();
+  const description = `${shown.description ?? ""} Currently unavailable: ${found.reason}.`.trim();
   const meta = typeof shown._meta === "object" ? shown._meta : {};
   return { ...shown, description, _meta: { ...meta, "guildhall/status": found.state } };
 }

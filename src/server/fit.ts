@@ -3,7 +3,7 @@ import type { Outcome } from "../tool.ts";
 import { isModernVersion, type Version } from "./client-request.ts";
 import type { ShownTool } from "./faces.ts";
 
-/** What is newer than a client's version, said in a way it can read: content kinds as text, structured content that is no object as text only. */
+/** Replaces content that a client's version does not know with text. */
 export function fitOutcome(outcome: Outcome, version: Version): Outcome {
   const content = fitContent(outcome.content, version);
   const { structuredContent, ...rest } = outcome;
@@ -20,8 +20,9 @@ export function fitOutcome(outcome: Outcome, version: Version): Outcome {
 }
 
 /**
- * Before 2026 a tool's schemas are of objects, and so is every property's: a client may drop the whole list over one that is not. The tool
- * itself where nothing is to be said in another way, as it nearly always is: a copy of thousands is felt.
+ * Before 2026 tool schemas, and those of their properties, must be objects, and a client may reject
+ * the whole list over one that is not. Returns the tool itself if it already fits, which avoids
+ * copying thousands of tools.
  */
 export function fitTool(tool: ShownTool, version: Version): ShownTool {
   if (isModernVersion(version)) return tool;
@@ -44,9 +45,13 @@ function fitSchema(schema: unknown): unknown {
     return schema;
   const fitted = Object.entries(schema.properties).map(([name, property]) => [
     name,
-    property === true ? {} : property === false ? { not: {} } : property,
+    typeof property === "boolean" ? schemaOfBoolean(property) : property,
   ]);
   return { ...schema, properties: Object.fromEntries(fitted) };
+}
+
+function schemaOfBoolean(allowed: boolean): JsonObject {
+  return allowed ? {} : { not: {} };
 }
 
 export function fitPrompt(result: JsonObject, version: Version): JsonObject {

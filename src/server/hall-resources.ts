@@ -5,7 +5,7 @@ import type { Store } from "../store/store.ts";
 import type { Resource, Toolkit } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 
-/** What the hall says of itself: `guildhall://stats`, `guildhall://health`, `guildhall://trust`, as JSON. */
+/** The hall's own resources, as JSON: `guildhall://stats`, `guildhall://health`, `guildhall://trust`. */
 export interface HallResourcesOptions {
   readonly registry: Registry;
   readonly store: Store;
@@ -19,7 +19,7 @@ interface Described {
   read(): Promise<unknown>;
 }
 
-/** The same registry, with the hall's own resources before all others. */
+/** The same registry, with the hall's own resources first. */
 export function withHallResources(options: HallResourcesOptions): Registry {
   const { registry } = options;
   const described = describe(options);
@@ -33,7 +33,7 @@ export function withHallResources(options: HallResourcesOptions): Registry {
   const owner: Toolkit = {
     id: "guildhall",
     list: async () => [],
-    call: () => Promise.reject(new HallError("NOT_FOUND", "the hall's resources have no tools")),
+    call: () => Promise.reject(new HallError("NOT_FOUND", "the hall's resources offer no tools")),
     health: async () => ({ state: "available" }),
     close: async () => {},
     resources: {
@@ -84,9 +84,9 @@ function describe({
     [
       "guildhall://stats",
       {
-        title: "Statistics of calls",
+        title: "Call statistics",
         description:
-          "Calls, error rates, durations and bytes for each toolkit and tool, over all time that is kept.",
+          "Calls, error rates, durations and bytes per toolkit and tool, over the whole retention period.",
         read: () => store.statistics(),
       },
     ],
@@ -94,7 +94,7 @@ function describe({
       "guildhall://trust",
       {
         title: "Trust in tools",
-        description: "What each tool is marked as, and whether a call of it needs a person's yes.",
+        description: "The marks of each tool, and whether calling it requires approval.",
         read: async () => ({
           isGuarded: trust !== undefined,
           tools: trust ? describeTrust(registry, trust) : [],

@@ -17,10 +17,14 @@ import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
 import { type Page, takePage } from "./paging.ts";
 import type { ServerParts } from "./server.ts";
 
-/** The methods both eras share. What belongs to one era only is in `connection.ts` and `subscriptions.ts`. */
-export type Handler = (params: JsonObject, request: ClientRequest, parts: ServerParts) => unknown;
+/** Methods of both eras. Those of one era only are in `connection.ts` and `stateless.ts`. */
+export type MethodHandler = (
+  params: JsonObject,
+  request: ClientRequest,
+  parts: ServerParts,
+) => unknown;
 
-export const methods: Readonly<Record<string, Handler>> = {
+export const methods: Readonly<Record<string, MethodHandler>> = {
   "tools/list": (params, { version }, parts) => {
     const { items, nextCursor } = page(
       "tools",
@@ -102,7 +106,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     if (missing)
       throw new HallError(
         "INVALID_PARAMS",
-        `the prompt ${fullName} needs the argument "${missing.name}"`,
+        `prompt ${fullName} requires the argument "${missing.name}"`,
       );
     const work = async (context: CallContext): Promise<JsonObject> =>
       fitPrompt(
@@ -122,7 +126,7 @@ export const methods: Readonly<Record<string, Handler>> = {
     ) {
       throw new HallError(
         "INVALID_PARAMS",
-        "completion needs a ref and an argument with name and value",
+        "completion requires a ref and an argument with name and value",
       );
     }
     const { toolkit, reference } = findCompleter(ref, parts);
@@ -141,17 +145,17 @@ export const methods: Readonly<Record<string, Handler>> = {
   },
 };
 
-/** Modern clients take questions in the answer to a call, a read or a prompt; a completion has no such answer. */
+/** MCP defines `input_required` for calls, reads and prompts only. */
 const refuseToAsk = (): Promise<never> =>
   Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
 
-/** A client may ask for other faces than the hall shows: what may be called is the same under each. Throws INVALID_PARAMS. */
+/** Faces that the client requests instead of the default. They change the list, not what may be called. Throws INVALID_PARAMS. */
 function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
   const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
   return typeof asked === "string" ? parseFaces(asked) : undefined;
 }
 
-/** For the record only, so what is no face is left to `tools/list` to refuse. */
+/** For the call record only; `tools/list` refuses unknown faces. */
 function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
   const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
   return typeof asked === "string" &&
@@ -160,14 +164,14 @@ function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
     : parts.face();
 }
 
-const written = {
+const serialized = {
   modern: new WeakMap<ShownTool, string>(),
   legacy: new WeakMap<ShownTool, string>(),
 };
 
-/** A tool's definition as JSON, kept: lists of thousands are asked for again and again. */
+/** A tool's definition as JSON, cached because long lists are requested often. */
 function writeTool(tool: ShownTool, version: Version): string {
-  const kept = isModernVersion(version) ? written.modern : written.legacy;
+  const kept = isModernVersion(version) ? serialized.modern : serialized.legacy;
   let text = kept.get(tool);
   if (text === undefined) {
     text = JSON.stringify(fitTool(tool, version));
@@ -211,7 +215,7 @@ function page<T>(
   });
 }
 
-/** Runs what may ask the client, in the way its era asks. */
+/** Runs work that may ask the client, in the way of its era. */
 function runAsking(
   params: JsonObject,
   request: ClientRequest,
@@ -225,7 +229,7 @@ function runAsking(
       request.era === "modern" ? asking.run(params, request, run) : runLegacy(params, request, run);
     return releaseToken ? running.finally(releaseToken) : running;
   } catch (error) {
-    // What is refused before it began waits for nothing: its token is free again too.
+    // The work never started, so `finally` does not release the token.
     releaseToken?.();
     throw error;
   }
@@ -240,7 +244,7 @@ function runLegacy(params: JsonObject, request: ClientRequest, run: Work): Promi
   );
 }
 
-/** The deadline that tools get from the gateway, for what does not pass it. A person who thinks does not use it up. */
+/** A time limit for requests that do not pass the gateway. Waiting for a user's answer does not count. */
 function within(
   timeoutMs: number,
   work: (context: CallContext) => Promise<unknown>,
@@ -289,7 +293,7 @@ export function readString(params: JsonObject, field: string): string {
 function readPromptArguments(args: unknown): Readonly<Record<string, string>> {
   if (args === undefined) return {};
   if (!isObject(args) || !Object.values(args).every((value) => typeof value === "string"))
-    throw new HallError("INVALID_PARAMS", "the arguments of a prompt are strings");
+    throw new HallError("INVALID_PARAMS", "prompt arguments must be strings");
   return args as Record<string, string>;
 }
 

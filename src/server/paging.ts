@@ -11,11 +11,11 @@ export interface PageOptions<T> {
   readonly cursor: unknown;
   readonly size: number;
   readonly seal: Seal;
-  /** What the list is sorted by. */
+  /** The key that the list is sorted by. */
   key(item: T): string;
 }
 
-/** One page of a sorted list. A cursor names the last key shown, so it stays right when the list changes in between. */
+/** One page of a sorted list. The cursor contains the last key, so it stays valid when the list changes. */
 export function takePage<T>(
   sorted: readonly T[],
   { kind, cursor, size, seal, key }: PageOptions<T>,
@@ -24,8 +24,8 @@ export function takePage<T>(
   if (cursor !== undefined) {
     const last = seal.open(cursor, kind);
     if (last === undefined)
-      throw new HallError("INVALID_PARAMS", "the cursor is not one of ours", {
-        hint: "Start again without a cursor.",
+      throw new HallError("INVALID_PARAMS", "invalid cursor", {
+        hint: "Request the list again without a cursor.",
       });
     start = sorted.findIndex((item) => key(item) > last);
     if (start === -1) start = sorted.length;

@@ -1,10 +1,10 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 
-/** Makes and checks text that a client hands back to us: nobody else can make it, and it cannot be used elsewhere. */
+/** Signs text that a client returns to us later, bound to one purpose. */
 export interface Seal {
-  /** `about` is what the text is bound to; it is not readable from the outcome. */
+  /** `about` is the purpose; it cannot be read from the result. */
   close(text: string, about: string): string;
-  /** The text, or undefined when it was not sealed here for this purpose. */
+  /** The text, or undefined if it was not signed here for this purpose. */
   open(sealed: unknown, about: string): string | undefined;
 }
 
@@ -21,7 +21,7 @@ export function createSeal(key: Buffer = randomBytes(32)): Seal {
         sealed.slice(0, Math.max(0, sealed.indexOf("."))),
         "base64url",
       ).toString();
-      // Made again and compared whole: each sealed text has one spelling.
+      // Signed again and compared as a whole, so that each text has exactly one valid encoding.
       const given = Buffer.from(sealed);
       const expected = Buffer.from(close(text, about));
       return given.length === expected.length && timingSafeEqual(given, expected)

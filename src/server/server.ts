@@ -30,19 +30,19 @@ import {
 import { createSeal, type Seal } from "./seal.ts";
 import { type ReplyTarget, type StatelessOptions, StatelessRequests } from "./stateless.ts";
 
-/** The MCP server side: takes channels, gives each client its line to the gateway. */
+/** The MCP server: accepts channels and connects each client to the gateway. */
 export interface Server {
-  /** What is shown is made anew, and clients are told: somebody has said what may be seen. */
+  /** Rebuilds the tool list and notifies clients, after trust has changed. */
   refreshLists(): void;
   readonly registry: Registry;
   readonly limits: Limits;
-  /** From now on nobody new is served. */
+  /** True once new requests are refused. */
   readonly isClosing: boolean;
   counts(): JsonObject;
   readonly clientCount: number;
-  /** Asks the model of some client that lends its own. Throws UNAVAILABLE where none does. */
+  /** Sends a sampling request to a client that supports it. Throws UNAVAILABLE if none does. */
   sample(params: JsonObject): Promise<JsonObject>;
-  /** Undefined when requests may be read; while they may not, resolves when they may again. */
+  /** Resolves when requests may be read again; undefined if they may be read now. */
   whenReading(): Promise<void> | undefined;
   /** Starts serving a client. */
   accept(channel: Channel, options?: AcceptOptions): Connection;
@@ -53,18 +53,18 @@ export interface Server {
     target: ReplyTarget,
     options: StatelessOptions,
   ): void;
-  /** Stops accepting, lets what runs end for up to `drainMs`, answers the rest, closes all lines. */
+  /** Stops accepting, lets requests finish for up to `drainMs`, answers the rest with an error, closes all connections. */
   close(drainMs: number): Promise<void>;
 }
 
 export interface AcceptOptions {
-  /** Who is on the line, as far as the listener can tell. What one caller opened another cannot use. */
+  /** The authenticated caller. One principal cannot use what another opened. */
   readonly principal?: string;
-  /** False where messages may overtake each other; then the client cannot be called back either. */
+  /** False where messages may overtake each other; such a client cannot be sent requests either. */
   readonly isOrdered?: boolean;
-  /** It came over HTTP or WebSocket: its calls are counted, and registering needs the token. */
+  /** Over HTTP or WebSocket calls are rate-limited, and registering requires the token. */
   readonly isNetwork?: boolean;
-  /** Who shares one allowance of calls, for lines that last one request only. Default: the line. */
+  /** The key of its rate limit. Default: the connection. */
   readonly quota?: string;
 }
 
@@ -75,7 +75,7 @@ export interface ServerOptions {
   readonly health: HealthBook;
   readonly monitor: Monitor;
   readonly modules: Modules;
-  /** While it is full, nothing new is read. */
+  /** While it is full, no new requests are read. */
   readonly pressure?: Pressure;
   readonly log: Log;
   readonly limits: Limits;
@@ -83,41 +83,41 @@ export interface ServerOptions {
   readonly faces: FaceChoice;
   /** The hall's own tools. */
   readonly own: OwnToolkits;
-  /** What clients are told of the groups, where they are shown them. */
+  /** Instructions about the groups, for clients that see agents. */
   readonly guide?: (() => string | undefined) | undefined;
-  /** What is held back is listed as such. */
+  /** Tools that it holds back are listed as such. */
   readonly trust?: Trust | undefined;
   readonly names: NameStyle;
-  /** The lists never change for as long as the hall runs. */
+  /** The lists never change while the hall runs. */
   readonly isStatic: boolean;
-  /** Deadline of requests that do not pass the gateway. */
+  /** Time limit of requests that do not pass the gateway. */
   readonly timeoutMs: number;
   /** Items in one page of a list. */
   readonly pageSize: number;
 }
 
-/** Somebody behind the server who cannot take more for the moment. */
+/** A part behind the server that may be unable to accept more for a while. */
 export interface Pressure {
   readonly isFull: boolean;
   onFull(listener: (isFull: boolean) => void): () => void;
 }
 
-/** What all connections share. */
+/** Shared by all connections. */
 export interface ServerParts extends ServerOptions {
   readonly seal: Seal;
   readonly asking: Asking;
   readonly info: JsonObject;
   instructions(): string;
-  /** Without faces, the hall's. */
+  /** Default: the faces of the hall. */
   shownTools(faces?: readonly Face[]): readonly ShownTool[];
-  /** What clients are shown who ask for nothing else, as the record says it: `agents`, or several with commas between. */
+  /** The default faces as the call record stores them: `agents`, or several separated by commas. */
   face(): string;
   capabilities(): JsonObject;
   counts(): JsonObject;
-  /** List changes, at most four a second for each list. */
+  /** List changes, at most four per second for each list. */
   onChange(listener: (kind: ListKind) => void): () => void;
   connectionId(): string;
-  /** Logs what nobody expected under a reference that the caller also sees. */
+  /** Logs an unexpected failure and returns a reference that the caller can quote. */
   reference(failure: unknown): string;
 }
 
@@ -126,23 +126,23 @@ export function createServer(options: ServerOptions): Server {
   const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
   const connections = new SlotMap<string, Connection>();
   const listeners = new Set<(kind: ListKind) => void>();
-  /** By faces; emptied when something changes. */
+  /** Cached by faces; cleared when a list changes. */
   const shown = new Map<string, readonly ShownTool[]>();
   let face: string | undefined;
-  const forgetShown = (): void => {
+  const clearShown = (): void => {
     shown.clear();
     face = undefined;
   };
-  const tell = coalesce((kind) => listeners.forEach((listener) => void listener(kind)));
+  const notify = coalesce((kind) => listeners.forEach((listener) => void listener(kind)));
   const leave = registry.onChange((kind) => {
-    if (kind === "tools" && !options.isStatic) forgetShown();
-    tell(kind);
+    if (kind === "tools" && !options.isStatic) clearShown();
+    notify(kind);
   });
-  // A tool that cannot be called right now stays in the list, marked.
+  // An unavailable tool stays in the list with a mark, so the list changes with its health.
   const leaveHealth = options.health.onChange(({ from, to }) => {
     if (options.isStatic || (from !== "unavailable" && to.state !== "unavailable")) return;
-    forgetShown();
-    tell("tools");
+    clearShown();
+    notify("tools");
   });
   const { pressure } = options;
   let reading: { readonly again: Promise<void>; resume(): void } | undefined;
@@ -201,8 +201,8 @@ export function createServer(options: ServerOptions): Server {
 
   return {
     refreshLists() {
-      forgetShown();
-      tell("tools");
+      clearShown();
+      notify("tools");
     },
     registry,
     limits: options.limits,
@@ -211,10 +211,10 @@ export function createServer(options: ServerOptions): Server {
       return connections.size + stateless.count;
     },
     async sample(params) {
-      const lender = connections.values().find(({ lendsModel }) => lendsModel);
-      if (lender) return lender.sample(params);
-      throw new HallError("UNAVAILABLE", "no client that is connected lends its model", {
-        hint: "Connect one that offers sampling, or use --planner model.",
+      const sampler = connections.values().find(({ canSample }) => canSample);
+      if (sampler) return sampler.sample(params);
+      throw new HallError("UNAVAILABLE", "no connected client supports sampling", {
+        hint: "Connect a client that supports sampling, or use the model planner.",
       });
     },
     whenReading: () => reading?.again,
@@ -258,7 +258,7 @@ function createPause(): { readonly again: Promise<void>; resume(): void } {
   return { again, resume };
 }
 
-/** The same registry with its lists as they are now. Calls still reach whatever the toolkits offer. */
+/** The same registry with its lists frozen. Calls still reach everything that the toolkits offer. */
 function freezeLists(registry: Registry): Registry {
   const tools = registry.tools();
   const resources = registry.resources();
@@ -288,16 +288,14 @@ function describeInstructions(
   const known =
     (faces.includes("agents") ? guide?.() : undefined) ??
     instructions[faces.find((face) => face !== "agents") ?? "search"];
-  return problems.length === 0
-    ? known
-    : `${known} Not available right now: ${problems.join(", ")}.`;
+  return problems.length === 0 ? known : `${known} Currently unavailable: ${problems.join(", ")}.`;
 }
 
-const afterFailure = "When a call fails, the error says what to do next.";
+const afterFailure = "If a call fails, follow the next step in the error.";
 const instructions: Readonly<Record<Exclude<Face, "agents">, string>> = {
   tools: `Tools are named toolkit.tool. ${afterFailure}`,
-  search: `The tools here are found on demand: say what you want to do to find_tools, then run what it finds with call_tool. ${afterFailure}`,
-  code: `The tools here are called from programs: say what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
+  search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
+  code: `Tools are called from programs: describe what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
 };
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
@@ -316,8 +314,8 @@ function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject
 
 const changeMsMin = 250;
 
-/** Tells the first change at once and gathers those that follow within a quarter of a second into one. */
-function coalesce(tell: (kind: ListKind) => void): (kind: ListKind) => void {
+/** Passes the first change on at once and merges those that follow within 250 ms into one. */
+function coalesce(notify: (kind: ListKind) => void): (kind: ListKind) => void {
   const resting = new Map<ListKind, { again: boolean }>();
   return function changed(kind) {
     const rest = resting.get(kind);
@@ -327,7 +325,7 @@ function coalesce(tell: (kind: ListKind) => void): (kind: ListKind) => void {
     }
     const state = { again: false };
     resting.set(kind, state);
-    tell(kind);
+    notify(kind);
     setTimeout(() => {
       resting.delete(kind);
       if (state.again) changed(kind);

@@ -13,7 +13,7 @@ import {
 } from "./client-request.ts";
 import { isInDialect, refuseEnvelope } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
-import { discover, type Handler, methods, unknownMethod } from "./methods.ts";
+import { discover, type MethodHandler, methods, unknownMethod } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
 
@@ -206,7 +206,7 @@ class StatelessExchange implements RequestExchange {
   }
 }
 
-const modernMethods: Readonly<Record<string, Handler>> = {
+const modernMethods: Readonly<Record<string, MethodHandler>> = {
   ...methods,
   "server/discover": (_params, _request, parts) => discover(parts),
   "subscriptions/listen": listen,
@@ -215,7 +215,7 @@ const modernMethods: Readonly<Record<string, Handler>> = {
 /** Runs a modern request and adds the envelope to its result. Throws METHOD_NOT_FOUND. */
 export function handleModern(
   method: string,
-  params: Parameters<Handler>[0],
+  params: Parameters<MethodHandler>[0],
   request: ClientRequest,
   parts: ServerParts,
 ): unknown {

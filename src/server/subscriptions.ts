@@ -4,7 +4,7 @@ import type { ListKind } from "../tool.ts";
 import { type ClientRequest, metaKeys } from "./client-request.ts";
 import type { ServerParts } from "./server.ts";
 
-/** `subscriptions/listen`: one standing request; what it asked for arrives under its id until somebody ends it. */
+/** `subscriptions/listen`: a request that stays open and receives notifications until it is cancelled. */
 export function listen(
   params: JsonObject,
   request: ClientRequest,
@@ -12,8 +12,7 @@ export function listen(
 ): Promise<JsonObject> {
   const { exchange } = request;
   const wanted = params.notifications;
-  if (!isObject(wanted))
-    throw new HallError("INVALID_PARAMS", "notifications must say what to listen for");
+  if (!isObject(wanted)) throw new HallError("INVALID_PARAMS", "notifications must be an object");
   const uris = readUris(wanted.resourceSubscriptions).filter((uri) => isServed(uri, parts));
   const kinds = listKinds.filter((kind) => wanted[filterOf[kind]] === true && !parts.isStatic);
   const _meta = { [metaKeys.subscription]: exchange.request.id };
@@ -50,7 +49,7 @@ const filterOf = {
   resources: "resourcesListChanged",
   prompts: "promptsListChanged",
 } as const satisfies Record<ListKind, string>;
-/** Resources that one client may watch at once. */
+/** Limit of watched resources per client. */
 export const watchedMax = 1_000;
 
 function readUris(uris: unknown): readonly string[] {
@@ -62,7 +61,7 @@ function readUris(uris: unknown): readonly string[] {
   ) {
     throw new HallError(
       "INVALID_PARAMS",
-      `resourceSubscriptions is a list of at most ${watchedMax} uris`,
+      `resourceSubscriptions must be a list of at most ${watchedMax} URIs`,
     );
   }
   return uris;
@@ -73,12 +72,12 @@ function isServed(uri: string, { registry }: ServerParts): boolean {
     registry.getResourceOwner(uri);
     return true;
   } catch {
-    // Left out of what is acknowledged.
+    // Unknown URIs are not acknowledged.
     return false;
   }
 }
 
-/** Throws NOT_FOUND for a uri nobody serves. */
+/** Throws NOT_FOUND for an unknown URI. */
 export function watchResource(
   uri: string,
   { registry }: ServerParts,

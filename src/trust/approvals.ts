@@ -4,68 +4,68 @@ import type { Target } from "../tool.ts";
 import { pinOf } from "./pin.ts";
 
 /**
- * Calls that wait for a person's yes. Each is known by a token, bound to one tool as it was then, one set of arguments and one caller. The
- * token only names the question: answering it takes the control socket or the client's own user, so a model that is told to approve its own
- * call cannot.
+ * Calls that wait for approval. A token identifies each one and is bound to the tool's definition at
+ * that time, the arguments and the caller. The token alone is no permission: an answer arrives over
+ * the control socket or from the client's own user, so a model cannot approve its own call.
  */
 export interface Approvals {
-  /** A question whose call waits for the answer. No two calls share one: a yes lets one call through. */
+  /** The call waits for the answer. Never shared: one approval lets one call through. */
   ask(subject: Subject): Waiting;
-  /** A question whose call has failed for want of a yes: a yes lets the same call through once. Calls that are the same share it. */
-  leave(subject: Subject): Pending;
-  /** Whether a yes was given for exactly this call; it is used up. */
+  /** The call has failed; an approval lets an identical call through once. Identical calls share it. */
+  leave(subject: Subject): PendingApproval;
+  /** True if exactly this call was approved; consumes the approval. */
   take(subject: Subject): boolean;
-  pending(): readonly Pending[];
+  pending(): readonly PendingApproval[];
   /** A person's answer. Throws NOT_FOUND for a token that is unknown, used or expired. */
-  answer(token: string, answer: Answer): Pending;
+  answer(token: string, answer: ApprovalAnswer): PendingApproval;
 }
 
 export interface Subject {
   readonly target: Target;
   readonly argumentsHash: string;
   readonly caller: string;
-  /** What the client says of itself, on one line that can be shown. It may say anything: nothing is decided by it. */
+  /** The name the client reports, on one line. Unverified: for display only. */
   readonly client: string;
-  /** The call as a person reads it. */
+  /** The call, formatted for the person who decides. */
   readonly preview: string;
   readonly why: string;
 }
 
-export interface Pending extends Subject {
+export interface PendingApproval extends Subject {
   readonly token: string;
   readonly askedAt: number;
   readonly expiresAt: number;
-  /** Its call waits, and does itself what the answer says. */
+  /** The call is still waiting and applies the answer itself. */
   readonly isWaiting: boolean;
 }
 
 export interface Waiting {
-  readonly pending: Pending;
-  /** Settles when somebody answers it elsewhere; never when nobody does. */
-  readonly answered: Promise<Answer>;
-  /** Takes it off the list: it was answered, or its call is gone. */
+  readonly pending: PendingApproval;
+  /** Resolves when it is answered on another surface; otherwise never settles. */
+  readonly answered: Promise<ApprovalAnswer>;
+  /** Removes it from the list after an answer or when the call ends. */
   close(): void;
 }
 
-/** `hall`: as long as this hall runs. */
-export type Answer = "once" | "hall" | "always" | "no";
+/** `hall`: until this hall stops. */
+export type ApprovalAnswer = "once" | "hall" | "always" | "no";
 
-export const answers: readonly Answer[] = ["once", "hall", "always", "no"];
+export const answers: readonly ApprovalAnswer[] = ["once", "hall", "always", "no"];
 
-/** How long a question whose call has failed stays open, and how long a yes waits for its call. */
+/** How long a failed call can still be approved, and how long an approval waits for its call. */
 export const approvalMsMax = 60_000;
-/** A call that waits has a deadline of its own. */
+/** Only a safety net: a waiting call has its own deadline. */
 const waitingMsMax = 600_000;
 const pendingMax = 1_000;
 
 interface Open {
-  readonly pending: Pending;
-  resolve?(answer: Answer): void;
+  readonly pending: PendingApproval;
+  readonly resolve?: ((answer: ApprovalAnswer) => void) | undefined;
 }
 
 export function createApprovals(now: () => number = Date.now): Approvals {
   const open = new Map<string, Open>();
-  /** Calls that may run once, and until when. */
+  /** Calls approved once, with the time the approval expires. */
   const granted = new Map<string, number>();
 
   function sweep(): void {
@@ -74,28 +74,28 @@ export function createApprovals(now: () => number = Date.now): Approvals {
     for (const [key, expiresAt] of granted) if (expiresAt <= time) granted.delete(key);
   }
 
-  function put(subject: Subject, resolve?: (answer: Answer) => void): Pending {
+  function put(subject: Subject, resolve?: (answer: ApprovalAnswer) => void): PendingApproval {
     if (open.size >= pendingMax)
-      throw new HallError("OVERLOADED", `${pendingMax} calls already wait for approval`);
+      throw new HallError("OVERLOADED", `${pendingMax} calls are already waiting for approval`);
     const isWaiting = resolve !== undefined;
     const askedAt = now();
     const expiresAt = askedAt + (isWaiting ? waitingMsMax : approvalMsMax);
-    const pending: Pending = {
+    const pending: PendingApproval = {
       ...subject,
       token: randomBytes(12).toString("hex"),
       askedAt,
       expiresAt,
       isWaiting,
     };
-    open.set(pending.token, { pending, ...(resolve ? { resolve } : {}) });
+    open.set(pending.token, { pending, resolve });
     return pending;
   }
 
   return {
     ask(subject) {
       sweep();
-      let resolve = (_answer: Answer): void => {};
-      const answered = new Promise<Answer>((settle) => {
+      let resolve = (_answer: ApprovalAnswer): void => {};
+      const answered = new Promise<ApprovalAnswer>((settle) => {
         resolve = settle;
       });
       const pending = put(subject, resolve);
@@ -122,9 +122,10 @@ export function createApprovals(now: () => number = Date.now): Approvals {
       if (!found)
         throw new HallError(
           "NOT_FOUND",
-          "no call waits under this token: it is unknown, answered or expired",
-          { hint: "See `guildhall approvals`." },
+          "no call is waiting for approval with this token: it is unknown, answered or expired",
+          { next: [{ do: "run-command", command: "approvals" }] },
         );
+
       open.delete(token);
       if (found.resolve) found.resolve(answer);
       else if (answer !== "no") granted.set(keyOf(found.pending), now() + approvalMsMax);

@@ -1,14 +1,14 @@
 import type { Call } from "../tool.ts";
 
 /**
- * The flow guard. Once a piece of work has read through a tool that brings in what strangers wrote, every word the model says may be
- * theirs. From then on what sends out or destroys needs a person's yes, also where the tool is trusted. A piece of work is a root call with all
- * calls made for it, and is forgotten with it.
+ * The flow guard. Once a root call has read untrusted content, an injected instruction may steer
+ * every later step. From then on destructive and sending tools need approval even if trusted. The
+ * state covers the root call with all nested calls and ends with it.
  */
 export interface FlowGuard {
-  /** Remembers that the work of this root has read through a tool. */
+  /** Records that the root call has read untrusted content through `tool`. */
   taint(root: Call, tool: string): void;
-  /** The tool that brought something in, or undefined while nothing has. */
+  /** The first tool that read untrusted content; undefined if none has. */
   taintedBy(root: Call): string | undefined;
 }
 

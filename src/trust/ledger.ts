@@ -9,35 +9,35 @@ import { isObject } from "../base/json.ts";
 import { placePrivate, replacePrivate } from "../base/private-file.ts";
 
 /**
- * What a person has said about a project on this machine: which servers may be started, which tools were reviewed, which are
- * trusted. It lies in the user's data folder, never in the project, and is signed with a key of that folder: a cloned repository brings no
- * trust, and a file that somebody else has written counts as none.
+ * A user's decisions about one project on this machine: the servers that may start, the reviewed
+ * tools, the trusted tools. It is in the user's data folder, never in the project, and is signed with
+ * a key from that folder: a cloned repository brings no trust, and a forged file counts as empty.
  */
 export interface Ledger {
-  /** The newest contents. Never throws: what cannot be used is reported and counts as nothing. */
+  /** The current contents. Never throws: an unusable file is reported and counts as empty. */
   read(): Promise<Entries>;
-  /** Reads, changes and writes as one step, one process at a time. */
+  /** Reads, edits and writes under a lock shared by all processes. */
   change(edit: (entries: Entries) => Entries): Promise<Entries>;
   readonly file: string;
-  /** What only this user's halls of this project can make, for what they keep elsewhere. */
+  /** A signature that only this user's halls of this project can make, for data kept elsewhere. */
   sign(text: string): Promise<string>;
 }
 
 export interface Entries {
   /** By the server's name. */
   readonly servers: Readonly<Record<string, Review>>;
-  /** By toolkit and tool, `github.create_issue`, whatever prefix the config gives it. */
+  /** By toolkit id and tool name (`github.create_issue`), independent of the configured prefix. */
   readonly grants: Readonly<Record<string, Grant>>;
-  /** Hash of the config's module patterns that may be loaded. */
+  /** Hash of the approved module patterns of the config. */
   readonly modules?: string | undefined;
-  /** Hash of the server the terminal client may start or speak to because the project's config says so. */
+  /** Hash of the approved server that the project's config names for the terminal client. */
   readonly client?: string | undefined;
 }
 
 export interface Review {
-  /** How the server is reached: a changed command is another server. */
+  /** Hash of the command or URL: a server with another command is a different server. */
   readonly source: string;
-  /** The same as a person reads it, without values of variables and headers. */
+  /** The command or URL for display, without values of variables and headers. */
   readonly reached: string;
   readonly reviewedAt: number;
   /** By the tool's own name. */
@@ -47,15 +47,15 @@ export interface Review {
 export interface ReviewedTool {
   readonly pin: string;
   readonly isDestructive: boolean;
-  /** What was read when it was reviewed, to show what has changed. */
+  /** The definition at review time, to show later changes. */
   readonly definition: unknown;
 }
 
 export interface Grant {
   readonly grantedAt: number;
-  /** Milliseconds since 1970; without it the grant holds until it is revoked. */
+  /** Expiry in milliseconds since 1970; without it the grant is valid until revoked. */
   readonly until?: number | undefined;
-  /** It holds for what the tool was then. */
+  /** The grant covers this definition only. */
   readonly pin: string;
 }
 
@@ -95,14 +95,14 @@ export function openLedger(
   async function read(): Promise<Entries> {
     const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
       if (error.code !== "ENOENT")
-        warn(`${file} cannot be read (${error.code}): nothing is trusted`);
+        warn(`cannot read "${file}" (${error.code}): all trust is ignored`);
       return "";
     });
     if (text === "") return noEntries;
     const entries = parse(text, await readKey(folder), project);
     if (!entries)
       warn(
-        `${file} is not signed by this user's key or damaged: nothing is trusted; run \`guildhall verify\``,
+        `"${file}" is damaged or not signed with this user's key: all trust is ignored; run \`guildhall verify\``,
       );
     return entries ?? noEntries;
   }
@@ -127,7 +127,7 @@ export function openLedger(
   };
 }
 
-/** Undefined for what is not ours: no key, no signature, another project's file under this name. */
+/** Undefined without a key, without a valid signature, or for the file of another project. */
 function parse(text: string, key: Buffer | undefined, project: string): Entries | undefined {
   try {
     const value: unknown = JSON.parse(text);
@@ -141,7 +141,7 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
       ? ({ servers, grants, modules, client } as unknown as Entries)
       : undefined;
   } catch {
-    // Not JSON: said by the caller.
+    // Not JSON: the caller reports it.
     return undefined;
   }
 }
@@ -155,10 +155,10 @@ async function readKey(folder: string): Promise<Buffer | undefined> {
   return key && key.length >= 32 ? key : undefined;
 }
 
-/** Projects share the key, and may want their first one at the same moment: whoever was first is right. */
+/** All projects share the key. If two halls create it at the same time, the first one wins. */
 async function makeKey(folder: string): Promise<Buffer> {
   await placePrivate(join(folder, "key"), randomBytes(32));
   const key = await readKey(folder);
-  if (!key) throw new HallError("INTERNAL", `the key in ${folder} cannot be used`);
+  if (!key) throw new HallError("INTERNAL", `the key in "${folder}" cannot be used`);
   return key;
 }

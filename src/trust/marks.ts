@@ -2,16 +2,17 @@ import { isObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 
 /**
- * What a tool is taken for before a person has said anything: that it destroys, that it brings in what strangers wrote, that it
- * sends out. One table, read from top to bottom; every rule names a tool that it is there for. Names are taken apart into whole words
- * (`deleteRepo`, `delete_repo` and `delete-repo` are the same two), so that `undelete` and `breadcrumbs` mean what they say.
+ * What a tool probably does, judged by its name and annotations before anyone reviewed it: it is
+ * destructive, it brings in untrusted content, it sends data out. One table, read from top to bottom;
+ * each rule names an example. Names are split into whole words (`deleteRepo`, `delete_repo` and
+ * `delete-repo` are the same), so `undelete` does not match "delete" nor `breadcrumbs` "read".
  */
 export type Mark = "destructive" | "bringsIn" | "sendsOut";
 
 interface Rule {
   readonly mark: Mark;
   readonly words: readonly string[];
-  /** A word that is also a noun counts only where no such verb stands before it: `get_order` orders nothing, `send_email` reads none. */
+  /** The word may also be a noun: ignore it after one of these verbs (`get_order`, `send_email`). */
   readonly notAfter?: ReadonlySet<string>;
   readonly example: string;
 }
@@ -161,11 +162,14 @@ export interface Marks {
   readonly destructive: boolean;
   readonly bringsIn: boolean;
   readonly sendsOut: boolean;
-  /** Why each is set, for people: the word, or what the tool says of itself. */
+  /** The reason for each mark, for display. */
   readonly why: Readonly<Partial<Record<Mark, string>>>;
 }
 
-/** What a tool's name and its own claims say. A claim can only make a tool of an upstream more dangerous, but for `readOnlyHint`, which a review takes up. */
+/**
+ * Marks from the tool's name and annotations. Annotations of an upstream can only add marks, except
+ * `readOnlyHint`, which counts once a person has reviewed the tool.
+ */
 export function markTool(tool: Tool): Marks {
   const words = wordsOf(tool.name);
   const annotations = isObject(tool.annotations) ? tool.annotations : {};
@@ -178,14 +182,14 @@ export function markTool(tool: Tool): Marks {
       (notAfter && words.slice(0, at).some((word) => notAfter.has(word)))
     )
       continue;
-    why[mark] = `its name says "${words[at]}"`;
+    why[mark] = `its name contains "${words[at]}"`;
   }
   if (annotations.readOnlyHint === true) delete why.destructive;
-  if (!plainName.test(tool.name)) why.destructive = "its name has characters that look like others";
-  if (annotations.destructiveHint === true) why.destructive = "it says so of itself";
+  if (!plainName.test(tool.name)) why.destructive = "its name contains unusual characters";
+  if (annotations.destructiveHint === true) why.destructive = "it is marked destructive";
   if (annotations.openWorldHint === true && annotations.readOnlyHint === true)
-    why.bringsIn ??= "it says that it reaches outside";
-  if (hasUrl(tool.inputSchema)) why.bringsIn ??= "it takes an address";
+    why.bringsIn ??= "it is marked as reaching outside systems";
+  if (hasUrl(tool.inputSchema)) why.bringsIn ??= "it takes a URL";
   return {
     destructive: why.destructive !== undefined,
     bringsIn: why.bringsIn !== undefined,
@@ -194,10 +198,10 @@ export function markTool(tool: Tool): Marks {
   };
 }
 
-/** What MCP asks names to be made of. In others a letter may be one that only looks like it: no word of ours would find it. */
+/** The characters MCP recommends. Look-alike letters would hide a word from the rules. */
 const plainName = /^[A-Za-z0-9_./ -]*$/;
 
-/** `deleteRepo`, `delete_repo`, `HTTPDelete` to lower-case words. */
+/** Lower-case words of `deleteRepo`, `delete_repo`, `HTTPDelete`. */
 function wordsOf(name: string): readonly string[] {
   return name
     .normalize("NFKC")

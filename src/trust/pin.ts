@@ -4,7 +4,7 @@ import type { Tool } from "../tool.ts";
 
 const pins = new WeakMap<Tool, string>();
 
-/** The hash of what a model reads and what a call does: any change of it is a change of the tool. */
+/** Hash of all that a model reads of a tool and that defines its calls; it changes with the tool. */
 export function pinOf(tool: Tool): string {
   let pin = pins.get(tool);
   if (pin === undefined) {

@@ -5,8 +5,8 @@ import type { Target } from "../tool.ts";
 const previewMax = 4_000;
 
 /**
- * A call as a person reads it: one argument a line, nothing hidden by escape codes, in the middle of long values, or behind a line that is
- * made up. However many arguments there are, each is named: what is left out is never one of them as a whole.
+ * A call for the person who approves it: one argument per line. Escape codes are made visible, long
+ * values keep both ends, and line breaks cannot fake another argument.
  */
 export function previewCall({ fullName, toolkit, tool }: PreviewedTool, args: JsonObject): string {
   const entries = Object.entries(args);
@@ -21,9 +21,11 @@ export function previewCall({ fullName, toolkit, tool }: PreviewedTool, args: Js
     );
   const more =
     entries.length > linesMax
-      ? [`  … and ${entries.length - linesMax} more arguments: do not allow what you cannot see`]
+      ? [
+          `  … and ${entries.length - linesMax} more arguments that are not shown: deny the call if in doubt`,
+        ]
       : [];
-  // A project's config chooses prefixes, and could give one server's tools the names of another's.
+  // The project's config chooses prefixes and could disguise one server's tools as another's.
   const title =
     fullName === `${toolkit.id}.${tool.name}`
       ? fullName
@@ -39,11 +41,11 @@ export interface PreviewedTool {
 
 const linesMax = 60;
 const nameMax = 100;
-/** A command is read whole: what is between its ends may be what matters. */
+/** Long enough to show a typical shell command completely. */
 const valueUsual = 1_500;
 const valueMin = 60;
 
-/** A value must not look like the next argument, by a new line or by blanks up to where a terminal begins one; nor a name like something else that is said. */
+/** One line: neither line breaks nor long runs of blanks can make a value look like another argument. */
 export function oneLine(text: string): string {
   return escapeInvisible(text)
     .replace(/\n/g, "\\n")
@@ -51,20 +53,20 @@ export function oneLine(text: string): string {
     .replace(blanks, ({ length }) => `(${length} blanks)`);
 }
 
-/** More than any indentation; the empty cell of Braille has no ink either. */
+/** Longer than any indentation; U+2800, the empty Braille cell, is blank too. */
 const blanks = /[\p{Zs}\u2800]{25,}/gu;
 
-/** What is secret by its name is not for a screen. */
+/** Values under these names are not shown on a screen. */
 const secretName = /(password|passphrase|secret|token|api[-_]?key|credentials?|authorization)$/i;
 
 function writeValue(name: string, value: unknown, valueMax: number): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
   if (typeof value === "string" && secretName.test(name))
-    return `(${value.length} characters that are not shown)`;
+    return `(${value.length} characters, hidden)`;
   return clip(oneLine(text), valueMax);
 }
 
-/** Cut in the middle: what is added at the end of a long text is seen. */
+/** Cuts in the middle, so that the end of a long text stays visible. */
 function clip(text: string, max: number): string {
   if (text.length <= max) return text;
   const half = Math.floor(max / 2);

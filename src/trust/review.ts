@@ -5,13 +5,13 @@ import type { Review } from "./ledger.ts";
 import { markTool } from "./marks.ts";
 import { definitionOf, pinOf } from "./pin.ts";
 
-/** What a review writes down. */
-export interface ReviewOf {
+/** Input of a review. */
+export interface ReviewInput {
   readonly source: string;
-  /** How the server is reached, as a person reads it. */
+  /** The command or URL for display. */
   readonly reached: string;
   readonly tools: readonly Tool[];
-  /** Tools a person has marked otherwise than their name and their claims do. */
+  /** A person's own marks, which replace those from name and annotations. */
   readonly isDestructive?: (tool: Tool) => boolean;
 }
 
@@ -20,7 +20,7 @@ export function reviewServer({
   reached,
   tools,
   isDestructive = (tool) => markTool(tool).destructive,
-}: ReviewOf): Review {
+}: ReviewInput): Review {
   const reviewed = tools.map(
     (tool) =>
       [
@@ -31,8 +31,8 @@ export function reviewServer({
   return { source, reached, reviewedAt: Date.now(), tools: Object.fromEntries(reviewed) };
 }
 
-/** How a tool stands to what was reviewed under its name. */
-export type Change =
+/** A tool compared with the one that was reviewed under its name. */
+export type ToolChange =
   | { readonly kind: "same"; readonly isDestructive: boolean }
   | { readonly kind: "new" }
   | { readonly kind: "changed"; readonly fields: readonly FieldChange[] };
@@ -43,7 +43,7 @@ export interface FieldChange {
   readonly now: unknown;
 }
 
-export function compareTool(tool: Tool, review: Review | undefined): Change {
+export function compareTool(tool: Tool, review: Review | undefined): ToolChange {
   const reviewed =
     review && Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
   if (!reviewed) return { kind: "new" };
@@ -57,7 +57,7 @@ export function compareTool(tool: Tool, review: Review | undefined): Change {
   };
 }
 
-/** The tools that were reviewed and are no longer there. */
+/** Names of reviewed tools that the server no longer offers. */
 export function goneTools(tools: readonly Tool[], review: Review | undefined): readonly string[] {
   const names = new Set(tools.map(({ name }) => name));
   return Object.keys(review?.tools ?? {}).filter((name) => !names.has(name));

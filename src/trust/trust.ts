@@ -1,7 +1,8 @@
+import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { hashOf } from "../base/hash.ts";
-import type { Target } from "../tool.ts";
-import type { Answer } from "./approvals.ts";
+import type { Target, Tool } from "../tool.ts";
+import type { ApprovalAnswer } from "./approvals.ts";
 import {
   type Entries,
   type Grant,
@@ -13,19 +14,19 @@ import {
 import { type Marks, markTool } from "./marks.ts";
 import { pinOf } from "./pin.ts";
 
-/** Decides what may be started and called; never runs anything. What it knows is the ledger, the user's config, and what was said while this hall runs. */
+/** Decides what may be started and called; never runs anything. Based on the ledger, the user's config and the approvals given while this hall runs. */
 export interface Trust {
   judge(target: Target): Verdict;
-  /** Why no model reads what a tool says, or undefined when it may: all that a list needs to know, for thousands at once. */
+  /** Why a model may not read the tool's definition; undefined if it may. Cheap enough for a list of thousands. */
   heldBecause(target: Target): Held | undefined;
-  /** Why a server may not be started, or undefined when it may. */
+  /** Why a server may not be started, as a predicate after its name; undefined if it may. */
   mayStart(server: string, source: string): string | undefined;
   mayLoadModules(patterns: readonly string[]): boolean;
-  /** Grants what a person answered about a call: `hall` until the hall ends, `always` in the ledger; other answers grant nothing. */
-  grant(target: Target, answer: Answer): Promise<void>;
-  /** Forgets everything granted until the hall ends. */
+  /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
+  grant(target: Target, answer: ApprovalAnswer): Promise<void>;
+  /** Revokes everything that was trusted until the hall stops. */
   clearRuntimeTrust(): void;
-  /** Reads the ledger again, and from then on whenever it may have changed. */
+  /** Reads the ledger again. */
   refresh(): Promise<void>;
   entries(): Entries;
 }
@@ -40,19 +41,19 @@ export type Level = "untrusted" | "verified" | "trusted";
 export interface Verdict {
   readonly level: Level;
   readonly marks: Marks;
-  /** Set when the tool is not what was reviewed: it is not called. */
+  /** Set if the tool differs from the reviewed one; it is not called. */
   readonly held?: string | undefined;
-  /** Set when its server may not even be started: no yes to a call would help. */
+  /** Set if its server may not be started, so that approving a call would not help. */
   readonly refused?: string | undefined;
-  /** Why a call needs a person's yes; undefined when it does not. */
+  /** Why a call needs approval; undefined if it does not. */
   readonly ask?: string | undefined;
-  /** Whether the flow guard looks at it. */
+  /** True if the flow guard applies. */
   readonly isGuarded: boolean;
 }
 
 export interface TrustOptions {
   readonly ledger: Ledger;
-  /** The user's own word, by toolkit and tool or `toolkit.*`; a project's config cannot loosen anything. */
+  /** From the user's config only: a project's config cannot loosen anything. Keys: `toolkit.tool` or `toolkit.*`. */
   readonly policy?: "destructive" | "all";
   readonly policies?: Readonly<Record<string, "destructive" | "all">>;
   readonly overrides?: Readonly<Record<string, "safe" | "destructive">>;
@@ -69,8 +70,8 @@ export function createTrust({
   now = Date.now,
 }: TrustOptions): Trust {
   let entries: Entries = noEntries;
-  const here = new Map<string, string>();
-  /** Verdicts hold until something is said; those with a grant that ends are made anew. */
+  const runtimeTrust = new Map<string, string>();
+  /** Cached until a decision changes or a grant expires. */
   let verdicts = new WeakMap<Target, { readonly verdict: Verdict; readonly until: number }>();
 
   function adopt(next: Entries): void {
@@ -96,10 +97,10 @@ export function createTrust({
     const { toolkit, tool } = target;
     const key = keyOf(target);
     const grant = grantOf(target);
-    // The pin is made only where something is compared with it: hashing thousands of tools is not for the first list.
-    const trustedHere = here.get(key);
+    // Hash the tool only if there is a pin to compare: the first list may have thousands of tools.
+    const runtimePin = runtimeTrust.get(key);
     const isTrusted =
-      grant !== undefined || (trustedHere !== undefined && trustedHere === pinOf(tool));
+      grant !== undefined || (runtimePin !== undefined && runtimePin === pinOf(tool));
     const known =
       toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(target);
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
@@ -109,13 +110,7 @@ export function createTrust({
         : { ...known.marks, destructive: override === "destructive" };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
     const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
-    const ask =
-      isAskedFor && !isTrusted
-        ? (known.why ??
-          (marks.destructive
-            ? `it may destroy or send: ${marks.why.destructive ?? "so the config says"}`
-            : "every call is asked for"))
-        : undefined;
+    const ask = isAskedFor && !isTrusted ? (known.why ?? approvalReason(marks)) : undefined;
     const isGuarded = !unguarded.includes(key) && !unguarded.includes(`${toolkit.id}.*`);
     return {
       verdict: { level, marks, held: known.held, refused: known.refused, ask, isGuarded },
@@ -125,7 +120,8 @@ export function createTrust({
 
   return {
     judge(target) {
-      // The hall's own tools read what is known of the others; what they call is judged by itself. An agent's name is only its group's.
+      // The hall's own tools only read; each call they make is judged by itself. An agent is named
+      // after its group, so its name says nothing.
       if (target.toolkit.source === "hall") return harmless;
       let kept = verdicts.get(target);
       if (!kept || kept.until <= now()) {
@@ -143,22 +139,22 @@ export function createTrust({
     },
     mayStart(server, source) {
       const review = Object.hasOwn(entries.servers, server) ? entries.servers[server] : undefined;
-      if (!review) return "was never approved on this machine: run `guildhall verify`";
+      if (!review) return "has not been approved on this machine";
       return review.source === source
         ? undefined
-        : "is reached in another way than the one approved: run `guildhall verify`";
+        : "has another command or URL than the one you approved";
     },
     mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
     async grant(target, answer) {
       if (answer === "hall") {
-        here.set(keyOf(target), pinOf(target.tool));
+        runtimeTrust.set(keyOf(target), pinOf(target.tool));
         verdicts = new WeakMap();
       }
       if (answer === "always")
         adopt(await grantTools(ledger, [{ key: keyOf(target), pin: pinOf(target.tool) }], { now }));
     },
     clearRuntimeTrust() {
-      here.clear();
+      runtimeTrust.clear();
       verdicts = new WeakMap();
     },
     async refresh() {
@@ -168,9 +164,14 @@ export function createTrust({
   };
 }
 
-/** What a tool is known by in the ledger and in the user's config: a project's config chooses prefixes, not these. */
+/** The key in the ledger and in the user's config. A project's config can choose prefixes, but not these. */
 export function keyOf({ toolkit, tool }: Target): string {
   return `${toolkit.id}.${tool.name}`;
+}
+
+function approvalReason({ destructive, why }: Marks): string {
+  if (!destructive) return "the config requires approval for every call";
+  return why.destructive ?? "it is marked destructive";
 }
 
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
@@ -188,11 +189,11 @@ interface Known {
   readonly marks: Marks;
   readonly held?: string;
   readonly refused?: string;
-  /** Why everything of it needs a yes. */
+  /** Why all its calls need approval. */
   readonly why?: string;
 }
 
-/** A tool of an upstream: what it says of itself counts only as far as a person has seen it. */
+/** A tool of an upstream: its own claims count only if a person has reviewed them. */
 function judgeReviewed(target: Target, review: Review | undefined): Known {
   const { toolkit, tool, fullName } = target;
   const marks = markTool(tool);
@@ -214,7 +215,7 @@ function judgeReviewed(target: Target, review: Review | undefined): Known {
 }
 
 function unreviewed({ toolkit }: Target): string {
-  return `nobody has reviewed ${toolkit.id} on this machine`;
+  return `server "${toolkit.id}" has not been reviewed on this machine`;
 }
 
 function changedSince({ tool, fullName }: Target, review: Review): string | undefined {
@@ -224,21 +225,43 @@ function changedSince({ tool, fullName }: Target, review: Review): string | unde
     : undefined;
 }
 
-/** Ours, a module's, or a registration's: its own word counts, it came in by a person's hand. */
+/** Built in, from a module or registered: a person added it, so its own claims count. */
 function judgeOwn({ tool }: Target): Known {
   return { level: "verified", marks: markTool(tool) };
 }
 
-/** A tool that is not what was reviewed. */
-export function heldBack(reason: string): HallError {
-  return new HallError("DENIED", `${reason}; it is held back`, {
-    hint: "A person looks at it with `guildhall diff` and lets it through with `guildhall verify`.",
+/** Advice for a tool that must be reviewed; a changed one is compared first. */
+function reviewAdvice({ kind }: Pick<Held, "kind">, server: string): readonly Advice[] {
+  const verify: Advice = { do: "verify", server };
+  return kind === "changed" ? [{ do: "run-command", command: "diff" }, verify] : [verify];
+}
+
+/** The tool differs from the reviewed one. */
+export function toolChanged(reason: string, server: string): HallError {
+  return new HallError("DENIED", `${reason}; it is held back until you review it`, {
+    next: reviewAdvice({ kind: "changed" }, server),
   });
 }
 
-/** A tool of a server that nobody has let start. */
-export function neverReviewed(reason: string): HallError {
+/** The tool's server was never approved, so it is not started. */
+export function serverNotReviewed(reason: string, server: string): HallError {
   return new HallError("DENIED", `${reason}, so it is not started`, {
-    hint: "A person reviews it with `guildhall verify`.",
+    next: reviewAdvice({ kind: "unreviewed" }, server),
   });
+}
+
+/**
+ * A tool as a model may read it. A tool that is new or changed keeps only its name and the reason:
+ * its text could contain instructions to the model.
+ */
+export function readableTool(target: Target, trust: Pick<Trust, "heldBecause"> | undefined): Tool {
+  const held = trust?.heldBecause(target);
+  if (held === undefined) return target.tool;
+  const advice = adviceForModel(reviewAdvice(held, target.toolkit.id));
+  return {
+    name: target.tool.name,
+    description: `Held back: ${held.reason}. ${advice}`,
+    inputSchema: { type: "object" },
+    _meta: { "guildhall/status": held.kind },
+  };
 }

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { makeHarmless } from "../base/harmless.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
-import type { Answer } from "../trust/approvals.ts";
+import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Dispatch, LoadedPart, TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import type { ScreenName } from "./state.ts";
@@ -50,7 +50,7 @@ export class AdminPoller {
     this.#options.dispatch({ kind: "logs", server, lines: lines.map(makeHarmless) });
   }
 
-  async approve(token: string, answer: Answer): Promise<void> {
+  async approve(token: string, answer: ApprovalAnswer): Promise<void> {
     const { tool } = await this.#ask((admin) => admin.ask("approve", { token, answer }));
     this.#inform(answer === "no" ? `${tool} was denied` : `${tool} was approved`);
     await this.#loadApprovals();

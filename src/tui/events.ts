@@ -2,7 +2,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
-import type { Answer } from "../trust/approvals.ts";
+import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Failure } from "./failure.ts";
 import type { OutputLine } from "./output.ts";
 import type {
@@ -86,7 +86,7 @@ type HallIntention =
   | Kind<"show logs", { server: string }>
   | Kind<"hide logs">
   | Kind<"select approval", { token: string }>
-  | Kind<"approve", { token: string; answer: Answer }>;
+  | Kind<"approve", { token: string; answer: ApprovalAnswer }>;
 
 /** Parts of the state that are loaded from elsewhere. */
 export type LoadedPart = "features" | "tools" | "servers" | "approvals" | "stats" | "worktrees";

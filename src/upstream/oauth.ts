@@ -200,19 +200,15 @@ const transient: ReadonlySet<string> = new Set([
 ]);
 
 function needsLogin(name: string, scope?: string): HallError {
-  const command = `guildhall login ${name}`;
-  return new HallError(
-    "DENIED",
-    `needs login: run \`${command}\`${scope === undefined ? "" : `, it wants the scope ${scope}`}`,
-    {
-      hint: `A person must run \`${command}\`.`,
-      details: { login: command, ...scoped(scope) },
-    },
-  );
+  const message = scope === undefined ? "needs login" : `needs login for the scope "${scope}"`;
+  return new HallError("DENIED", message, {
+    next: [{ do: "login", server: name }],
+    details: { login: `guildhall login ${name}`, ...scoped(scope) },
+  });
 }
 
 function refused(name: string): HallError {
-  return new HallError("DENIED", `${name} refuses the token its issuer gave us`, {
+  return new HallError("DENIED", `server "${name}" rejects the access token from its issuer`, {
     hint: "Check oauth.clientId, oauth.clientSecret and oauth.scope of its entry.",
   });
 }

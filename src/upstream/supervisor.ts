@@ -1,3 +1,4 @@
+import type { Advice } from "../base/advice.ts";
 import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
@@ -13,6 +14,8 @@ export type SupervisorState =
       readonly reason: string;
       readonly retryAt: number;
       readonly failures: number;
+      /** What a person must do first, such as approve the server or log in. */
+      readonly next?: readonly Advice[];
     }
   | { readonly kind: "closed" };
 
@@ -41,8 +44,6 @@ const reasonMsMax = 500;
 /** An open connection that fails this many calls in a row pauses; then one call tries again. */
 const refusalsToTrip = 5;
 const tripMs = 5_000;
-
-type DownCode = "UNAVAILABLE" | "DENIED";
 
 /** A start under way, or the one that led to the open connection. */
 interface Start {
@@ -163,7 +164,7 @@ export class Supervisor {
       case "down":
         return Date.now() >= state.retryAt ? this.#open() : Promise.reject(this.#unavailable());
       case "closed":
-        return Promise.reject(new HallError("UNAVAILABLE", `${this.#name} was closed`));
+        return Promise.reject(new HallError("UNAVAILABLE", `server "${this.#name}" was closed`));
     }
   }
 
@@ -205,7 +206,7 @@ export class Supervisor {
     // `open` releases its resources when its scope is cancelled.
     scope.cancel(new HallError("UNAVAILABLE", reason));
     if (this.#start?.scope === scope && this.#state.kind === "starting")
-      this.#fail(reason, code === "DENIED" ? "DENIED" : "UNAVAILABLE");
+      this.#fail(reason, code === "DENIED" ? (error as HallError) : undefined);
     throw this.#unavailable();
   }
 
@@ -214,21 +215,28 @@ export class Supervisor {
     else if (this.#state.kind === "starting") scope.cancel(new HallError("UNAVAILABLE", reason));
   }
 
-  #fail(reason: string, code: DownCode = "UNAVAILABLE"): void {
+  #fail(reason: string, denied?: HallError): void {
     this.#failures++;
     const delayMs =
       this.#failures >= failuresToRest
         ? backoff.maxMs
         : backoffMs(this.#failures, backoff, this.#options.random);
-    this.#pause(reason, code, delayMs);
+    this.#pause(reason, delayMs, denied);
   }
 
-  #pause(reason: string, code: DownCode, delayMs: number): void {
+  #pause(reason: string, delayMs: number, denied?: HallError): void {
     if (this.#state.kind === "closed") return;
     this.#connection = undefined;
     this.#stopIdleTimer();
     const retryAt = Date.now() + delayMs;
-    this.#become({ kind: "down", code, reason, retryAt, failures: this.#failures });
+    this.#become({
+      kind: "down",
+      code: denied ? "DENIED" : "UNAVAILABLE",
+      reason,
+      retryAt,
+      failures: this.#failures,
+      ...(denied && denied.next.length > 0 ? { next: denied.next } : {}),
+    });
     if (!this.#options.isEager && !this.#options.isNeeded?.()) return;
     this.#retryTimer = setTimeout(() => void this.#open().catch(() => {}), delayMs);
     this.#retryTimer.unref();
@@ -246,21 +254,25 @@ export class Supervisor {
     } else if (isRefusal(error) && ++this.#refusals >= refusalsToTrip) {
       // The next call is the probe and decides alone.
       this.#refusals = refusalsToTrip - 1;
-      this.#pause(error.message, "UNAVAILABLE", tripMs);
+      this.#pause(error.message, tripMs);
     }
   }
 
   #unavailable(): HallError {
     const name = this.#name;
     const state = this.#state;
-    if (state.kind !== "down") return new HallError("UNAVAILABLE", `${name} is not running`);
-    const { code, reason, retryAt } = state;
+    if (state.kind !== "down")
+      return new HallError("UNAVAILABLE", `server "${name}" is not running`);
+    const { code, reason, retryAt, next } = state;
     if (code === "DENIED")
-      return new HallError("DENIED", `${name} ${reason}`, { details: { upstream: name, reason } });
+      return new HallError("DENIED", `server "${name}" ${reason}`, {
+        ...(next ? { next } : {}),
+        details: { upstream: name, reason },
+      });
 
     const seconds = Number(Math.max(0, (retryAt - Date.now()) / 1000).toFixed(1));
     const stderr = this.#options.evidence().slice(-5);
-    return new HallError("UNAVAILABLE", `${name} is down: ${reason}`, {
+    return new HallError("UNAVAILABLE", `server "${name}" is down: ${reason}`, {
       next: [
         { do: "retry-after", seconds },
         { do: "run-command", command: `logs ${name}` },
@@ -328,7 +340,7 @@ export class Supervisor {
     const start = this.#isStarting ? this.#start : undefined;
     this.#connection = undefined;
     this.#become(next);
-    this.#start?.scope.cancel(new HallError("UNAVAILABLE", `${this.#name} was stopped`));
+    this.#start?.scope.cancel(new HallError("UNAVAILABLE", `server "${this.#name}" was stopped`));
     // The calls that wait for this start receive its error themselves.
     await start?.done.catch(() => {});
     await Promise.all([...open].map((used) => used.close()));

@@ -17,7 +17,7 @@ import type {
   Toolkit,
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
-import { heldBack } from "../trust/trust.ts";
+import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Carrier } from "./carrier.ts";
@@ -243,7 +243,8 @@ class UpstreamServer implements Upstream {
 
   async #open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
     const refusal = this.#options.mayStart?.(this.#sourceHash);
-    if (refusal !== undefined) throw new HallError("DENIED", refusal);
+    if (refusal !== undefined)
+      throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.id }] });
     const { limits, guard, authorizer } = this.#options;
     // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
@@ -296,7 +297,7 @@ class UpstreamServer implements Upstream {
     if (!this.#options.holdsChanged) return;
     const pin = this.#known.pinOf(tool.name);
     if (pin !== undefined && pin !== pinOf(tool))
-      throw heldBack(`${this.id}.${tool.name} has changed since it was listed`);
+      throw toolChanged(`${this.id}.${tool.name} has changed since it was listed`, this.id);
   }
 
   #createResources(): NonNullable<Toolkit["resources"]> {

@@ -72,7 +72,7 @@ test("a model that follows instructions from a web page can neither delete nor s
       { outcome: "ok" },
       { tool: "files.delete_file", outcome: "approval_needed" },
       { tool: "mail.send_email", outcome: "approval_needed" },
-      // Of a server nobody has reviewed the model was shown nothing.
+      // The model was shown nothing of an unreviewed server.
       { outcome: "not_found" },
     ],
     approvals_needed: [
@@ -83,7 +83,7 @@ test("a model that follows instructions from a web page can neither delete nor s
       },
       {
         tool: "mail.send_email",
-        why: expect.stringContaining("this work has read what others wrote"),
+        why: expect.stringContaining("this task has read untrusted content"),
       },
     ],
   });
@@ -174,5 +174,5 @@ test("an agent cannot call itself through a tool, and calls are nested at most f
     JSON.stringify(
       await client.result("tools/call", modern({ name: "deeper.dig", arguments: {} })),
     ),
-  ).toContain("nested 4 deep");
+  ).toContain("nested more than 4 levels deep");
 });

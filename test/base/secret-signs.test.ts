@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { isSecretName, mayNameSecrets } from "../../src/base/secret-signs.ts";
-import { redact } from "../../src/gateway/redact.ts";
+import { redact } from "../../src/gateway/record.ts";
 
 const endings = [
   "authorization",

@@ -202,7 +202,7 @@ describe("a file that is refused unread", () => {
     using folder = makeConfigFolder({ "guildhall.json": "{}" });
     chmodSync(join(folder.path, "guildhall.json"), 0o646);
     expect(await folder.refusal()).toBe(
-      "guildhall.json: can be written by other users; expected a file only you may write; run: chmod go-w guildhall.json",
+      "guildhall.json: other users can write to it; expected a file only you can write; run: chmod go-w guildhall.json",
     );
     chmodSync(join(folder.path, "guildhall.json"), 0o664);
     expect(await folder.refusal()).toBe("");
@@ -217,7 +217,7 @@ describe("a file that is refused unread", () => {
       chownSync(join(folder.path, "guildhall.json"), 12_345, 12_345);
       expect(await folder.refusal()).toBe("");
       chmodSync(join(folder.path, "guildhall.json"), 0o664);
-      expect(await folder.refusal()).toContain("can be written by other users");
+      expect(await folder.refusal()).toContain("other users can write to it");
     },
   );
 
@@ -225,7 +225,7 @@ describe("a file that is refused unread", () => {
     using folder = makeConfigFolder();
     folder.write("guildhall.json", Buffer.alloc(100 * 1024 * 1024, " "));
     expect(await folder.refusal()).toBe(
-      "guildhall.json: has 104857600 bytes; expected at most 1048576; remove what is not config",
+      "guildhall.json: has 100 MiB; expected at most 1 MiB; remove everything that is not config",
     );
   });
 

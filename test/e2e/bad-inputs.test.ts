@@ -293,21 +293,21 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     {
       what: "no version",
       input: request("tools/list", { _meta: { [keys.capabilities]: {} } }),
-      answer: invalidParams(`params._meta needs "${keys.version}"`),
+      answer: invalidParams(`params._meta requires "${keys.version}"`),
     },
     {
       what: "a version that is no text",
       input: request("tools/list", {
         _meta: { [keys.version]: 20260728, [keys.capabilities]: {} },
       }),
-      answer: invalidParams(`params._meta needs "${keys.version}"`),
+      answer: invalidParams(`params._meta requires "${keys.version}"`),
     },
     ...[undefined, null, [], "elicitation"].map((capabilities) => ({
       what: `capabilities ${JSON.stringify(capabilities)}`,
       input: request("tools/list", {
         _meta: { [keys.version]: modernVersion, [keys.capabilities]: capabilities },
       }),
-      answer: invalidParams(`params._meta needs "${keys.capabilities}", at least {}`),
+      answer: invalidParams(`params._meta requires "${keys.capabilities}", at least {}`),
     })),
     {
       what: "a log level there is not",
@@ -315,7 +315,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
         _meta: { [keys.version]: modernVersion, [keys.capabilities]: {}, [keys.logLevel]: "loud" },
       }),
       answer: invalidParams(
-        "a log level is one of debug, info, notice, warning, error, critical, alert, emergency",
+        "unknown log level (expected: debug, info, notice, warning, error, critical, alert, emergency)",
       ),
     },
     ...["2027-01-01", "2025-11-25", "", "x".repeat(50)].map((version) => ({
@@ -324,7 +324,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: {
         code: -32022,
         type: "UNSUPPORTED_VERSION" as const,
-        message: `protocol version ${version.slice(0, 40)} is not served this way`,
+        message: `unsupported protocol version "${version.slice(0, 40)}"`,
         id: "bad",
         data: { supported: [modernVersion], requested: version.slice(0, 40) },
       },
@@ -335,7 +335,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       answer: {
         code: -32022,
         type: "UNSUPPORTED_VERSION",
-        message: "protocol version 2030-01-01 is not served this way",
+        message: 'unsupported protocol version "2030-01-01"',
         id: "bad",
         data: { supported: [modernVersion], requested: "2030-01-01", toolName: "echo.echo" },
       },
@@ -458,8 +458,8 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   ].map((cursor) => ({
     what: JSON.stringify(cursor),
     input: request("tools/list", { cursor }),
-    answer: invalidParams("the cursor is not one of ours", {
-      data: { suggestion: "Start again without a cursor." },
+    answer: invalidParams("invalid cursor", {
+      data: { suggestion: "Request the list again without a cursor." },
     }),
   })),
   "unknown resources": [
@@ -503,19 +503,19 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     {
       what: "a missing argument",
       input: request("prompts/get", { name: "library.review", arguments: { tone: "kind" } }),
-      answer: invalidParams('the prompt library.review needs the argument "title"'),
+      answer: invalidParams('prompt library.review requires the argument "title"'),
     },
     {
       what: "an argument that is no text",
       input: request("prompts/get", { name: "library.review", arguments: { title: 5 } }),
-      answer: invalidParams("the arguments of a prompt are strings"),
+      answer: invalidParams("prompt arguments must be strings"),
     },
   ],
   "completions of unknown references": [
     {
       what: "no reference",
       input: request("completion/complete", { argument: { name: "title", value: "a" } }),
-      answer: invalidParams("completion needs a ref and an argument with name and value"),
+      answer: invalidParams("completion requires a ref and an argument with name and value"),
     },
     {
       what: "a reference to neither prompt nor resource",
@@ -547,7 +547,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
   "invalid progress tokens": [{}, [], null, true, 1.5].map((progressToken) => ({
     what: JSON.stringify(progressToken),
     input: call({ name: "echo.echo", arguments: {}, _meta: { progressToken } }),
-    answer: invalidParams("a progress token is a string or a whole number", {
+    answer: invalidParams("progressToken must be a string or an integer", {
       data: { toolName: "echo.echo" },
     }),
   })),
@@ -675,7 +675,7 @@ describe("a connection whose era is not known yet", () => {
           message: "not initialized",
           data: {
             error_type: "invalid_request",
-            suggestion: "Send initialize first, or a request with a modern _meta.",
+            suggestion: "Send initialize first, or set the protocol version in _meta.",
             ...("name" in params ? { toolName: params.name } : {}),
           },
         },
@@ -774,7 +774,7 @@ describe("the handshake", () => {
     expect(await client.request("initialize", params)).toMatchObject({
       error: {
         code: -32600,
-        message: "initialize needs protocolVersion, capabilities and clientInfo",
+        message: "initialize requires protocolVersion, capabilities and clientInfo",
       },
     });
     expect(await client.greet()).toMatchObject({ protocolVersion: "2025-11-25" });
@@ -914,7 +914,7 @@ describe("ids at the limits", () => {
 
 describe("arguments that do not match the schema", () => {
   const message =
-    "the arguments of echo.typed do not fit: /text is required; /times must be integer; /more is not a known field";
+    "invalid arguments for echo.typed: /text is required; /times must be integer; /more is not a known field";
   const errors = [
     { path: "/text", message: "is required" },
     { path: "/times", message: "must be integer" },
@@ -1160,10 +1160,11 @@ test.each(eras)(
       );
     client.send(calling("first", "slow.wait", { ms: 50 }));
     await until(() => slow.running === 1);
+    expect(await client.next()).toMatchObject({ method: "notifications/progress" });
     client.send(calling("bad", "echo.echo", {}));
     expect(await client.next()).toEqual(
       written(
-        invalidParams('the progress token "p" is already in use', {
+        invalidParams('progress token "p" is already in use', {
           data: { toolName: "echo.echo" },
         }),
         era,

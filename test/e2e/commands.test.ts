@@ -547,8 +547,13 @@ describe.concurrent("guildhall call", () => {
     ["an option nobody knows", ["box.echo", "--jsn"], 2, "--json"],
     ["a tool that fails", ["box.told"], 1, "no such issue"],
     ["a server's own error", ["box.error"], 1, "no luck"],
-    ["a server that ends", ["box.crash"], 69, "box is down: exited with code 7"],
-    ["a server that does not start", ["dead.echo"], 69, "dead is down: exited with code 9"],
+    ["a server that ends", ["box.crash"], 69, 'server "box" is down: exited with code 7'],
+    [
+      "a server that does not start",
+      ["dead.echo"],
+      69,
+      'server "dead" is down: exited with code 9',
+    ],
     // While other commands of the same project come and go beside it.
     ["a tool that never answers", ["stuck.hang"], 75, "stuck.hang"],
   ])("with %s ends with the code that says so", async (_what, args, code, words) => {

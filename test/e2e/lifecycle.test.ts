@@ -175,7 +175,7 @@ describe("the list of tools", () => {
     ).toMatchObject({
       error: {
         code: -32602,
-        message: "the cursor is not one of ours",
+        message: "invalid cursor",
         data: { error_type: "invalid_params" },
       },
     });
@@ -405,12 +405,16 @@ describe("a tool that fails", () => {
   test.each([
     [
       "liar.wrong",
-      "the answer of liar.wrong does not fit its own schema",
+      "the result of liar.wrong does not match its output schema",
       [{ path: "/count", message: "must be number" }],
     ],
-    ["liar.missing", "liar.missing promises structured content and sent none", undefined],
-    ["liar.empty", "liar.empty answered without content", undefined],
-    ["liar.nothing", "liar.nothing answered without content", undefined],
+    [
+      "liar.missing",
+      "liar.missing has an output schema but returned no structured content",
+      undefined,
+    ],
+    ["liar.empty", 'liar.empty returned a result without "content"', undefined],
+    ["liar.nothing", 'liar.nothing returned a result without "content"', undefined],
   ])("to keep its promise (%s) is not passed on", async (name, message, errors) => {
     await using hall = await startHall({ toolkits: [createLiarToolkit()] });
     const client = hall.connect();
@@ -447,7 +451,7 @@ describe("a tool that fails", () => {
         const { error } = await client.request("tools/call", params);
         expect(error).toMatchObject({
           code: -32603,
-          message: "the answer to tools/call cannot be written as JSON",
+          message: "cannot serialize the answer to tools/call as JSON",
           data: {
             error_type: "serialization",
             toolName: `heavy.${name}`,
@@ -464,7 +468,7 @@ describe("a tool that fails", () => {
     await client.greet();
     const body = {
       error_type: "too_large",
-      message: "the answer to tools/call is over 10485760 bytes",
+      message: "the answer to tools/call exceeds the limit of 10 MiB",
       suggestion: errorTable.TOO_LARGE.hint,
       toolName: "heavy.large",
     };
@@ -662,7 +666,7 @@ describe("log messages", () => {
         error: {
           code: -32602,
           message:
-            "a log level is one of debug, info, notice, warning, error, critical, alert, emergency",
+            "unknown log level (expected: debug, info, notice, warning, error, critical, alert, emergency)",
         },
       });
     },

@@ -90,7 +90,7 @@ test("login prints the page, waits, and notifies the running hall; logout revert
   });
   expect(readdirSync(tokens)).toEqual([]);
   const answer = await hall.answer(hall.ask("tools/call", { name: "far.echo", arguments: {} }));
-  expect(JSON.stringify(answer)).toContain("needs login: run `guildhall login far`");
+  expect(JSON.stringify(answer)).toContain("guildhall login far");
   expect(await run(folder, "logout", "far")).toMatchObject({
     code: 0,
     stdout: "nobody was logged in to far\n",
@@ -133,5 +133,5 @@ test.each([
 
 test("doctor names the command to run", async () => {
   const { stdout } = await run(await newProject(), "doctor");
-  expect(stdout).toContain("it needs login: run `guildhall login far`");
+  expect(stdout).toMatch(/it needs login\s+Log in: guildhall login far/);
 });

@@ -245,9 +245,9 @@ describe.concurrent("the command line", () => {
     [
       "a face there is not",
       ["mcp", "--expose", "tools,nope"],
-      'there is no face "nope"; there is: tools',
+      'unknown face "nope" (expected: tools',
     ],
-    ["no face", ["mcp", "--expose", ""], 'there is no face ""; there is: tools'],
+    ["no face", ["mcp", "--expose", ""], 'unknown face "" (expected: tools'],
     [
       "a log level there is not",
       ["mcp", "--log-level", "loud"],

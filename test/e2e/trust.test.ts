@@ -151,9 +151,7 @@ test.concurrent("an unapproved project lists from its lock, starts nothing, and 
     expect.arrayContaining(["shelf.look", "shelf.delete_it"]),
   );
   for (const { name } of tools)
-    expect(await said(client, `shelf.${name}`)).toMatch(
-      /nobody has reviewed shelf.*guildhall verify/,
-    );
+    expect(await said(client, `shelf.${name}`)).toMatch(/has not been reviewed.*guildhall verify/);
   expect(await project.run("call", "shelf.look")).toMatchObject({
     code: 77,
     stderr: expect.stringContaining("guildhall verify"),
@@ -260,7 +258,7 @@ test.concurrent("calls wait for approval from another terminal, once, for the ha
 
   expect(await project.run("trust", "reset")).toMatchObject({ code: 2 });
   expect(await project.json("trust", "reset", "--yes")).toEqual({ forgotten: ["shelf"] });
-  expect(await said(client, "shelf.look")).toContain("nobody has reviewed shelf");
+  expect(await said(client, "shelf.look")).toContain("has not been reviewed");
 });
 
 test.concurrent("a restarted server with other tools is caught before the call that started it; diff shows the changes; other servers work", async () => {

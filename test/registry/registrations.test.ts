@@ -457,7 +457,7 @@ describe("the connection that serves it", () => {
     await client.greet();
     const { tools } = (await client.result("tools/list")) as { tools: JsonObject[] };
     expect(tools.find(({ name }) => name === "dictionary.look_up")).toMatchObject({
-      description: expect.stringContaining("Not available right now"),
+      description: expect.stringContaining("Currently unavailable"),
       _meta: { "guildhall/status": "unavailable" },
     });
     const { isError, _meta } = await client.result("tools/call", {

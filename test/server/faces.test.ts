@@ -123,7 +123,7 @@ test("a client may ask for another face than the hall shows", async () => {
   );
   expect(error).toMatchObject({
     code: -32602,
-    message: expect.stringContaining('there is no face "nothing"; there is: tools, search, agents'),
+    message: expect.stringContaining('unknown face "nothing" (expected: tools, search, agents'),
   });
 });
 

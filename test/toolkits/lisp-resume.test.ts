@@ -28,7 +28,7 @@ test("untrusted text read by one evaluation taints the later ones of its session
   const sending = await evaluate(client, send, act);
   expect(sending.data.condition).toMatchObject({
     type: "APPROVAL-NEEDED",
-    message: expect.stringContaining("read what others wrote, through web.fetch_page"),
+    message: expect.stringContaining("read untrusted content through web.fetch_page"),
   });
   expect((await evaluate(client, `(ignore-errors ${send}) 1`, act)).data.calls).toMatchObject([
     { status: "approval_needed" },

@@ -30,7 +30,9 @@ describe("a question whose call has failed", () => {
     approvals.answer(token, "once");
     expect(approvals.pending()).toEqual([]);
     expect([approvals.take(subject), approvals.take(subject)]).toEqual([true, false]);
-    expect(() => approvals.answer(token, "once")).toThrow("no call waits under this token");
+    expect(() => approvals.answer(token, "once")).toThrow(
+      "no call is waiting for approval with this token",
+    );
   });
 
   test.each<[string, Partial<Subject>]>([
@@ -86,7 +88,7 @@ describe("a question whose call waits", () => {
   test("leaves the list with its call, and the list is bounded", () => {
     const { approvals } = openApprovals();
     const waiting = Array.from({ length: 1_000 }, () => approvals.ask(subject));
-    expect(() => approvals.ask(subject)).toThrow("1000 calls already wait");
+    expect(() => approvals.ask(subject)).toThrow("1000 calls are already waiting");
     for (const { close } of waiting) close();
     expect(approvals.pending()).toEqual([]);
   });

@@ -260,7 +260,7 @@ const attacks: readonly Attack[] = [
     name: "a token that is made up",
     run: async ({ door }) =>
       expect(() => door.hall.approvals.answer("0123456789abcdef01234567", "always")).toThrow(
-        "no call waits",
+        "no call is waiting",
       ),
   },
   {
@@ -328,7 +328,7 @@ const attacks: readonly Attack[] = [
       const client = await world.connect();
       const token = await tokenOf(client, "files.delete_file", {});
       world.door.hall.approvals.answer(token, "once");
-      expect(() => world.door.hall.approvals.answer(token, "always")).toThrow("no call waits");
+      expect(() => world.door.hall.approvals.answer(token, "always")).toThrow("no call is waiting");
       for (let n = 0; n < 3; n++)
         await client.request("tools/call", { name: "files.delete_file", arguments: {} });
     },

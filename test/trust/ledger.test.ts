@@ -55,7 +55,7 @@ describe("the ledger", () => {
     await ledger.change(grant("box.echo"));
     writeFileSync(ledger.file, change(readFileSync(ledger.file, "utf8")));
     expect(await open().read()).toEqual(noEntries);
-    expect(warned).toEqual([expect.stringContaining("nothing is trusted")]);
+    expect(warned).toEqual([expect.stringContaining("all trust is ignored")]);
   });
 
   test("of another project or another user does not count under this name", async () => {

@@ -152,7 +152,7 @@ describe("a person who is asked", () => {
     const { params, id: question } = await client.heard("elicitation/create");
     expect(params).toMatchObject({
       message: expect.stringMatching(
-        /^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it may destroy/,
+        /^Allow this call\?\n\nfiles\.delete_file\n {2}path: a\n\nAsked because it is marked destructive/,
       ),
     });
     client.send({

@@ -14,7 +14,7 @@ describe("a tool's marks", () => {
     (example, mark, words) => {
       const { [mark]: isMarked, why } = markTool(named(example));
       expect(isMarked).toBe(true);
-      expect(words.some((word) => why[mark] === `its name says "${word}"`)).toBe(true);
+      expect(words.some((word) => why[mark] === `its name contains "${word}"`)).toBe(true);
     },
   );
 
@@ -45,7 +45,7 @@ describe("a tool's marks", () => {
   test("a claim to destroy counts, a claim to read only counts against the name, and not against the claim to destroy", () => {
     expect(
       markTool(named("look", { annotations: { destructiveHint: true } })).why.destructive,
-    ).toBe("it says so of itself");
+    ).toBe("it is marked destructive");
     expect(
       markTool(named("delete_file", { annotations: { readOnlyHint: true } })).destructive,
     ).toBe(false);

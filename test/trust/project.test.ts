@@ -66,7 +66,7 @@ describe("a project's config cannot ask for fewer approvals", () => {
       { GUILDHALL__TRUST__POLICY: "all" },
     ],
   ])("%s", async (_how, project, user, env) => {
-    await expect(load(project, user, env)).rejects.toThrow("asks for fewer approvals");
+    await expect(load(project, user, env)).rejects.toThrow("requires fewer approvals");
   });
 
   test("but for more", async () => {
@@ -176,7 +176,7 @@ describe("a review on a terminal", () => {
   test("shows the command and every tool, and records an approval with the chosen marks", async () => {
     const { entries, asked } = await review("what?", "2", "y");
     expect(asked[0]).toMatch(
-      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name says "delete"/,
+      /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name contains "delete"/,
     );
     expect(asked[2]).toMatch(/delete_all +new +no/);
     expect(entries.servers.box?.tools).toMatchObject({

@@ -103,7 +103,7 @@ const ways: readonly (readonly [string, (client: RawClient, world: World) => Pro
 describe.each([
   ["has changed since it was reviewed", async () => {}],
   [
-    "nobody has reviewed",
+    "has not been reviewed",
     ({ ledger, door }: World) =>
       ledger.change(() => noEntries).then(() => door.hall.trust?.refresh()),
   ],
@@ -127,7 +127,7 @@ test("tools that were not reviewed are not found, and find_tools names their ser
   );
   expect(answer).not.toContain("shop.buy");
   expect(answer).toContain(
-    "nobody has reviewed shop on this machine, so nothing of it is shown: a person runs `guildhall verify`",
+    "has not been reviewed on this machine, so nothing of it is shown: a person runs `guildhall verify`",
   );
 });
 

@@ -114,7 +114,7 @@ describe.concurrent("a process that ends", () => {
       const answer = await call("crash");
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
-        message: "sick is down: exited with code 7",
+        message: 'server "sick" is down: exited with code 7',
         suggestion: expect.stringMatching(
           /^Retry in \d(\.\d)? s\. The user can run `guildhall logs sick`\.$/,
         ),
@@ -139,7 +139,7 @@ describe.concurrent("a process that ends", () => {
         for (const answer of answers)
           expect(failureOf(answer)).toMatchObject({
             error_type: "unavailable",
-            message: `sick is down: ended by ${signal}`,
+            message: `server "sick" is down: ended by ${signal}`,
           });
         await untilAnswers(client, "sick.echo");
       }),
@@ -151,7 +151,7 @@ describe.concurrent("a process that ends", () => {
         `crash-start starts=${starts}`,
         async ({ client, call, hall }) => {
           expect(failureOf(await call("echo"))).toMatchObject({
-            message: "sick is down: exited with code 9",
+            message: 'server "sick" is down: exited with code 9',
             details: { reason: "exited with code 9", stderr: ["cannot start: no licence"] },
           });
           let calls = 1;
@@ -162,7 +162,7 @@ describe.concurrent("a process that ends", () => {
           }, "a call is refused while the server rests");
           expect(failureOf(answer)).toMatchObject({
             error_type: "unavailable",
-            message: "sick is down: exited with code 9",
+            message: 'server "sick" is down: exited with code 9',
           });
           expect((await client.result("tools/list")).tools).toMatchObject([
             { name: "sick.echo" },
@@ -185,7 +185,7 @@ describe.concurrent("a process that ends", () => {
     );
     expect(failureOf(await callTool(hall.client, "sick.echo"))).toMatchObject({
       error_type: "unavailable",
-      message: 'sick is down: "no-such-program-anywhere" was not found',
+      message: 'server "sick" is down: "no-such-program-anywhere" was not found',
     });
     await hall.untilListed("well.echo");
   });
@@ -195,7 +195,7 @@ describe.concurrent("a process that ends", () => {
       const answer = await call("half");
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
-        message: "sick is down: exited with code 0",
+        message: 'server "sick" is down: exited with code 0',
       });
       await untilAnswers(client, "sick.echo");
     }));
@@ -206,10 +206,10 @@ describe.concurrent("a process that ends", () => {
       const answer = await call("close_stdout");
       expect(failureOf(answer)).toMatchObject({
         error_type: "unavailable",
-        message: expect.stringMatching(/^sick is down: /),
+        message: expect.stringMatching(/^server "sick" is down: /),
       });
       expect(hall.upstream("sick").state().kind).not.toBe("ready");
-      expect(failureOf(await call("echo")).message).toMatch(/^sick is down: /);
+      expect(failureOf(await call("echo")).message).toMatch(/^server "sick" is down: /);
       await untilAnswers(client, "sick.echo");
       await until(() => !isAlive(pid), "the old process is gone");
     }));

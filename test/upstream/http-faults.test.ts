@@ -545,7 +545,7 @@ describe.concurrent("a failing server", () => {
             });
           const answer = await call("failing");
           expect(failureOf(answer)).toMatchObject({
-            message: `sick is down: HTTP ${status}`,
+            message: `server "sick" is down: HTTP ${status}`,
             details: { upstream: "sick", retryAfterSeconds: expect.any(Number) },
           });
           expect(sick.count("failing")).toBe(5);
@@ -556,7 +556,7 @@ describe.concurrent("a failing server", () => {
           // The probe decides alone: one more failure, and it rests again.
           expect(failureOf(await call("failing"))).toMatchObject({ error_type: "unavailable" });
           expect(failureOf(await call("echo"))).toMatchObject({
-            message: `sick is down: HTTP ${status}`,
+            message: `server "sick" is down: HTTP ${status}`,
           });
           expect(sick.count("failing")).toBe(6);
         },
@@ -677,13 +677,13 @@ describe.concurrent("a redirect", () => {
     await using hall = await startHall({ toolkits: [], servers: { hidden: hidden.config } });
     await expect(hall.hall.fleet.get("hidden").discover()).rejects.toMatchObject({
       code: "UNAVAILABLE",
-      message: "hidden is down: the endpoint is on another server",
+      message: 'server "hidden" is down: the endpoint is on another server',
     });
     hidden.intercept = ({ response }) =>
       response.writeHead(307, { location: `${other.origin}/sse` }).end() !== undefined;
     await hall.hall.fleet.get("hidden").restart();
     await expect(hall.hall.fleet.get("hidden").discover()).rejects.toMatchObject({
-      message: "hidden is down: HTTP 307 instead of an event stream",
+      message: 'server "hidden" is down: HTTP 307 instead of an event stream',
     });
     expect(other.seen).toEqual([]);
   });
@@ -1441,7 +1441,7 @@ describe.concurrent("a server of 2024-11-05 under an address for HTTP", () => {
     server.intercept = ({ response }) => response.writeHead(404).end() !== undefined;
     await using hall = await startHall({ toolkits: [], servers: { nothing: server.config } });
     await expect(hall.hall.fleet.get("nothing").discover()).rejects.toMatchObject({
-      message: "nothing is down: HTTP 404",
+      message: 'server "nothing" is down: HTTP 404',
     });
   });
 });

@@ -125,7 +125,7 @@ describe("a start", () => {
     for (const { code, message, next, details } of failures) {
       expect({ code, message, next, details }).toEqual({
         code: "UNAVAILABLE",
-        message: "box is down: no licence",
+        message: 'server "box" is down: no licence',
         next: [
           { do: "retry-after", seconds: 0.3 },
           { do: "run-command", command: "logs box" },
@@ -151,7 +151,9 @@ describe("a start", () => {
           });
         }),
     });
-    expect((await failureOf(use(bench))).message).toBe("box is down: did not start within 0.1 s");
+    expect((await failureOf(use(bench))).message).toBe(
+      'server "box" is down: did not start within 0.1 s',
+    );
     expect(calledOff).toBeInstanceOf(HallError);
   });
 
@@ -244,7 +246,7 @@ describe("after a failure", () => {
           throw new HallError("UNAVAILABLE", "the connection closed");
         }),
       );
-      expect((await failure).message).toBe("box is down: exited with code 7");
+      expect((await failure).message).toBe('server "box" is down: exited with code 7');
       expect(bench.supervisor.state()).toMatchObject({ failures: n });
       await vi.advanceTimersByTimeAsync(restMs(bench) + 1);
     }
@@ -303,7 +305,7 @@ describe("a line that goes away", () => {
         }),
       );
       await vi.advanceTimersByTimeAsync(1_000);
-      expect((await failure).message).toBe("box is down: ended by SIGKILL");
+      expect((await failure).message).toBe('server "box" is down: ended by SIGKILL');
     }
   });
 
@@ -392,7 +394,7 @@ describe("told to", () => {
     const restarted = bench.supervisor.restart();
     const second = use(bench);
     await restarted;
-    expect((await first).message).toBe("box is not running");
+    expect((await first).message).toBe('server "box" is not running');
     const third = use(bench);
     open[1]?.();
     expect(await Promise.all([second, third])).toEqual(["done", "done"]);
@@ -405,7 +407,7 @@ describe("told to", () => {
     await use(open);
     await open.supervisor.close();
     expect(open.closed).toBe(1);
-    expect((await failureOf(use(open))).message).toBe("box was closed");
+    expect((await failureOf(use(open))).message).toBe('server "box" was closed');
     const starting = createBench({
       opens: (scope) => new Promise((_resolve, reject) => void scope.onCancel(reject)),
     });

@@ -3,7 +3,7 @@ import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/text.ts";
 import type { AdminClient } from "../../hall/admin-client.ts";
 import type { PendingApproval } from "../../hall/admin-contract.ts";
-import type { Answer } from "../../trust/approvals.ts";
+import type { ApprovalAnswer } from "../../trust/approvals.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { paint, print } from "../print.ts";
 import { askLine, isAttended } from "../terminal.ts";
@@ -63,15 +63,15 @@ async function runApprove(token: string, options: ApproveOptions): Promise<void>
   print({ tool, answer }, { json: options.json, text: () => text });
 }
 
-const effects: Readonly<Record<Answer, string>> = {
+const effects: Readonly<Record<ApprovalAnswer, string>> = {
   once: "this call is allowed once",
   hall: "calls are allowed while this hall runs",
   always: "calls are allowed from now on",
   no: "the call is denied",
 };
 
-function readAnswer({ always, hall, no }: ApproveOptions): Answer {
-  const given: Answer[] = [];
+function readAnswer({ always, hall, no }: ApproveOptions): ApprovalAnswer {
+  const given: ApprovalAnswer[] = [];
   if (always) given.push("always");
   if (hall) given.push("hall");
   if (no) given.push("no");
@@ -82,7 +82,7 @@ function readAnswer({ always, hall, no }: ApproveOptions): Answer {
   return given[0] ?? "once";
 }
 
-const keys: Readonly<Record<string, Answer>> = {
+const keys: Readonly<Record<string, ApprovalAnswer>> = {
   y: "once",
   once: "once",
   h: "hall",
@@ -95,7 +95,7 @@ const keys: Readonly<Record<string, Answer>> = {
 
 async function answerOne(admin: AdminClient, question: PendingApproval): Promise<void> {
   process.stdout.write(`\n${formatPending(question)}\n`);
-  let answer: Answer | undefined;
+  let answer: ApprovalAnswer | undefined;
   for (let given = "?"; given !== "" && answer === undefined; ) {
     given = await askLine("y: once, h: while this hall runs, a: always, n: no, Enter: later > ");
     answer = keys[given.toLowerCase()];

@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { plural, visible } from "../../base/text.ts";
 import type { Check, ServerDiagnosis } from "../../hall/doctor.ts";
-import { quoteWord } from "../advice.ts";
+import { adviceForShell, quoteWord } from "../advice.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print } from "../print.ts";
@@ -39,9 +39,17 @@ function format({ name, ok, checks }: ServerDiagnosis): string {
   return [`${mark(ok)} ${paint("bold", name)}`, ...checks.flatMap(formatCheck)].join("\n");
 }
 
-function formatCheck({ what, ok, advice, command, stderr = [] }: Check): readonly string[] {
+function formatCheck({
+  what,
+  ok,
+  advice,
+  next = [],
+  command,
+  stderr = [],
+}: Check): readonly string[] {
   const lines = [`  ${mark(ok)} ${visible(what)}`];
   if (advice !== undefined) lines.push(`      ${visible(advice)}`);
+  if (next.length > 0) lines.push(`      ${adviceForShell(next)}`);
   if (command) lines.push(`      Run it by hand: ${visible(command.map(quoteWord).join(" "))}`);
   if (stderr.length > 0) lines.push(`      Its stderr: ${stderr.map(visible).join(" | ")}`);
   return lines;

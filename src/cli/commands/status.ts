@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { type Advice, adviceCommand } from "../../base/advice.ts";
 import { formatTime, plural, visibleLines } from "../../base/text.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
 import type { ProjectStatus } from "../../hall/status.ts";
@@ -126,10 +127,16 @@ function isUsable({ state }: UpstreamStatus): boolean {
   return state.kind !== "unusable" && state.kind !== "down";
 }
 
+/** What a person must do first, with the command for it. */
+function formatDenied(reason: string, [first]: readonly Advice[] = []): string {
+  const isCommand = first?.do === "verify" || first?.do === "login";
+  return isCommand ? `${reason}: run \`guildhall ${adviceCommand(first)}\`` : reason;
+}
+
 function formatState(state: UpstreamState): string {
   if (state.kind === "unusable") return paint("red", state.kind);
   if (state.kind !== "down") return state.kind;
-  if (state.code === "DENIED") return paint("red", state.reason);
+  if (state.code === "DENIED") return paint("red", formatDenied(state.reason, state.next));
   const seconds = Math.max(0, Math.round((state.retryAt - Date.now()) / 1000));
   return paint("red", `down, retry in ${seconds} s`);
 }

@@ -4,7 +4,7 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { formatBytes } from "../../base/text.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** Reads a JSON body, counting bytes as they arrive and again as they are inflated. Rejects when the client goes away. */
+/** Reads a JSON body; the limit holds for the received and for the inflated bytes. Rejects when the client disconnects. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | Refusal> {
   const refusal = checkHeaders(request, bytesMax);
   if (refusal) return Promise.resolve(refusal);
@@ -38,7 +38,7 @@ function checkHeaders({ headers }: IncomingMessage, bytesMax: number): Refusal |
     .replaceAll('"', "");
   if (type !== "application/json") return unsupported("Content-Type must be application/json");
   if (charset !== undefined && charset !== "utf-8" && charset !== "utf8")
-    return unsupported("the charset must be utf-8");
+    return unsupported("charset must be utf-8");
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (!Object.hasOwn(inflaters, encoding))
     return unsupported("Content-Encoding must be gzip, deflate, br or identity");
@@ -67,9 +67,9 @@ function collect(
       resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
     });
     source.on("error", (error) => (broken ? resolve(broken()) : reject(error)));
-    // It also closes after every request that came to its end; an error with its stack is not made for those.
+    // Also emitted after a complete request, for which no error and stack should be built.
     source.on("close", () => {
-      if (!hasEnded) reject(new Error("the client went away"));
+      if (!hasEnded) reject(new Error("the client disconnected"));
     });
   });
 }

@@ -3,13 +3,14 @@ import type { IncomingMessage } from "node:http";
 import type { Refusal } from "./refusal.ts";
 
 /**
- * Who may speak to the listener at all. A web page must not reach a hall on loopback by rebinding a name (Host), by
- * posting across sites (Origin) or by opening a socket (Origin and token); another machine needs the token for everything.
+ * Decides who may use the listener. A web page must not reach a hall on loopback by DNS rebinding
+ * (Host), by a cross-site request (Origin) or by a WebSocket (Origin and token). Other machines need
+ * the token for everything.
  */
 export interface Guard {
-  /** What is wrong with the request's address and origin, on any route. */
+  /** Checks Host and Origin, on every route. */
   checkSite(request: IncomingMessage): Refusal | undefined;
-  /** Who the caller is, or why it is turned away. `needsToken` for what always needs one. */
+  /** The caller, or why it is refused. `needsToken` is for routes that always require one. */
   identify(
     request: IncomingMessage,
     needsToken: boolean,
@@ -20,7 +21,7 @@ export interface GuardOptions {
   /** The address the listener is bound to. */
   readonly host: string;
   readonly token: string;
-  /** Whose token it is, for tokens besides that one. */
+  /** The owner of a named token. */
   findName?: ((token: string) => string | undefined) | undefined;
 }
 
@@ -33,7 +34,7 @@ export function isLoopback(host: string): boolean {
 export function createGuard({ host, token, findName }: GuardOptions): Guard {
   const isLocal = isLoopback(host);
   const tokenDigest = digest(token);
-  // A listener for other machines is reached under names we cannot know; there the token is what protects.
+  // A listener for other machines has host names we cannot know; the token protects it instead.
   const isOurName = (name: string): boolean => !isLocal || loopbackNames.has(name) || name === host;
 
   function checkSite(request: IncomingMessage): Refusal | undefined {
@@ -43,24 +44,24 @@ export function createGuard({ host, token, findName }: GuardOptions): Guard {
       return {
         status: 400,
         code: "INVALID_REQUEST",
-        message: "one Host header is needed",
+        message: "exactly one Host header is required",
         closes: true,
       };
-    if (!isOurName(hostName(hosts[0] ?? ""))) return forbidden("this Host is not served here");
+    if (!isOurName(hostName(hosts[0] ?? ""))) return forbidden("this Host is not allowed");
     const target = targetOf(request);
     if (!target)
       return {
         status: 400,
         code: "INVALID_REQUEST",
-        message: "the address cannot be read",
+        message: "invalid request URL",
         closes: true,
       };
     if (target.host !== anyHost && !isOurName(target.hostname))
-      return forbidden("this Host is not served here");
-    if (origins.length > 1) return forbidden("more than one Origin");
+      return forbidden("this Host is not allowed");
+    if (origins.length > 1) return forbidden("duplicate header: Origin");
     const [origin] = origins;
     if (origin !== undefined && !isAllowedOrigin(origin))
-      return forbidden("this Origin may not use the hall");
+      return forbidden("this Origin is not allowed");
     return undefined;
   }
 
@@ -81,9 +82,9 @@ export function createGuard({ host, token, findName }: GuardOptions): Guard {
         if (timingSafeEqual(digest(given), tokenDigest)) return { principal: "token" };
         const name = findName?.(given);
         if (name !== undefined) return { principal: name };
-        return { refusal: unauthorized("this token is not valid", 'error="invalid_token"') };
+        return { refusal: unauthorized("invalid token", 'error="invalid_token"') };
       }
-      if (needsToken || !isLocal) return { refusal: unauthorized("a token is needed") };
+      if (needsToken || !isLocal) return { refusal: unauthorized("a token is required") };
       return { principal: "local" };
     },
   };
@@ -100,17 +101,17 @@ function forbidden(message: string): Refusal {
 }
 
 function unauthorized(message: string, parameter?: string): Refusal {
-  const hint = "Send it as `Authorization: Bearer TOKEN`; `guildhall token create NAME` makes one.";
   return {
     status: 401,
     code: "DENIED",
     message,
-    hint,
+    hint: "Send a token as `Authorization: Bearer TOKEN`.",
+    next: [{ do: "run-command", command: "token create NAME" }],
     headers: { "www-authenticate": `Bearer realm="guildhall"${parameter ? `, ${parameter}` : ""}` },
   };
 }
 
-/** The token from the Authorization header, or from a WebSocket sub-protocol `bearer.TOKEN`: browsers cannot set headers there. Never from a URL. */
+/** From the Authorization header, or from the WebSocket subprotocol `bearer.TOKEN`, because browsers cannot set headers there. Never from a URL. */
 function bearerOf(request: IncomingMessage): string | undefined {
   const { authorization, "sec-websocket-protocol": protocols } = request.headers;
   if (authorization !== undefined) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
@@ -122,12 +123,12 @@ function bearerOf(request: IncomingMessage): string | undefined {
 
 export const bearerProtocol = "bearer.";
 
-/** Equal lengths make the comparison take the same time whatever was sent. */
+/** Equal lengths allow a comparison in constant time. */
 function digest(text: string): Buffer {
   return createHash("sha256").update(text).digest();
 }
 
-/** Every value of a header as it was sent: Node joins or drops repeated ones. */
+/** Every value of a header as it was sent; Node joins or drops repeated ones. */
 export function headerValues({ rawHeaders }: IncomingMessage, name: string): string[] {
   const values: string[] = [];
   for (let i = 0; i < rawHeaders.length; i += 2) {
@@ -138,24 +139,22 @@ export function headerValues({ rawHeaders }: IncomingMessage, name: string): str
   return values;
 }
 
-/** The name in a Host header; "" when it is not written as one. */
+/** The name in a Host header; "" if the header is malformed. */
 function hostName(host: string): string {
   return /^(\[[\da-f:.]+\]|[^:@[\]]+)(:\d*)?$/i.exec(host)?.[1]?.toLowerCase() ?? "";
 }
 
-/** Stands for the Host of a request that names only a path. */
+/** Placeholder for the host of a request that contains only a path. */
 const anyHost = "path-only.invalid";
 
-/** Nearly every request goes there: parsing an address costs as much as checking a call's arguments. */
+/** The usual target, parsed once: parsing a URL costs as much as validating arguments. */
 const mcpTarget = new URL(`http://${anyHost}/mcp`);
 
-/** Where a request wants to go: a path, or a whole address as to a proxy. A path that begins with two slashes is still a path. */
+/** The target of a request: a path, or an absolute URL as for a proxy. A path may start with two slashes. */
 export function targetOf({ url = "/" }: IncomingMessage): URL | undefined {
   if (url === "/mcp") return mcpTarget;
-  const whole = url.startsWith("/")
-    ? `http://${anyHost}${url}`
-    : url === "*"
-      ? `http://${anyHost}/*`
-      : url;
+  let whole = url;
+  if (url.startsWith("/")) whole = `http://${anyHost}${url}`;
+  else if (url === "*") whole = `http://${anyHost}/*`;
   return URL.canParse(whole) ? new URL(whole) : undefined;
 }

@@ -6,8 +6,8 @@ import { metaKeys } from "../client-request.ts";
 import { headerValues } from "./guard.ts";
 
 /**
- * A modern POST repeats parts of its body in headers, so that proxies can route without parsing. They must say the
- * same: a request that is judged by one and run by the other would be a way around every rule.
+ * A modern POST repeats parts of its body in headers, so that proxies can route without parsing.
+ * Both must agree: otherwise a proxy would check one request while we run another.
  */
 export interface StandardHeaders {
   readonly method: string;
@@ -22,7 +22,7 @@ export function checkStandardHeaders(
 ): void {
   const meta = isObject(params?._meta) ? params._meta : {};
   const version = meta[metaKeys.version];
-  // A body without a version is refused for that, not for its header.
+  // `readEnvelope` reports a body without a version.
   if (version !== undefined) requireEqual(request, "mcp-protocol-version", version);
   requireEqual(request, "mcp-method", method);
   const named = Object.hasOwn(namedBy, method) ? namedBy[method] : undefined;
@@ -36,7 +36,7 @@ const namedBy: Readonly<Record<string, string>> = {
   "resources/read": "uri",
 };
 
-/** Arguments a tool wants mirrored (`x-mcp-header` in its schema) against their `Mcp-Param-…` headers. */
+/** Compares arguments that a tool's schema marks with `x-mcp-header` with their `Mcp-Param-…` headers. */
 function checkParameters(
   request: IncomingMessage,
   params: JsonObject | undefined,
@@ -46,7 +46,7 @@ function checkParameters(
   if (target) checkProperties(request, target.tool.inputSchema, params?.arguments);
 }
 
-/** An annotation counts on any property that is reached by names alone. */
+/** Covers nested properties, but not items of arrays. */
 function checkProperties(
   request: IncomingMessage,
   { properties }: JsonObject,
@@ -78,8 +78,8 @@ function requireEqual(
   const given = oneHeader(request, header);
   const expected = value === undefined || value === null ? undefined : String(value);
   if ((given === undefined ? undefined : read(given)) === expected) return;
-  const problem = given === undefined ? "is missing" : "differs from the body";
-  throw new HallError("HEADER_MISMATCH", `the header ${header} ${problem}`, {
+  const problem = given === undefined ? "missing header" : "header differs from the body";
+  throw new HallError("HEADER_MISMATCH", `${problem}: ${header}`, {
     details: { header },
   });
 }
@@ -87,7 +87,7 @@ function requireEqual(
 function oneHeader(request: IncomingMessage, name: string): string | undefined {
   const values = headerValues(request, name);
   if (values.length > 1)
-    throw new HallError("HEADER_MISMATCH", `the header ${name} is there twice`, {
+    throw new HallError("HEADER_MISMATCH", `duplicate header: ${name}`, {
       details: { header: name },
     });
   return values[0]?.trim();
@@ -95,13 +95,13 @@ function oneHeader(request: IncomingMessage, name: string): string | undefined {
 
 const encoded = /^=\?base64\?(.*)\?=$/;
 
-/** Whole numbers are compared as numbers: `42.0` is 42. */
+/** Integers are compared as numbers: `42.0` equals 42. */
 function decodeNumber(value: string): string | null {
   const text = decode(value);
   return text !== null && /^-?\d+(\.0+)?$/.test(text) ? String(Number(text)) : text;
 }
 
-/** Values that are not safe in a header travel as base64, written exactly one way; anything else is itself. */
+/** Values that are unsafe in a header are sent as canonical base64; others as they are. */
 function decode(value: string): string | null {
   const body = encoded.exec(value)?.[1];
   if (body === undefined) return value;

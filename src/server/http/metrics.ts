@@ -9,19 +9,14 @@ export interface MetricsOptions {
   clients(): number;
 }
 
-/** What the hall has counted since it opened, as Prometheus reads it. */
+/** Counters since the hall started, in the Prometheus text format. */
 export function writeMetrics({ version, meter, store, clients }: MetricsOptions): string {
   const metered = [...meter.all()];
   const { problem, waiting, lost } = store.state();
   return [
     ...family("guildhall_info", "gauge", "The hall's version.", [[{ version }, 1]]),
-    ...family("guildhall_clients", "gauge", "Clients on the line.", [[{}, clients()]]),
-    ...family(
-      "guildhall_calls_total",
-      "counter",
-      "Calls by how they ended.",
-      metered.flatMap(outcomes),
-    ),
+    ...family("guildhall_clients", "gauge", "Connected clients.", [[{}, clients()]]),
+    ...family("guildhall_calls_total", "counter", "Calls by outcome.", metered.flatMap(outcomes)),
     ...family(
       "guildhall_call_request_bytes_total",
       "counter",
@@ -34,19 +29,19 @@ export function writeMetrics({ version, meter, store, clients }: MetricsOptions)
       "Bytes of results.",
       metered.map((one) => [labels(one), one.tally.bytesOut]),
     ),
-    "# HELP guildhall_call_duration_seconds How long calls took.",
+    "# HELP guildhall_call_duration_seconds Duration of calls.",
     "# TYPE guildhall_call_duration_seconds histogram",
     ...metered.flatMap(durations),
-    ...family("guildhall_store_waiting_rows", "gauge", "Rows that wait to be written.", [
+    ...family("guildhall_store_waiting_rows", "gauge", "Rows waiting to be written.", [
       [{}, waiting],
     ]),
     ...family(
       "guildhall_store_lost_rows",
       "gauge",
-      "Rows given up since the store cannot be written.",
+      "Rows dropped because the store could not be written.",
       [[{}, lost]],
     ),
-    ...family("guildhall_store_up", "gauge", "Whether the store can be written.", [
+    ...family("guildhall_store_up", "gauge", "1 if the store can be written.", [
       [{}, problem === undefined ? 1 : 0],
     ]),
     "",
@@ -65,7 +60,7 @@ function outcomes(metered: Metered): readonly Sample[] {
   ]);
 }
 
-/** Bounds that the histogram knows exactly: 64 µs to 67 s, four times as long each. */
+/** Exact bounds of the histogram: 64 µs to 67 s, in steps of four. */
 const octaves = [6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26];
 
 function durations(metered: Metered): readonly string[] {

@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 
-/** Whether a person's browser asks: programs that take anything do not say so. */
+/** True for a browser; programs do not ask for text/html. */
 export function wantsPage({ method, headers }: IncomingMessage): boolean {
   return (
     (method === "GET" || method === "HEAD") && /(^|,)\s*text\/html\b/i.test(headers.accept ?? "")
   );
 }
 
-/** What a person sees who opens the hall in a browser: what it is and how to connect to it. It runs nothing, loads nothing, and tells no secret. */
+/** A page for browsers that explains how to connect. It has no scripts, loads nothing and shows no secret. */
 export function sendPage(response: ServerResponse, version: string): void {
-  // The address the browser has used, which the guard has let through.
+  // The guard has checked this header.
   const endpoint = `http://${response.req.headers.host}/mcp`;
   response.writeHead(200, headers).end(`<!doctype html>
 <html lang="en">
@@ -19,16 +19,16 @@ export function sendPage(response: ServerResponse, version: string): void {
 <title>Guildhall</title>
 <style>${style}</style>
 <h1>Guildhall ${escapeText(version)}</h1>
-<p>One hall for all your MCP servers. This address is for MCP clients; it has no screens. The endpoint is</p>
+<p>One MCP gateway for all your servers. This address is for MCP clients. The endpoint is</p>
 <pre>${escapeText(endpoint)}</pre>
-<p>Connect a client to it:</p>
+<p>To connect a client:</p>
 <dl>
 ${connections(endpoint)
   .map(([client, line]) => `<dt>${client}</dt><dd><pre>${escapeText(line)}</pre></dd>`)
   .join("\n")}
 </dl>
-<p>In the project's folder, <code>guildhall tui</code> is the screen for people, and <code>guildhall status</code> says what runs.
-WebSocket is at <code>/ws</code>, HTTP+SSE at <code>/sse</code>, health at <a href="/health">/health</a>.</p>
+<p>In the project's folder, <code>guildhall tui</code> opens the terminal client and <code>guildhall status</code> shows
+the servers. WebSocket is at <code>/ws</code>, HTTP+SSE at <code>/sse</code>, health at <a href="/health">/health</a>.</p>
 </html>
 `);
 }

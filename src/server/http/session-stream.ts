@@ -5,21 +5,21 @@ import type { Id } from "../../wire/message.ts";
 import { sendJson } from "./post.ts";
 
 /**
- * One stream of a legacy HTTP connection: that of a POST, which ends with its last answer, or the one a GET opened.
- * It outlives the socket it is written to: a client that lost it comes back with the id of the last event it saw.
+ * One stream of a legacy HTTP connection: that of a POST, which ends with its last answer, or of a
+ * GET. It outlives its socket: a client resumes it with the id of the last event that it received.
  */
 export interface SessionStreamOptions extends EventStreamOptions {
-  /** A POST that has no answer after this long becomes an event stream. */
+  /** A POST without an answer becomes an event stream after this long. */
   readonly streamAfterMs: number;
-  /** After this long a client that can poll is sent away to come back for the rest, so that no socket is held for hours. */
+  /** A client that can poll is disconnected after this long and resumes later, so that no socket stays open for hours. */
   readonly pollAfterMs: number;
 }
 
 /** The connection a stream belongs to. */
 export interface StreamOwner {
-  /** Clients of 2025-11-25 come back for what they missed; older ones stumble over the empty event that announces it. */
+  /** Clients of 2025-11-25 resume streams; older ones fail on the empty event that announces it. */
   canPoll(): boolean;
-  /** The last answer is out. */
+  /** Called when the last answer was sent. */
   ended(): void;
 }
 
@@ -28,9 +28,9 @@ interface Logged {
   readonly frame: string;
 }
 
-/** What is kept for a client that comes back: so much at most, but always the last event. */
+/** Limit of the replay log, which always keeps the last event. */
 const logBytesMax = 32 * 1024;
-/** An event costs this much beside its text. */
+/** Memory of an event besides its text. */
 const eventBytes = 128;
 const retryMs = 1_000;
 
@@ -49,7 +49,7 @@ export class SessionStream {
   /** The last event that reached a socket. */
   #written = 0;
 
-  /** `pending` are the requests this stream owes an answer to; none for the stream of a GET. */
+  /** `pending` are the requests that this stream answers; none for a GET. */
   constructor(
     number: number,
     pending: readonly Id[],
@@ -67,7 +67,7 @@ export class SessionStream {
     return this.#sink !== undefined || this.#response !== undefined;
   }
 
-  /** What it keeps for a client that comes back. */
+  /** Size of its replay log. */
   get keptBytes(): number {
     return this.#logBytes;
   }
@@ -76,7 +76,7 @@ export class SessionStream {
     return this.#isPost && this.#pending.size === 0;
   }
 
-  /** The POST's own response: plain JSON if the answer comes soon and alone, else an event stream. */
+  /** Uses the POST's response: plain JSON if the answer comes soon and alone, else an event stream. */
   answerOn(response: ServerResponse): void {
     this.#response = response;
     response.on("close", () => this.#leave(response));
@@ -86,7 +86,7 @@ export class SessionStream {
     );
   }
 
-  /** A GET: events after `last`, or everything that has not been sent yet. */
+  /** Sends a GET the events after `last`, by default all that were not sent yet. */
   streamTo(response: ServerResponse, last = this.#written): void {
     this.#sink?.end();
     response.on("close", () => this.#leave(response));
@@ -145,7 +145,7 @@ export class SessionStream {
     this.#response = response;
     this.#sink = new EventStream(response, this.#options);
     const canPoll = this.#owner.canPoll();
-    // An event with an id and nothing in it: from now on the client can come back.
+    // An empty event with an id: from now on the client can resume.
     if (canPoll) this.#sink.send({ id: this.#eventId(last), retry: retryMs, data: "" });
     for (const logged of this.#log) if (logged.sequence > last) this.#write(logged, false);
     if (canPoll && this.#isPost && !this.isDone) {

@@ -10,9 +10,9 @@ import { accepts, sendJson } from "./post.ts";
 import type { Refusal } from "./refusal.ts";
 import { SessionStream } from "./session-stream.ts";
 
-/** Legacy connections over HTTP, each behind its `Mcp-Session-Id`: one client, many streams. */
+/** Legacy connections over HTTP, identified by `Mcp-Session-Id`: one client, many streams. */
 export interface Sessions {
-  /** `initialize` without an id: a new connection. */
+  /** Opens a connection for `initialize` without a session id. */
   open(message: Message, response: ServerResponse, principal: string): Refusal | undefined;
   /** A message, or a batch, on an existing connection. */
   post(
@@ -21,7 +21,7 @@ export interface Sessions {
     response: ServerResponse,
     principal: string,
   ): Refusal | undefined;
-  /** The stream for what belongs to no request, or the rest of one that was lost. */
+  /** Opens the stream for messages that belong to no request, or resumes a lost one. */
   get(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
   end(id: string | undefined, principal: string): Refusal | undefined;
   readonly count: number;
@@ -32,9 +32,9 @@ export interface SessionsOptions extends EventStreamOptions {
   readonly server: Server;
   readonly streamAfterMs: number;
   readonly pollAfterMs: number;
-  /** A connection nobody has used for this long is forgotten. */
+  /** Unused connections are closed after this long. */
   readonly idleMsMax: number;
-  /** Past this many, those that idle longest go first. */
+  /** Beyond this many, the connection that idles longest is closed. */
   readonly countMax: number;
 }
 
@@ -47,7 +47,7 @@ interface Session {
 }
 
 export function createSessions(options: SessionsOptions): Sessions {
-  // In order of last use: the first is the one that idles longest.
+  // In order of last use, so the first one idles longest.
   const sessions = new Map<string, Session>();
 
   const sweep = setInterval(
@@ -76,15 +76,15 @@ export function createSessions(options: SessionsOptions): Sessions {
       return {
         status: 400,
         code: "INVALID_REQUEST",
-        message: "Mcp-Session-Id may hold visible ASCII only",
+        message: "Mcp-Session-Id must be visible ASCII",
       };
     const session = sessions.get(id);
-    // Somebody else's connection looks exactly like one that does not exist.
+    // Another caller's session is indistinguishable from one that does not exist.
     if (!session || session.principal !== principal)
       return {
         status: 404,
         code: "INVALID_REQUEST",
-        message: "no such connection: send initialize again",
+        message: "unknown session: send initialize again",
       };
     session.usedAt = performance.now();
     sessions.delete(id);
@@ -108,7 +108,7 @@ export function createSessions(options: SessionsOptions): Sessions {
         return {
           status: 503,
           code: "OVERLOADED",
-          message: `${options.countMax} connections are in use`,
+          message: `too many connections (limit: ${options.countMax})`,
           headers: { "retry-after": "5" },
         };
       const id = randomBytes(24).toString("base64url");
@@ -170,7 +170,7 @@ function header({ headers }: IncomingMessage, name: string): string | undefined 
 const endedStreamsMax = 16;
 const endedBytesMax = 1024 * 1024;
 
-/** The channel of one connection: what belongs to a request goes to the stream of its POST, the rest to the GET's. */
+/** Messages about a request go to the stream of its POST, all others to the stream of the GET. */
 class SessionStreams implements Channel {
   readonly #options: SessionsOptions;
   readonly #general: SessionStream;
@@ -196,7 +196,7 @@ class SessionStreams implements Channel {
     this.#receiver = receiver;
   }
 
-  /** What is answered at once and names no request, such as a batch that is none, belongs to the POST it came with. */
+  /** An immediate answer without a request id, such as to an invalid batch, belongs to this POST. */
   receive(response: ServerResponse, take: () => void): void {
     this.#incoming = response;
     take();
@@ -221,7 +221,7 @@ class SessionStreams implements Channel {
     if (stream) this.#release(stream);
   }
 
-  /** A withdrawn request is never answered: its POST is let go of. */
+  /** A cancelled request gets no answer, so its POST ends. */
   withdrawn(about: Id): void {
     const stream = this.#byRequest.get(about);
     if (!stream) return;
@@ -234,22 +234,22 @@ class SessionStreams implements Channel {
       if (owner === stream) this.#byRequest.delete(id);
   }
 
-  /** Opens the stream that a POST's answers go to; false when it holds no request. */
+  /** Opens the stream for a POST's answers; false if it contains no request. */
   post(parsed: Message | readonly Message[], response: ServerResponse): boolean | Refusal {
     const messages = Array.isArray(parsed) ? (parsed as readonly Message[]) : [parsed as Message];
     const ids = messages.flatMap((message) => (message.kind === "request" ? [message.id] : []));
     const [first] = ids;
     if (first === undefined) return false;
-    // Refused here, because the answer of the first needs its stream.
+    // Refused here, because the running request needs its stream.
     const running = ids.find((id) => this.#byRequest.has(id));
     if (running !== undefined)
       return {
         status: 400,
         code: "INVALID_REQUEST",
-        message: `a request with id ${JSON.stringify(running)} is still running`,
+        message: `a request with the id ${JSON.stringify(running)} is still running`,
         id: running,
       };
-    // A batch is answered once, in the name of its first request; what is said on the way belongs to each.
+    // A batch is answered once, under the id of its first request.
     const stream = this.#create([first]);
     for (const id of ids) this.#byRequest.set(id, stream);
     stream.answerOn(response);
@@ -292,7 +292,7 @@ class SessionStreams implements Channel {
     return stream;
   }
 
-  /** Keeps the last few finished streams for clients that lost the end. */
+  /** Keeps the last finished streams for clients that resume them. */
   ended(): void {
     const done = [...this.#byNumber].filter(([, stream]) => stream.isDone);
     let bytes = done.reduce((sum, [, stream]) => sum + stream.keptBytes, 0);

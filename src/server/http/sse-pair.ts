@@ -8,7 +8,7 @@ import type { Server } from "../server.ts";
 import { accepts } from "./post.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** The transport of 2024-11-05: one event stream out, a POST for each message in. Everything ends with the stream. */
+/** HTTP+SSE of 2024-11-05: one event stream to the client, one POST per message from it. The stream's end closes the connection. */
 export interface SsePair {
   open(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
   post(
@@ -40,7 +40,7 @@ export function createSsePair({ server, countMax, ...options }: SsePairOptions):
         return {
           status: 503,
           code: "OVERLOADED",
-          message: `${countMax} connections are in use`,
+          message: `too many connections (limit: ${countMax})`,
           headers: { "retry-after": "5" },
         };
       const id = randomBytes(24).toString("base64url");
@@ -59,7 +59,7 @@ export function createSsePair({ server, countMax, ...options }: SsePairOptions):
         return {
           status: 404,
           code: "INVALID_REQUEST",
-          message: "no such connection: open /sse first",
+          message: "unknown session: open /sse first",
         };
       found.connection.receive(parsed);
       return undefined;

@@ -9,14 +9,14 @@ import { isObject } from "../../base/json.ts";
 import { placePrivate, replacePrivate } from "../../base/private-file.ts";
 
 /**
- * Tokens a user has given to others by name, so that each can be told apart and taken back. Only their hashes are kept, readable by
- * nobody else. They open what the user's own token opens.
+ * Tokens with names, so that each can be identified and revoked. Only hashes are stored, in a private
+ * file. A named token grants the same access as the user's own.
  */
 export interface NamedTokens {
-  /** Whose token this is. A token that was revoked a moment ago is nobody's. */
+  /** The name of a token. Revoking takes effect at once. */
   find(token: string): string | undefined;
   list(): readonly NamedToken[];
-  /** The token, which is not kept. Throws CONFLICT for a name that is taken. */
+  /** Returns the token, which is not stored. Throws CONFLICT if the name is in use. */
   create(name: string): Promise<string>;
   /** Throws NOT_FOUND. */
   revoke(name: string): Promise<void>;
@@ -32,7 +32,7 @@ interface Kept extends NamedToken {
 }
 
 const namePattern = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,39}$/;
-/** What callers without a name are called. */
+/** Principals of callers without a named token. */
 const reserved = new Set(["local", "token"]);
 
 const lockMsMax = 10_000;
@@ -42,7 +42,7 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
   let kept: readonly Kept[] = [];
   let seen = "";
 
-  /** Reads the file again when it is another: looking at it costs less than a request. */
+  /** Reads the file again if it changed; a stat is cheap compared with a request. */
   function current(): readonly Kept[] {
     const stat = statSync(file, { throwIfNoEntry: false });
     const stamp = stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : "";
@@ -59,7 +59,7 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
     return replacePrivate(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
   }
 
-  /** One change at a time: a token that is being revoked must not come back with another that is being made. */
+  /** Changes are locked: creating a token must not restore one that is being revoked. */
   function change(edit: (tokens: readonly Kept[]) => readonly Kept[]): Promise<void> {
     return withFileLock(`${file}.lock`, lockMsMax, () => write(edit(current())));
   }
@@ -72,14 +72,14 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
     list: () => current().map(({ name, createdAt }) => ({ name, createdAt })),
     async create(name) {
       if (!namePattern.test(name) || reserved.has(name.toLowerCase()))
-        throw new HallError("INVALID_PARAMS", `"${name}" cannot be a token's name`, {
-          hint: "Use 1 to 40 letters, digits, _, . and -, but not local or token.",
+        throw new HallError("INVALID_PARAMS", `invalid token name "${name}"`, {
+          hint: "Use 1 to 40 letters, digits, _, . and -. The names local and token are reserved.",
         });
       const token = randomBytes(32).toString("base64url");
       await change((tokens) => {
         if (tokens.some((known) => known.name === name))
-          throw new HallError("CONFLICT", `there is already a token named ${name}`, {
-            hint: `Take it back first: guildhall token revoke ${name}`,
+          throw new HallError("CONFLICT", `token "${name}" already exists`, {
+            next: [{ do: "run-command", command: `token revoke ${name}` }],
           });
         return [...tokens, { name, createdAt: Date.now(), hash: hashOf(token) }];
       });
@@ -88,20 +88,20 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
     revoke: (name) =>
       change((tokens) => {
         if (!tokens.some((known) => known.name === name))
-          throw new HallError("NOT_FOUND", `there is no token named ${name}`, {
-            hint: "See `guildhall token list`.",
+          throw new HallError("NOT_FOUND", `unknown token "${name}"`, {
+            next: [{ do: "run-command", command: "token list" }],
           });
         return tokens.filter((known) => known.name !== name);
       }),
   };
 }
 
-/** A token has 32 random bytes: no salt or slow hash would make it harder to guess. */
+/** A token is 32 random bytes, so a salt or a slow hash would add nothing. */
 function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/** A file that cannot be read opens nothing. */
+/** A damaged file grants no access. */
 function parse(text: string): readonly Kept[] {
   try {
     const value: unknown = JSON.parse(text);
@@ -117,17 +117,17 @@ function parse(text: string): readonly Kept[] {
       return hash.length === 32 ? [{ name, createdAt: entry.createdAt, hash }] : [];
     });
   } catch {
-    // Damaged: whoever holds a token is told that it is not valid.
+    // Every named token is invalid until the file is repaired.
     return [];
   }
 }
 
 const tokenCharactersMin = 16;
 
-/** A token somebody chose on purpose. Throws when the file cannot be read or holds too little. */
+/** A token that the user chose. Throws if the file cannot be read or the token is too short. */
 export async function readTokenFile(file: string): Promise<string> {
   const text = await readFile(file, "utf8").catch((cause: NodeJS.ErrnoException) => {
-    throw new HallError("NOT_FOUND", `the token file ${file} cannot be read (${cause.code})`, {
+    throw new HallError("NOT_FOUND", `cannot read the token file ${file} (${cause.code})`, {
       cause,
       hint: "Check the path given with --token-file.",
     });
@@ -138,25 +138,25 @@ export async function readTokenFile(file: string): Promise<string> {
     "DENIED",
     `the token in ${file} must be one word of at least ${tokenCharactersMin} characters`,
     {
-      hint: "Make one with: openssl rand -hex 32",
+      hint: "Create one with: openssl rand -hex 32",
     },
   );
 }
 
-/** Whether others on this machine can read it, and so come in with it. Not refused: secrets that are mounted often look like this. */
+/** True if other users can read the file. Only a warning, because mounted secrets often are readable. */
 export async function isOpenToOthers(file: string): Promise<boolean> {
   const { mode } = await stat(file);
   return (mode & 0o077) !== 0;
 }
 
-/** This user's own token, made at first start and readable by nobody else. */
+/** The user's own token, created at the first start in a private file. */
 export async function loadOwnToken(folder: string = dataFolder()): Promise<string> {
   const file = join(folder, "token");
   const known = await readFile(file, "utf8").catch(() => "");
   if (known.trim() !== "") return known.trim();
   const token = randomBytes(32).toString("base64url");
   if (await placePrivate(file, `${token}\n`)) return token;
-  // Two halls started at once, and the other was faster; or the file is empty.
+  // Another hall has just created it, or the file is empty.
   const other = (await readFile(file, "utf8")).trim();
   if (other !== "") return other;
   await replacePrivate(file, `${token}\n`);

@@ -6,7 +6,7 @@ import type { Server } from "../server.ts";
 import { bearerProtocol, type Guard, targetOf } from "./guard.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** WebSocket at `/ws`: the same messages as stdio. A page that opens one (it sends an Origin) needs the token. */
+/** WebSocket at `/ws`, with the same messages as stdio. Web pages, which send an Origin, need the token. */
 export interface Upgrader {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   close(): void;
@@ -28,7 +28,7 @@ export function createUpgrader({
     noServer: true,
     maxPayload: server.limits.messageBytesMax,
     perMessageDeflate: false,
-    // A sub-protocol that carries a token must not be sent back.
+    // A subprotocol that contains a token must not be echoed.
     handleProtocols: (offered) =>
       [...offered].find((protocol) => !protocol.startsWith(bearerProtocol)) ?? false,
   });
@@ -64,7 +64,11 @@ export function createUpgrader({
       return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
     if (sockets.clients.size >= countMax)
       return {
-        refusal: { status: 503, code: "OVERLOADED", message: `${countMax} connections are in use` },
+        refusal: {
+          status: 503,
+          code: "OVERLOADED",
+          message: `too many connections (limit: ${countMax})`,
+        },
       };
     return guard.identify(request, request.headers.origin !== undefined);
   }

@@ -1,5 +1,5 @@
 import type { PendingApproval } from "../../hall/admin-contract.ts";
-import type { Answer } from "../../trust/approvals.ts";
+import type { ApprovalAnswer } from "../../trust/approvals.ts";
 import { type Line, textLine } from "../parts/line.ts";
 import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
@@ -33,7 +33,7 @@ function bindings({ state }: Snapshot): readonly KeyBinding[] {
 function answerBindings(state: TuiState): readonly KeyBinding[] {
   const call = selectedCall(state);
   if (!call) return [];
-  const answer = (keys: string, label: string, given: Answer): KeyBinding =>
+  const answer = (keys: string, label: string, given: ApprovalAnswer): KeyBinding =>
     on(keys, label, () => ({ kind: "approve", token: call.token, answer: given }));
   const { below, from, lines, isWhole } = previewOf(call, state);
   const to = (line: number) => () =>

@@ -1,5 +1,6 @@
 import { plural } from "../../base/text.ts";
 import type { UpstreamStatus } from "../../hall/admin-contract.ts";
+import { describeAdvice } from "../failure.ts";
 import { type Line, type Role, textLine, wrapLines } from "../parts/line.ts";
 import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
@@ -116,8 +117,9 @@ function describeProblem(
 ): string | undefined {
   if (state.kind === "unusable") return `${name} is unusable: ${state.reason}`;
   if (state.kind !== "down") return lastError && `last error of ${name}: ${lastError}`;
-  // A retry does not help here; the reason says what does.
-  if (state.code === "DENIED") return `${name}: ${state.reason}`;
+  // A retry does not help here; the advice says what does.
+  if (state.code === "DENIED")
+    return `${name} ${state.reason}. ${describeAdvice(state.next ?? [])}`.trim();
   const isWaiting = state.retryAt > now;
   const when = isWaiting
     ? `in ${formatDuration(state.retryAt - now)}; r retries now`
