@@ -61,7 +61,7 @@ const options = {
 };
 
 // What processes load to begin with, and who else needs parts of that.
-const { cli: main, ...others } = entryPoints;
+const { cli: main, index: library, ...workers } = entryPoints;
 const starts = {
   cli: [main],
   mcp: ["src/cli/commands/mcp.ts"],
@@ -76,7 +76,8 @@ const gathering = gather(
   inputs,
   {
     starts,
-    others: Object.fromEntries(Object.entries(others).map(([name, entry]) => [name, [entry]])),
+    // The workers count as one: told apart, what they share would be many small files.
+    others: { library: [library], workers: Object.values(workers) },
     main,
     hall: "src/hall/hall.ts",
   },

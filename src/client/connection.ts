@@ -47,7 +47,7 @@ export interface McpConnectionOptions extends Omit<HandshakeOptions, "scope"> {
   readonly explain?: ((failure: unknown, request: Request | undefined) => Reply) | undefined;
   listChanged?(kind: ListKind): void;
   resourceUpdated?(uri: string): void;
-  /** The connection is gone. */
+  /** The connection was lost; not called after `close`. */
   closed?(): void;
   /** Runs after `close`, for example to stop the process at the other end. */
   release?(): Promise<void>;
@@ -74,6 +74,7 @@ export class McpConnection {
   #handshake: Handshake | undefined;
   #isModern = false;
   #isLost = false;
+  #isClosing = false;
   #nextToken = 0;
   #logLevel: LogLevel | undefined;
 
@@ -103,7 +104,7 @@ export class McpConnection {
       },
       closed: () => {
         this.#isLost = true;
-        options.closed?.();
+        if (!this.#isClosing) options.closed?.();
       },
     });
   }
@@ -220,6 +221,7 @@ export class McpConnection {
 
   /** Ends requests of the other side with `reason`, where it has any, then closes. */
   async close(reason?: HallError): Promise<void> {
+    this.#isClosing = true;
     this.#listening.close();
     if (reason) await this.#peer.close(reason);
     else await this.#channel.close();

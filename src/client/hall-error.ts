@@ -6,7 +6,9 @@ import { isObject } from "../base/json.ts";
 export function readHallError(error: unknown): unknown {
   if (!(error instanceof HallError) || !isObject(error.relayed?.data)) return error;
   const { error_type: type, suggestion, next, details, errors } = error.relayed.data;
-  return new HallError(readErrorCode(type) ?? error.code, error.message, {
+  // In the registry dialect the message is the name of the code, and `details` says what happened.
+  const message = typeof details === "string" ? details : error.message;
+  return new HallError(readErrorCode(type) ?? error.code, message, {
     cause: error,
     ...(typeof suggestion === "string" ? { hint: suggestion } : {}),
     next: readAdvice(next),

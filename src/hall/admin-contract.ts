@@ -6,23 +6,23 @@ import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 
-/** What the views may ask of a running hall, over its local socket. Requests and answers, as JSON-RPC carries them. */
+/** The methods of a running hall's local socket, as JSON-RPC requests and results. */
 export interface AdminMethods {
   status: { params: Record<string, never>; result: HallStatus };
   /** The last lines a server wrote to stderr. */
   logs: { params: { server: string }; result: { lines: readonly string[] } };
-  /** Calls that wait for a person's yes. */
+  /** Calls that wait for approval. */
   approvals: { params: Record<string, never>; result: { pending: readonly PendingApproval[] } };
   approve: { params: { token: string; answer: ApprovalAnswer }; result: { tool: string } };
-  /** Asks the model of a client that is connected and lends it. */
+  /** Asks the model of a connected client that supports sampling. */
   sample: { params: { params: JsonObject }; result: { answer: JsonObject } };
-  /** The agents' files have changed: they are read again. */
+  /** Reads the agents' files again. */
   groupsChanged: { params: Record<string, never>; result: Record<string, never> };
-  /** The ledger has changed: what it says holds from now on. `isRevoked` also takes back what was said for as long as the hall runs. */
+  /** Reads the approvals again. `isRevoked` also clears the trust granted until the hall ends. */
   trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
-  /** How each tool stands. */
+  /** The trust level of each tool. */
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
-  /** For halls that keep their calls in memory; others can read the file. */
+  /** For halls without a store file. */
   statistics: { params: { since?: number }; result: Statistics };
   restart: { params: { server: string }; result: { state: UpstreamState } };
 }
@@ -30,9 +30,9 @@ export interface AdminMethods {
 export interface PendingApproval {
   readonly token: string;
   readonly tool: string;
-  /** Who is on the line, as far as the hall can tell. */
+  /** The caller as the hall identified it. */
   readonly caller: string;
-  /** What the client says of itself. */
+  /** The name the client gave itself. */
   readonly client: string;
   readonly preview: string;
   readonly why: string;
@@ -42,20 +42,20 @@ export interface PendingApproval {
 
 export interface ToolTrust {
   readonly name: string;
-  /** What it is known by in the ledger. */
+  /** Its key in the ledger. */
   readonly key: string;
   readonly toolkit: string;
   readonly source: ToolkitSource;
   readonly level: Level;
   readonly marks: Marks;
-  /** Why it is not called at all. */
+  /** Set if the tool cannot be called: why. */
   readonly held?: string | undefined;
-  /** Why a call of it needs a yes. */
+  /** Set if a call requires approval: why. */
   readonly ask?: string | undefined;
   /** Milliseconds since 1970, for trust that ends. */
   readonly until?: number | undefined;
   readonly pin: string;
-  /** What a review would be about. */
+  /** The definition as the server sends it. */
   readonly definition: Tool;
 }
 
@@ -73,11 +73,11 @@ export interface HallStatus {
 export interface RegistrationStatus {
   readonly name: string;
   readonly state: Health["state"];
-  /** Who runs it; null while nobody does. */
+  /** Null while no connection or endpoint serves it. */
   readonly runner: "connection" | "endpoint" | null;
   readonly tools: number;
   readonly registeredAt: number;
-  /** Why it cannot be called, where it cannot. */
+  /** Set if it cannot be called: why. */
   readonly problem: string | undefined;
 }
 
@@ -92,11 +92,11 @@ export interface UpstreamStatus {
   readonly lastError: string | undefined;
 }
 
-/** A hall that ends says so on every line of a client that is attached to it; the client's side says that nothing more will come. */
+/** A hall that ends sends `leaving` to each attached client, which replies `left` after its last frame. */
 export const leaving = '{"jsonrpc":"2.0","method":"guildhall/leaving"}';
 export const left = '{"jsonrpc":"2.0","method":"guildhall/left"}';
 
-/** The first line on the socket: who comes, and for what. The answer is one line too. */
+/** The first line on the socket: purpose and version. The answer is one line too. */
 export interface Hello {
   readonly hello: "mcp" | "admin";
   readonly version: string;

@@ -8,18 +8,17 @@ import { errorFrame, type Id, isId } from "../wire/message.ts";
 import { leaving, left } from "./admin-contract.ts";
 
 /**
- * A client's line through this process to a hall that may end under it. Frames are passed on as they are; what is
- * remembered is just enough to go on with the next hall: the handshake, what the client subscribed to, and which
- * requests are unanswered. Those are sent again, except calls of tools: they may have done their work, so the client is
- * told instead.
+ * Relays a client's frames to a hall in another process. If that hall ends, the relay continues with
+ * the next one: it repeats the handshake, the subscriptions and the unanswered requests. Tool calls
+ * are not repeated, because they may have taken effect; they fail instead.
  */
 export interface AttachOptions {
   readonly limits: Limits;
-  /** A line to the project's hall: the running one, or one this process becomes. */
+  /** Connects to the project's hall: the running one, or one this process becomes. */
   connect(): Promise<Channel>;
 }
 
-/** Resolves when the client is gone. */
+/** Resolves when the client has disconnected. */
 export async function attach(near: Channel, options: AttachOptions): Promise<void> {
   const relay = new Relay(near, options);
   await relay.run();
@@ -42,17 +41,17 @@ function toolkitOf(params: unknown): unknown {
   return isObject(params.tool) ? params.tool.name : params.tool_name;
 }
 
-/** Our own frames name the id first. */
+/** Frames of a hall always begin with the id. */
 const answerHead = /^\{"jsonrpc":"2\.0","id":("(?:[^"\\]|\\.)*"|-?\d+),"(?:result|error)":/;
 
 class Relay {
   readonly #near: Channel;
   readonly #options: AttachOptions;
   readonly #waiting = new SlotMap<Id, Waiting>();
-  /** What the client has set for as long as its connection lives, by what it is about. */
+  /** Frames that set connection state (log level, subscriptions, registrations), by subject. */
   readonly #standing = new Map<string, string>();
   #far: Channel | undefined;
-  /** What the client has sent while there is no hall. */
+  /** Frames the client sent while no hall was connected. */
   #held: string[] = [];
   #heldBytes = 0;
   #initialize: string | undefined;
@@ -93,7 +92,7 @@ class Relay {
     await this.#reach();
     await finished;
     const far = this.#far;
-    // Its end is ours, and no reason to look for the next hall.
+    // Closing it must not start a search for the next hall.
     this.#far = undefined;
     await far?.close();
     await this.#near.close();
@@ -147,9 +146,9 @@ class Relay {
     this.#waiting.delete(id);
     const { message, hint } = new HallError(
       "UNAVAILABLE",
-      "the hall ended while the tool was running; it may have done its work",
+      "the hall ended while the tool was running; the call may have taken effect",
       {
-        hint: "Check what the tool changes before you call it again; the next hall is already there.",
+        hint: "Check whether the call took effect before you repeat it.",
       },
     );
     this.#near.send(
@@ -184,7 +183,7 @@ class Relay {
     try {
       message = JSON.parse(frame);
     } catch {
-      // The hall answers what cannot be read.
+      // The hall answers invalid JSON.
       return;
     }
     if (!isObject(message) || typeof message.method !== "string") return;
@@ -206,7 +205,7 @@ class Relay {
   #fromHall(bytes: Buffer): void {
     const frame = bytes.toString("utf8");
     if (frame === leaving) {
-      // What was sent before is still answered; what comes now is for the next hall.
+      // Earlier requests are still answered; later ones go to the next hall.
       this.#far?.send(left);
       this.#isLeaving = true;
       return;
@@ -215,7 +214,7 @@ class Relay {
     if (id !== undefined) {
       const answered = JSON.parse(id) as Id;
       if (answered === replayId) return;
-      // It goes on with the next hall.
+      // The subscription continues with the next hall.
       if (this.#isLeaving && this.#waiting.get(answered)?.method === "subscriptions/listen") return;
       this.#waiting.delete(answered);
     }
@@ -224,7 +223,7 @@ class Relay {
     this.#leaveWhenDone();
   }
 
-  /** A client that has closed its end still gets what it asked for. */
+  /** A client that closed its input still receives outstanding answers. */
   #leaveWhenDone(): void {
     if (!this.#hasEnded) return;
     const isDone = this.#waiting.values().every(({ method }) => method === "subscriptions/listen");

@@ -23,7 +23,7 @@ export type AdminHandlers = {
 };
 
 export interface Control {
-  /** Nobody new gets in. Those who are attached are told, and have this long to take their last answers. */
+  /** Accepts no new clients. Attached ones are notified and have this long to receive their last answers. */
   leave(ms: number): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,8 +35,8 @@ export interface ControlOptions {
 }
 
 /**
- * Opens the hall's local socket, before the hall itself is ready: whoever comes early waits. Undefined when another hall
- * of this project has it.
+ * Opens the hall's local socket before the hall is ready; early clients wait. Undefined if another
+ * hall of this project holds it.
  */
 export async function openControl(
   path: string,
@@ -48,7 +48,7 @@ export async function openControl(
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
-    void welcome(socket, ready, (channel, closed) => {
+    void greet(socket, ready, (channel, closed) => {
       lines.set(channel, closed);
       void closed.then(() => lines.delete(channel));
     }).catch(() => socket.destroy());
@@ -78,8 +78,8 @@ export async function openControl(
   };
 }
 
-/** Reads the first line and hands the rest of the socket to whoever it is for. */
-async function welcome(
+/** Reads the first line, which says whether the rest of the socket carries MCP or admin requests. */
+async function greet(
   socket: Socket,
   ready: Promise<ControlOptions>,
   attached: (channel: Channel, closed: Promise<void>) => void,
@@ -96,12 +96,12 @@ async function welcome(
     return;
   }
   const channel = createStdioChannel(socket, socket, limits, { needsNewline: true });
-  if (hello.hello === "mcp") attached(channel, server.accept(hearLeft(channel)).closed);
+  if (hello.hello === "mcp") attached(channel, server.accept(endOnLeft(channel)).closed);
   else serveAdmin(channel, handlers, limits);
 }
 
-/** Takes the word of the other side that nothing more will come for the end of its input: the socket stays open for the answers. */
-function hearLeft(channel: Channel): Channel {
+/** Treats the client's `left` notification as the end of its input; the socket stays open for answers. */
+function endOnLeft(channel: Channel): Channel {
   return {
     start: (receiver) =>
       channel.start({
@@ -165,7 +165,7 @@ async function readHello(socket: Socket): Promise<Hello | undefined> {
       ? (value as unknown as Hello)
       : undefined;
   } catch {
-    // Not one of ours: the answer says so.
+    // Not a Guildhall client; the answer says so.
     return undefined;
   }
 }

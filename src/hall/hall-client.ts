@@ -3,33 +3,33 @@ import { type AnswerQuestion, Client, type ClientRequestOptions } from "../clien
 import { McpConnection } from "../client/connection.ts";
 import { readHallError } from "../client/hall-error.ts";
 import { defaultLimits } from "../wire/limits.ts";
-import { type ProjectOptions, visitHall } from "./project.ts";
+import { type ProjectOptions, reachHall } from "./project.ts";
 
-/** A client of the project's hall: the running one, or one that ends with the command. */
+/** A client of the project's hall: the running one, or a temporary one. */
 export interface HallClient {
-  /** Throws TIMEOUT after ten minutes without a sign of life. */
+  /** Throws TIMEOUT after ten minutes without progress. */
   request(method: string, params: JsonObject, options?: ClientRequestOptions): Promise<JsonObject>;
   /** A method of the registry dialect, which has no `_meta`. */
   requestPlain(method: string, params: JsonObject): Promise<JsonObject>;
-  /** All pages of a list. People see every tool, whatever models are shown. */
+  /** All pages of a list. Commands see every tool, whatever models see. */
   list(method: string, field: string, faces?: string): Promise<readonly JsonObject[]>;
-  /** No hall was running: this one ends with the command, and with it its open questions. */
+  /** No hall was running: this one ends with the command, and pending approvals end with it. */
   readonly isEphemeral: boolean;
   close(): Promise<void>;
 }
 
 export interface HallClientOptions extends ProjectOptions {
-  /** Present where a person can be asked. */
+  /** Answers questions of tools, if a person can be asked. */
   readonly answer?: AnswerQuestion | undefined;
 }
 
-/** How long a request may be silent. A person has Ctrl-C, and a script its own clock. */
+/** How long a request may take without progress. */
 const silentMsMax = 600_000;
-/** Implementing many tasks takes hours. */
+/** Implementing many workflow tasks takes hours. */
 const totalMsMax = 12 * 3_600_000;
 
 export async function connectHall({ answer, ...options }: HallClientOptions): Promise<HallClient> {
-  const { channel, project } = await visitHall(options);
+  const { channel, project } = await reachHall(options);
   // A hall of ours speaks the newest version: no handshake is needed.
   const connection = new McpConnection(channel, { limits: defaultLimits }).assumeModern();
   const client = new Client(connection, { answer, silentMsMax, totalMsMax });

@@ -44,7 +44,7 @@ import { defaultLimits, type Limits } from "../wire/limits.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 
-/** A running hall: the line of a call, built right to left. `close` undoes it in reverse. */
+/** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
   readonly registry: Registry;
   readonly finder: Finder;
@@ -55,7 +55,7 @@ export interface Hall {
   readonly health: HealthBook;
   readonly monitor: Monitor;
   readonly store: Store;
-  /** Puts something into the audit; should that fail, the log says it. */
+  /** Writes to the audit; a failure is logged. */
   note(entry: AuditEntry): Promise<void>;
   /** Calls counted since the hall opened. */
   readonly meter: Meter;
@@ -68,51 +68,51 @@ export interface Hall {
 }
 
 export interface HallOptions {
-  /** What clients are shown. Default: every tool as it is. */
+  /** What clients see. Default: every tool as it is. */
   readonly faces?: FaceChoice;
   readonly names?: NameStyle;
-  /** The groups there are, and what clients are told of them. Default: none. */
+  /** The groups, and their description for clients. Default: none. */
   readonly agents?: GroupSource;
-  /** Who plans for agents. Default: the client's model where it lends one, else nobody. */
+  /** The planner of agents. Default: the client's model, if it supports sampling. */
   readonly planner?: PlannerConfig;
-  /** What is kept of an agent's run. Default `full`. */
+  /** How much of an agent's run is kept. Default `full`. */
   readonly runs?: Pick<RunStoreOptions, "keep" | "keepDays">;
-  /** Where the evaluator's thread is, for halls that are not bundled. Default: beside the program. */
+  /** The worker file of the evaluator, for halls that are not bundled. Default: beside the program. */
   readonly lisp?: { readonly worker?: URL };
   /** The spec-driven workflow of a project. Default: none. */
   readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent">;
-  /** Other words for tools, by full name: they are found by them too. */
+  /** Additional search words of tools, by full name. */
   readonly aliases?: Readonly<Record<string, readonly string[]>>;
-  /** What the hall has of its own. Default: the built-in toolkits. */
+  /** Default: the built-in toolkits. */
   readonly toolkits?: readonly Toolkit[];
   /** The upstreams, by name. */
   readonly servers?: ConfiguredServers;
-  /** What is known of the upstreams from an earlier look. */
+  /** What the upstreams offered at the last build. */
   readonly lock?: Lock;
-  /** Globs of modules that export toolkits, and the folder they are looked for in. */
+  /** Globs of modules that export toolkits, relative to the folder. */
   readonly modules?: {
     readonly patterns: readonly string[];
     readonly folder: string;
     readonly loadMsMax?: number;
   };
-  /** Who may call how often, and how many calls a toolkit takes at once. Default: no limits. */
+  /** Rate limits, and how many calls a toolkit takes at once. Default: no limits. */
   readonly rates?: RateLimits;
   readonly capacities?: Capacities;
-  /** Default: every 60 s, an answer within 5,000 ms. */
+  /** Default: every 60 s, with a timeout of 5,000 ms. */
   readonly healthCheck?: { readonly intervalSeconds?: number; readonly timeoutMs?: number };
-  /** Registered endpoints may be inside a private network. */
+  /** Allows registered endpoints in private networks. */
   readonly allowPrivateEndpoints?: boolean;
-  /** What a person has said about this project. Without it nothing is asked for: the program that makes the hall answers for it. */
+  /** The approvals of this project. Without it no call requires approval. */
   readonly trust?: TrustOptions;
-  /** Keeps what was decided; resolves when it is safe. Default: the store's audit. */
+  /** Records a decision; resolves when it is durable. Default: the store's audit. */
   readonly audit?: (decision: Decision, call: Call) => Promise<void>;
-  /** The file that calls and the audit are kept in. Default: memory. */
+  /** Where calls and the audit are stored. Default: memory. */
   readonly store?: StoreSettings;
-  /** What is kept of a call: its arguments' digest, or everything. Default `digest`. */
+  /** How much of a call is stored: a digest of its arguments, or everything. Default `digest`. */
   readonly record?: Recording["record"];
   /** Offers `guildhall://stats`, `health` and `trust`. Default true. */
   readonly hasOwnResources?: boolean;
-  /** Where spans of calls are sent. Default: nowhere. */
+  /** Where spans of calls are sent. Default: not sent. */
   readonly telemetry?: { readonly otlpUrl?: string | undefined };
   readonly isStatic?: boolean;
   readonly pageSize?: number;
@@ -120,26 +120,78 @@ export interface HallOptions {
   /** Deadline of tools that set none. Default 30,000. */
   readonly timeoutMs?: number;
   readonly log?: Log;
-  /** What the log leaves out; tokens of upstreams are added to it. */
+  /** Values the log hides; tokens of upstreams are added. */
   readonly secrets?: Secrets;
-  /** Where logins to upstreams are kept. Default: the user's data folder. */
+  /** Where logins to upstreams are stored. Default: the user's data folder. */
   readonly tokenFolder?: string;
 }
 
 const restoreMs = 100;
 
+/** Builds the path of a call from right to left: toolkits, registry, own tools, gateway, server. */
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
+  const base = await openBase(options);
+  const registrations = await openRegistrations(base, options);
+  const own = await openOwnTools(base, options);
+  const { gateway, tracing } = await openGateway(base, own, options);
+  const server = openServer(base, registrations, own, gateway, options);
+
+  // Registrations are restored after the first answers; clients hear of them as a change of the list.
+  const { kept } = registrations;
+  if (kept && options.store && ("url" in options.store || existsSync(options.store.path)))
+    setTimeout(() => void kept.restore(), restoreMs).unref();
+
+  const { registry, health, store, note, meter, trust, approvals, fleet, log } = base;
+  const { modules, monitor } = registrations;
+  const { finder, groups } = own;
+  return {
+    registry,
+    finder,
+    groups,
+    gateway,
+    registrations: registrations.registrations,
+    modules,
+    health,
+    monitor,
+    store,
+    note,
+    meter,
+    trust,
+    approvals,
+    server,
+    fleet,
+    log,
+    async close(drainMs = 0) {
+      await server.close(drainMs);
+      monitor.close();
+      groups.close();
+      await own.lisp.close();
+      modules.close();
+      await registrations.registrations.close();
+      await fleet.close();
+      await registry.close();
+      await tracing?.close();
+      await store.close();
+    },
+  };
+}
+
+type Base = Awaited<ReturnType<typeof openBase>>;
+
+/** The registry with built-in toolkits and upstreams, and what every later part shares. */
+async function openBase(options: HallOptions) {
   const {
     toolkits = createBuiltinToolkits(),
     servers = {},
     lock = emptyLock,
     log = createLog(),
+    secrets = new Secrets(),
+    timeoutMs = 30_000,
   } = options;
-  const limits = { ...defaultLimits, ...options.limits };
+  const limits: Limits = { ...defaultLimits, ...options.limits };
   const registry = createRegistry({ log });
-  const trust = options.trust && createTrust(options.trust);
+  const trust: Trust | undefined = options.trust && createTrust(options.trust);
   await trust?.refresh();
-  const approvals = createApprovals();
   const fleet = createFleet({
     limits,
     log,
@@ -155,16 +207,34 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     ...toolkits.map((toolkit) => registry.add(toolkit)),
     fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] }),
   ]);
+
   const store = openStore(options.store, { log, secrets: options.secrets });
   const note = (entry: AuditEntry): Promise<void> =>
     store.audit
       .append(entry)
-      .catch((err: unknown) => log.error({ err, ...entry }, "not in the audit"));
-  const meter = createMeter();
-  const { timeoutMs = 30_000 } = options;
-  const validators = createValidators({ warn: (message) => log.warn(message) });
-  const health = createHealthBook();
-  const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
+      .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
+  return {
+    registry,
+    trust,
+    fleet,
+    store,
+    note,
+    log,
+    limits,
+    secrets,
+    timeoutMs,
+    approvals: createApprovals(),
+    meter: createMeter(),
+    health: createHealthBook(),
+    validators: createValidators({ warn: (message) => log.warn(message) }),
+  };
+}
+
+type HallRegistrations = Awaited<ReturnType<typeof openRegistrations>>;
+
+/** Toolkits that register themselves or come from modules, and the health checks of all. */
+async function openRegistrations(base: Base, options: HallOptions) {
+  const { registry, trust, health, store, note, log, validators } = base;
   const registered = auditRegistrations(
     createRegistrations({
       registry,
@@ -183,16 +253,22 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       sign: options.trust.ledger.sign,
       log,
     });
-  const registrations = kept ?? registered;
+  const registrations: Registrations = kept ?? registered;
+
   const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
   if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true))
     await modules.scan();
   else if (options.modules)
-    log.warn(
-      "the toolkits of this project were never approved on this machine, so they are not loaded: run `guildhall verify`",
-    );
-  const audit = options.audit ?? auditDecisions(store);
-  const trustParts = trust && { trust, approvals, flow: createFlowGuard(), audit };
+    log.warn("this project's toolkits are not loaded: approve them with `guildhall verify`");
+  const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
+  return { registrations, kept, modules, monitor };
+}
+
+type OwnTools = Awaited<ReturnType<typeof openOwnTools>>;
+
+/** The hall's own tools: find_tools, agents, Lisp, and the workflow. */
+async function openOwnTools(base: Base, options: HallOptions) {
+  const { registry, trust, health, store, log, secrets } = base;
   const finder = createFinder({
     registry,
     trust,
@@ -201,8 +277,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     log,
   });
   const groups = createGroups({ registry, source: options.agents, log });
-  const answers = { registry, health, trust };
-  const { secrets = new Secrets() } = options;
+  const parts = { registry, health, trust };
   const planners = createPlanners({ config: options.planner, secrets });
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
   const lisp = createLispTools({
@@ -216,20 +291,24 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     worker: options.lisp?.worker,
   });
   const own = {
-    find: createFindToolkit(finder, answers),
-    agents: createAgentToolkit({ groups, finder, parts: answers, planners, runs }),
+    find: createFindToolkit(finder, parts),
+    agents: createAgentToolkit({ groups, finder, parts, planners, runs }),
     lisp: createOwnToolkit("lisp", lisp),
   };
   if (options.workflow) {
     const writer = createModelWriter({ planner: options.planner, secrets });
     await registry.add(createWorkflow({ ...options.workflow, shelf: store.runs, secrets, writer }));
   }
-  // What may be called; whoever goes through toolkits or lists needs only what others brought.
+  // Own tools can be called, but are not part of the lists of toolkits.
   const callable = withOwn(registry, Object.values(own));
-  const tracing =
-    options.telemetry?.otlpUrl === undefined
-      ? undefined
-      : await startTracing(options.telemetry.otlpUrl, log);
+  return { finder, groups, lisp, own, callable };
+}
+
+async function openGateway(base: Base, { callable }: OwnTools, options: HallOptions) {
+  const { store, meter, timeoutMs, validators, health, trust, approvals, log } = base;
+  const { otlpUrl } = options.telemetry ?? {};
+  const tracing = otlpUrl === undefined ? undefined : await startTracing(otlpUrl, log);
+  const audit = options.audit ?? auditDecisions(store);
   const gateway = createGateway({
     registry: callable,
     recording: { store, meter, record: options.record },
@@ -239,14 +318,25 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     rates: options.rates,
     capacities: options.capacities,
     tracing: tracing?.stage,
-    trust: trustParts,
+    trust: trust && { trust, approvals, flow: createFlowGuard(), audit },
   });
+  return { gateway, tracing };
+}
+
+function openServer(
+  base: Base,
+  { registrations, modules, monitor }: HallRegistrations,
+  { own, callable, groups }: OwnTools,
+  gateway: Gateway,
+  options: HallOptions,
+): Server {
+  const { store, health, trust, log, limits, timeoutMs } = base;
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
-  const server = createServer({
-    registry:
-      options.hasOwnResources === false
-        ? callable
-        : withHallResources({ registry: callable, store, health, trust }),
+  const { hasOwnResources = true } = options;
+  return createServer({
+    registry: hasOwnResources
+      ? withHallResources({ registry: callable, store, health, trust })
+      : callable,
     own,
     guide: groups.guide,
     gateway,
@@ -265,42 +355,9 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     timeoutMs,
     pageSize,
   });
-  // Nobody's first answer waits for it; what comes back is announced as a change of the list.
-  if (kept && options.store && ("url" in options.store || existsSync(options.store.path)))
-    setTimeout(() => void kept.restore(), restoreMs).unref();
-  return {
-    registry,
-    finder,
-    groups,
-    gateway,
-    registrations,
-    modules,
-    health,
-    monitor,
-    store,
-    note,
-    meter,
-    trust,
-    approvals,
-    server,
-    fleet,
-    log,
-    async close(drainMs = 0) {
-      await server.close(drainMs);
-      monitor.close();
-      groups.close();
-      await lisp.close();
-      modules.close();
-      await registrations.close();
-      await fleet.close();
-      await registry.close();
-      await tracing?.close();
-      await store.close();
-    },
-  };
 }
 
-/** Under the group's name, or its agent's. */
+/** By the name of the group or of its agent. */
 function listGroup(groups: Groups, name: string): readonly string[] | undefined {
   const group = groups
     .all()
@@ -308,13 +365,13 @@ function listGroup(groups: Groups, name: string): readonly string[] | undefined 
   return group && [...group.tools].map(({ fullName }) => fullName);
 }
 
-/** As a person has said, or, where nobody is asked, as the tool says of itself. */
+/** By the review; in a hall without trust, by the tool's own annotations. */
 function isDestructive(target: Target, trust: Trust | undefined): boolean {
   const { destructive, sendsOut } = trust ? trust.judge(target).marks : markTool(target.tool);
   return destructive || sendsOut;
 }
 
-/** Loaded only where traces go somewhere. */
+/** Loaded only if traces are sent. */
 async function startTracing(
   url: string,
   log: Log,

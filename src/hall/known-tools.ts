@@ -19,7 +19,7 @@ export async function listKnownTools(
     limits: defaultLimits,
     log,
     lock,
-    mayStart: () => "is only looked up",
+    mayStart: () => "is not started to list known tools",
     add: registry.add,
     remove: registry.remove,
   });

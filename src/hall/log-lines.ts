@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { LogSink } from "../base/log.ts";
 import { visible, visibleLines } from "../base/text.ts";
 
-/** A sink for people at a terminal: the lines of the log, which are JSON, as `12:04:31 warn  github: not reached yet`. */
+/** Formats the JSON lines of the log for a terminal: `12:04:31 warn  github: not reached yet`. */
 export function createLineSink(terminal: LogSink, hasColour: boolean): LogSink {
   return {
     write: (line) => terminal.write(describeLogLine(line, hasColour)),
@@ -23,7 +23,7 @@ const styles = {
 } as const;
 const valueMax = 200;
 
-/** What strangers said is made harmless; what is not one JSON object is shown as it is. */
+/** Escapes control characters. A line that is not a JSON object is shown as it is. */
 export function describeLogLine(line: string, hasColour: boolean): string {
   const entry = parseEntry(line);
   if (!entry) return `${visibleLines(line.trimEnd())}\n`;
@@ -54,7 +54,7 @@ function parseEntry(line: string): JsonObject | undefined {
   }
 }
 
-/** Where it happened is for errors: what is only warned of was expected. */
+/** Stack traces only for errors: warnings were expected. */
 function describeError(err: unknown, level: string): string {
   if (err === undefined) return "";
   if (!isObject(err)) return `: ${visible(String(err))}`;
@@ -64,14 +64,11 @@ function describeError(err: unknown, level: string): string {
     : `: ${visible(String(message ?? JSON.stringify(err)))}`;
 }
 
-/** A state shows as its kind and the reason for it. */
+/** A state is shown as its kind and reason. */
 function describeValue(value: unknown): string {
   const { kind, reason } = isObject(value) ? value : {};
-  const text =
-    typeof kind === "string"
-      ? `${kind}${reason === undefined ? "" : ` (${String(reason)})`}`
-      : typeof value === "string"
-        ? value
-        : JSON.stringify(value);
+  let text = typeof value === "string" ? value : JSON.stringify(value);
+  if (typeof kind === "string")
+    text = `${kind}${reason === undefined ? "" : ` (${String(reason)})`}`;
   return visible(text.length > valueMax ? `${text.slice(0, valueMax)}…` : text);
 }

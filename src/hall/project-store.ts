@@ -112,7 +112,7 @@ async function saveFailures(
   }
 }
 
-const failureKey = (server: string): string => `failed look at ${server}`;
+const failureKey = (server: string): string => `failed discovery of ${server}`;
 
 /** The recorded calls of a server, and its last failure. */
 export interface ServerHistory {

@@ -23,7 +23,7 @@ import { logWarnings, type Settings } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 import { describeTrust } from "./tool-trust.ts";
 
-/** The hall of a project folder, as the config says, with the lock, hot reload, and the local socket unless it stands alone. */
+/** The hall of a project folder with its config, its lock and hot reload. */
 export interface Project {
   readonly hall: Hall;
   close(drainMs?: number): Promise<void>;
@@ -35,7 +35,7 @@ export interface ProjectOptions {
   readonly isStatic?: boolean;
 }
 
-/** A hall nobody else can attach to. */
+/** A hall without the local socket: no other process can attach. */
 export async function openAlone({
   folder,
   settings,
@@ -114,7 +114,7 @@ function storeOptions(
   };
 }
 
-/** The project's hall with its local socket. Undefined when another process has it. */
+/** The project's hall with its local socket. Undefined if another process holds the socket. */
 export async function openShared(
   path: string,
   options: ProjectOptions,
@@ -143,14 +143,14 @@ export async function openShared(
 
 const triesMax = 20;
 
-/** A line to the project's hall for one client, and the project if this process became the hall for it. */
+/** A channel to the project's hall for one client, and the project if this process is the hall. */
 export interface Reached {
   readonly channel: Channel;
   readonly project: Project | undefined;
 }
 
-/** Reaches the running hall, or becomes it. */
-export async function reachHall(options: ProjectOptions): Promise<Reached> {
+/** Connects to the running hall, or becomes it. */
+export async function reachOrBecomeHall(options: ProjectOptions): Promise<Reached> {
   const path = await socketPath(options.folder);
   for (let attempt = 0; attempt < triesMax; attempt++) {
     const socket = await greetHall(path, "mcp").catch(() => "silent" as const);
@@ -158,16 +158,16 @@ export async function reachHall(options: ProjectOptions): Promise<Reached> {
     if (socket) return { channel: createHallChannel(socket), project: undefined };
     const project = await openShared(path, options);
     if (project) return { channel: acceptInside(project), project };
-    // Somebody was faster; their hall opens in a moment.
+    // Another process was faster; its hall opens in a moment.
     await sleep(20 + Math.random() * 50);
   }
-  // The socket is held by a hall of another version, or by one that does not answer: this client gets one of its own.
+  // A hall of another version, or one that does not answer, holds the socket: open a separate hall.
   const project = await openAlone(options);
   return { channel: acceptInside(project), project };
 }
 
-/** Reaches the running hall; where there is none, one for this process alone, which takes nobody with it when it ends. */
-export async function visitHall(options: ProjectOptions): Promise<Reached> {
+/** Connects to the running hall, else to a temporary one that other processes cannot attach to. */
+export async function reachHall(options: ProjectOptions): Promise<Reached> {
   const socket = await greetHall(await socketPath(options.folder), "mcp");
   if (socket) return { channel: createHallChannel(socket), project: undefined };
   const project = await openAlone(options);
@@ -181,7 +181,7 @@ function acceptInside({ hall }: Project): Channel {
   return near;
 }
 
-/** A good edit changes what it says, and nothing else; a bad one keeps the last good config, or takes one server down where the fault is its own. */
+/** Applies a valid edit. An invalid one keeps the last good config; an error in one entry disables one server. */
 function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeof watchConfig>[1] {
   let servers = configuredServers(initial);
   return {
@@ -201,14 +201,11 @@ function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeo
       hall.fleet
         .apply({ servers, ...diff })
         .catch((error: unknown) =>
-          hall.log.error(
-            { err: error },
-            "the servers could not all be brought in line with the config",
-          ),
+          hall.log.error({ err: error }, "could not apply the config to all servers"),
         );
     },
     refused: (error) =>
-      hall.log.error(`config not reloaded, the last good one stays: ${error.message}`),
+      hall.log.error(`config not reloaded, keeping the last good one: ${error.message}`),
   };
 }
 
@@ -236,7 +233,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
         })),
     }),
     async approve({ token, answer }) {
-      // The tool as it was when it was asked about: it may be another by now.
+      // The tool as it was when approval was requested; it may have changed since.
       const { target, isWaiting } = hall.approvals.answer(token, answer);
       // A waiting call grants the answer itself, after it is in the audit.
       if (!isWaiting) await hall.trust?.grant(target, answer);
@@ -266,7 +263,7 @@ function createHandlers(hall: Hall, { folder, settings }: ProjectOptions): Admin
   };
 }
 
-/** What was refused for want of an approval need not wait for the next try, what lost its approval ends, and what is held back is looked at again. */
+/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with held tools again. */
 async function reconcileUpstreams({ fleet, registry, trust }: Hall): Promise<void> {
   if (!trust) return;
   const { servers } = trust.entries();
@@ -280,11 +277,11 @@ async function reconcileUpstreams({ fleet, registry, trust }: Hall): Promise<voi
     if (!isApproved || upstream.state().kind === "down") await upstream.restart();
     if (isApproved && held.has(upstream.id)) await upstream.discover();
   });
-  // One that cannot be reached says so itself when it is called.
+  // A server that fails reports it at its next call.
   await Promise.allSettled(work);
 }
 
-/** The groups of a project, and what clients are told of them; what cannot be used is told of and left out. */
+/** The groups of a project and their guide for clients. Invalid files are logged and left out. */
 async function openAgents(folder: string, log: Log): Promise<GroupSource> {
   const { agents, guide, problems } = await readAgentFolder(folder);
   for (const problem of problems) log.warn(problem);

@@ -6,14 +6,14 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { withFileLock } from "../base/file-lock.ts";
 
-/** The local socket of a project's hall: where it is, who may have it, and how to reach it. */
+/** The path of the local socket of a project's hall. Throws DENIED for a folder that others can write to. */
 export async function socketPath(project: string): Promise<string> {
   const folder = runtimeFolder();
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { uid, mode } = await stat(folder);
-  // In a shared temporary folder somebody else may have made it first.
+  // In a shared temporary folder, another user may have created it first.
   if (uid !== userInfo().uid || (mode & 0o077) !== 0)
-    throw new HallError("DENIED", `${folder} must belong to you and be closed to others`, {
+    throw new HallError("DENIED", `${folder} must be owned by you and not accessible to others`, {
       hint: `Remove it, or set XDG_RUNTIME_DIR.`,
     });
   const name = createHash("sha256")
@@ -29,7 +29,7 @@ function runtimeFolder(): string {
     : join(tmpdir(), `guildhall-${userInfo().uid}`);
 }
 
-/** Connects to the hall of a project, or gives undefined when none is running. */
+/** Undefined if no hall is running. */
 export function connectSocket(path: string): Promise<Socket | undefined> {
   return new Promise((resolve, reject) => {
     const socket = connect(path);
@@ -45,7 +45,7 @@ export function connectSocket(path: string): Promise<Socket | undefined> {
   });
 }
 
-/** Takes the socket for this process, or gives undefined when another hall has it. */
+/** Claims the socket for this process. Undefined if another hall holds it. */
 export async function claimSocket(
   path: string,
   accept: (socket: Socket) => void,
@@ -56,7 +56,7 @@ export async function claimSocket(
       other.destroy();
       return undefined;
     }
-    // Nobody answers: what is left is a dead hall's.
+    // No answer: the file was left by a hall that crashed.
     await rm(path, { force: true });
     const server = createServer(accept);
     const before = process.umask(0o177);

@@ -3,7 +3,7 @@ import { keyOf } from "../trust/trust.ts";
 import type { ToolTrust } from "./admin-contract.ts";
 import type { Hall } from "./hall.ts";
 
-/** How each tool of a hall stands. Empty for a hall that asks nobody. */
+/** The trust level of each tool. Empty for a hall without trust. */
 export function describeTrust({ registry, trust }: Hall): readonly ToolTrust[] {
   if (!trust) return [];
   const { grants } = trust.entries();

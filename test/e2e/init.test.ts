@@ -69,9 +69,9 @@ describe("guildhall init", () => {
     const before = home.files();
     const { code, stdout, stderr } = await home.run(cli, ["init"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain("export GITHUB_TOKEN=…   # its value stands in .mcp.json:");
+    expect(stdout).toContain("export GITHUB_TOKEN=…   # the value is in .mcp.json:");
     expect(stdout).toContain("~/.gemini/settings.json:1:");
-    expect(stdout).toContain("1 more belong to other projects");
+    expect(stdout).toContain("1 server of other projects not added");
     expect(stdout).toContain("guildhall install claude-code");
 
     const text = home.read("./guildhall.json");
@@ -198,7 +198,7 @@ describe("guildhall init", () => {
     using home = makeHome();
     const { code, stdout } = await home.run(cli, ["init"]);
     expect(code).toBe(0);
-    expect(stdout).toContain("no other client's servers were found");
+    expect(stdout).toContain("no servers of other clients found");
     const { config } = await loadConfig({ folder: home.project, env: home.env });
     expect(config.mcpServers).toEqual({});
   });
@@ -213,7 +213,7 @@ describe("guildhall init", () => {
     terminal.type(" ");
     await terminal.shows("◻ first");
     terminal.type("\r");
-    await terminal.shows("Start each of them once now");
+    await terminal.shows("Start each server once now");
     terminal.type("n");
     expect(await terminal.ended).toBe(0);
     const { config } = await loadConfig({ folder: home.project, env: home.env });

@@ -62,7 +62,7 @@ describe("guildhall install", () => {
       expect.stringMatching(
         /^\.cursor\/mcp\.json:5:5: odd: skipped: command: is a whole command line/,
       ),
-      expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere: stays there/),
+      expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere stays there/),
     ]);
     expect(JSON.stringify(told)).not.toContain(canary);
     const { config } = await loadConfig({

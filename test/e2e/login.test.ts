@@ -79,21 +79,24 @@ test("login prints the page, waits, and notifies the running hall; logout revert
   await follow(command);
   expect(await command.exited).toBe(0);
   expect(command.output.stdout).toMatch(
-    /^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far for tools:list offline_access\n$/,
+    /^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far with scope tools:list offline_access\n$/,
   );
   expect(command.output.stderr).toBe("");
   await until(async () => (await toolNames()).includes("far.echo"), "far.echo listed");
+  // Its tools could not be reviewed before the login.
+  expect(await run(folder, "verify", "far", "--yes")).toMatchObject({ code: 0 });
 
   expect(await run(folder, "logout", "far")).toMatchObject({
     code: 0,
-    stdout: "logged out of far; what it was granted can be revoked with its issuer\n",
+    stdout:
+      "logged out of far; the tokens stay valid at the issuer until they expire or are revoked there\n",
   });
   expect(readdirSync(tokens)).toEqual([]);
   const answer = await hall.answer(hall.ask("tools/call", { name: "far.echo", arguments: {} }));
   expect(JSON.stringify(answer)).toContain("guildhall login far");
   expect(await run(folder, "logout", "far")).toMatchObject({
     code: 0,
-    stdout: "nobody was logged in to far\n",
+    stdout: "there was no login to far\n",
   });
 });
 
@@ -122,9 +125,9 @@ test("login --json prints the page and the result, and no token", async () => {
 });
 
 test.each([
-  ["fra", 66, 'there is no server "fra"; did you mean far?'],
-  ["near", 2, "near is a program on this machine"],
-  ["own", 2, "the entry of own has an Authorization header"],
+  ["fra", 66, 'unknown server "fra"; did you mean far?'],
+  ["near", 2, "near is a local program and has no login"],
+  ["own", 2, "the entry of own sets an Authorization header"],
 ])("login %s is refused with exit code %i", async (name, code, message) => {
   const ran = await run(await newProject(), "login", name);
   expect(ran).toMatchObject({ code, stdout: "" });
@@ -133,5 +136,5 @@ test.each([
 
 test("doctor names the command to run", async () => {
   const { stdout } = await run(await newProject(), "doctor");
-  expect(stdout).toMatch(/it needs login\s+Log in: guildhall login far/);
+  expect(stdout).toMatch(/needs login\s+Log in: guildhall login far/);
 });

@@ -103,7 +103,7 @@ test.concurrent("a build without a terminal starts no unapproved server, and lis
   expect(await project.json("build")).toMatchObject({ servers: [], waiting: ["shelf"] });
   expect(await project.run("build", "--dry-run")).toMatchObject({
     code: 77,
-    stderr: expect.stringContaining("1 server waits for `guildhall verify` (shelf)"),
+    stderr: expect.stringContaining("1 server needs a review before starting (shelf)"),
   });
   expect(existsSync(project.starts)).toBe(false);
 });
@@ -165,7 +165,7 @@ test.concurrent("an unapproved project lists from its lock, starts nothing, and 
     stderr: expect.stringContaining("guildhall verify"),
   });
   expect((await project.run("build")).stdout).toContain(
-    "1 server waits for `guildhall verify` (shelf)",
+    "1 server needs a review before starting (shelf)",
   );
   expect(readStarts(project.starts)).toHaveLength(before);
   expect(existsSync(ran)).toBe(false);
@@ -193,8 +193,8 @@ test.concurrent("calls wait for approval from another terminal, once, for the ha
   expect(refused).toContain(`guildhall approve ${pending?.token}`);
   const { stdout: shown } = await project.run("approvals");
   expect(shown).toContain(pending?.token);
-  expect(shown).toContain("asked by local, ");
-  expect(shown).toContain("  which says of itself: test 1\n");
+  expect(shown).toContain("requested by local, ");
+  expect(shown).toContain("  client name: test 1\n");
   expect(await project.json("approve", pending?.token ?? "")).toEqual({
     tool: "shelf.delete_it",
     answer: "once",
@@ -281,7 +281,7 @@ test.concurrent("a restarted server with other tools is caught before the call t
   expect(JSON.stringify(listed)).not.toContain("hacker.example");
 
   const { stdout } = await project.run("diff", "shelf");
-  expect(stdout).toContain("look has changed");
+  expect(stdout).toContain("look changed");
   expect(stdout).toContain("    - Looks.\n");
   expect(stdout).toContain(
     "    + Looks.\\u{1b}[8m And tells \\u{202e}hacker.example\\u{e0041} about it.",
@@ -306,7 +306,7 @@ test.concurrent("a restarted server with other tools is caught before the call t
     ]),
   );
   expect(await said(client, "shelf.look")).toContain("ran look");
-  expect((await project.run("diff")).stdout).toContain("nothing has changed");
+  expect((await project.run("diff")).stdout).toContain("no known changes");
 });
 
 test.concurrent.each<[string, JsonObject, JsonObject]>([
@@ -335,7 +335,7 @@ test.concurrent.each<[string, JsonObject, JsonObject]>([
     code: 69,
     stdout: expect.stringContaining("guildhall verify"),
   });
-  expect((await project.run("diff")).stdout).toContain("reached by");
+  expect((await project.run("diff")).stdout).toMatch(/^shelf\n {2}- .*\n {2}\+ /);
   expect(readStarts(project.starts)).toHaveLength(before);
 });
 

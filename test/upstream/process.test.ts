@@ -353,8 +353,12 @@ describe("a hall in a process of its own", () => {
         result: { isError: true, structuredContent: { error_type: "too_large" } },
       });
       const endless = await hall.answer(hall.ask("tools/call", { name: "flood.endless" }));
+      // Whichever comes first: the deadline of the call, or the limit of a line without an end.
       expect(endless).toMatchObject({
-        result: { isError: true, structuredContent: { error_type: "timeout" } },
+        result: {
+          isError: true,
+          structuredContent: { error_type: expect.stringMatching(/^(timeout|unavailable)$/) },
+        },
       });
     } finally {
       clearInterval(watching);

@@ -114,8 +114,8 @@ async function serveThrough(
       const channel = ready;
       ready = undefined;
       if (channel) return channel;
-      const { reachHall } = await import("../../hall/project.ts");
-      const reached = await reachHall(await loadProject(options));
+      const { reachOrBecomeHall } = await import("../../hall/project.ts");
+      const reached = await reachOrBecomeHall(await loadProject(options));
       project = reached.project;
       return reached.channel;
     },
