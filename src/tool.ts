@@ -134,7 +134,7 @@ export interface Progress {
   readonly total?: number;
   readonly message?: string;
   /** How long the work has run, where the message stays the same for long. */
-  readonly elapsedSeconds?: number;
+  readonly elapsedSeconds?: number | undefined;
 }
 
 /** Where a progress notification carries `elapsedSeconds` on the wire. */
