@@ -134,7 +134,7 @@ export interface Progress {
   readonly total?: number;
   readonly message?: string;
   /** Elapsed time, for messages that stay the same for long. */
-  readonly elapsedSeconds?: number;
+  readonly elapsedSeconds?: number | undefined;
 }
 
 /** The `_meta` key of `elapsedSeconds` in a progress notification. */

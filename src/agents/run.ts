@@ -295,12 +295,8 @@ export class AgentRun implements Job {
   /** Progress must grow with every notification, even when only time has passed. */
   #report(progress: number, message: string, elapsedSeconds?: number): void {
     this.#reported = { progress: Math.max(this.#reported.progress + 0.0001, progress), message };
-    const elapsed = elapsedSeconds === undefined ? {} : { elapsedSeconds };
-    this.#options.progress({
-      ...this.#reported,
-      total: this.request.limits.steps,
-      ...elapsed,
-    });
+    const total = this.request.limits.steps;
+    this.#options.progress({ ...this.#reported, total, elapsedSeconds });
   }
 
   #note(phase: RunPhase, text: string, more: Pick<TraceEvent, "step" | "isTransient">): void {

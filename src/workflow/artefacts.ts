@@ -43,11 +43,8 @@ export async function writeArtefacts(
     drafts.map(async (draft) => {
       const file = join(place.path, draft.path);
       const mine = await readInside(place, file);
-      return {
-        ...draft,
-        file,
-        ...resolveText(mine, { base: remembered[draft.path], next: draft.text, force, blanks }),
-      };
+      const versions = { mine, base: remembered[draft.path], next: draft.text };
+      return { ...draft, file, ...resolveText(versions, force, blanks) };
     }),
   );
   const conflicts = plans.flatMap(({ path, conflict }) =>
@@ -64,9 +61,7 @@ export async function writeArtefacts(
     );
   }
   for (const { file, after, change } of plans) {
-    if (change === "unchanged") continue;
-    await checkInside(place, file);
-    await replaceFile(file, after);
+    if (change !== "unchanged") await writeInside(place, file, after);
   }
   await memory.write({
     ...remembered,
@@ -82,16 +77,18 @@ interface Resolved {
 }
 
 interface Versions {
+  /** The text in the file. */
+  readonly mine: string | undefined;
   /** The text we wrote last. */
   readonly base: string | undefined;
   readonly next: string;
-  readonly force: boolean;
-  readonly blanks: readonly string[];
 }
 
-/** Merges what is in the file (`mine`) with what we would write (`next`) over what we wrote last (`base`). */
-function resolveText(mine: string | undefined, versions: Versions): Resolved {
-  const { base, next, force, blanks } = versions;
+function resolveText(
+  { mine, base, next }: Versions,
+  force: boolean,
+  blanks: readonly string[],
+): Resolved {
   if (mine === undefined) return { after: next, change: "created" };
   const plain = mine.replaceAll("\r\n", "\n");
   const back = (text: string): string => (mine === plain ? text : text.replaceAll("\n", "\r\n"));
@@ -99,18 +96,15 @@ function resolveText(mine: string | undefined, versions: Versions): Resolved {
   if (plain === base || plain.trim() === "" || blanks.includes(plain))
     return { after: back(next), change: "updated" };
   if (force) return { after: back(next), change: "replaced" };
-  if (base === undefined)
-    return { after: mine, change: "unchanged", conflict: "the workflow did not write this file" };
-  if (base === next) return { after: mine, change: "unchanged" };
+
+  const kept = { after: mine, change: "unchanged" } as const;
+  if (base === undefined) return { ...kept, conflict: "the workflow did not write this file" };
+  if (base === next) return kept;
   const { text, conflicts } = mergeTexts(base, plain, next);
   const [first] = conflicts;
   if (first)
-    return {
-      after: mine,
-      change: "unchanged",
-      conflict: `line ${first.line} was edited and would be changed by this step`,
-    };
-  return { after: back(text), change: text === plain ? "unchanged" : "merged" };
+    return { ...kept, conflict: `line ${first.line} was edited and would be changed by this step` };
+  return text === plain ? kept : { after: back(text), change: "merged" };
 }
 
 /** A copied template that nobody has filled in may be overwritten. */
@@ -149,8 +143,18 @@ export async function readInside(
   }
 }
 
+/** Replaces a file of the project. */
+export async function writeInside(
+  place: Pick<FeaturePlace, "root">,
+  file: string,
+  text: string,
+): Promise<void> {
+  await checkInside(place, file);
+  await replaceFile(file, text);
+}
+
 /** Replaces a file atomically; a full disk leaves the old one. */
-export async function replaceFile(file: string, text: string): Promise<void> {
+async function replaceFile(file: string, text: string): Promise<void> {
   const folder = dirname(file);
   await mkdir(folder, { recursive: true });
   const beside = join(
@@ -174,19 +178,17 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 
 /** Turns errors of a full or read-only disk into HallErrors. */
 export function explainDisk(error: unknown, file: string): unknown {
-  const code = (error as NodeJS.ErrnoException).code;
-  if (code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG") {
+  const { code = "" } = error as NodeJS.ErrnoException;
+  if (["ENOSPC", "EDQUOT", "EFBIG"].includes(code))
     return new HallError("EXECUTION", `no space left to write "${file}"; it is unchanged`, {
       cause: error,
       hint: "Free some disk space, then repeat the step.",
     });
-  }
-  if (code === "EACCES" || code === "EPERM" || code === "EROFS") {
+  if (["EACCES", "EPERM", "EROFS"].includes(code))
     return new HallError("EXECUTION", `no permission to write "${file}"`, {
       cause: error,
       hint: "Check the file permissions, then repeat the step.",
     });
-  }
   return error;
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { checkInside, readInside, replaceFile } from "./artefacts.ts";
+import { readInside, writeInside } from "./artefacts.ts";
 import { cleanName } from "./feature.ts";
 import { namedIn } from "./manifest.ts";
 import { bodyOf, findSection } from "./markdown.ts";
@@ -31,8 +31,7 @@ export const checklist: StepFunction = async (input) => {
     title: spec.title,
     date: dateOf(settings.now()),
   });
-  await checkInside(place, file);
-  await replaceFile(file, before?.includes("\r\n") ? after.replaceAll("\n", "\r\n") : after);
+  await writeInside(place, file, before?.includes("\r\n") ? after.replaceAll("\n", "\r\n") : after);
   return {
     text: `${items.length} items added to ${file}`,
     files: [

@@ -1,14 +1,8 @@
 import { basename, join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { isObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
-import {
-  checkInside,
-  type FeaturePlace,
-  readInside,
-  replaceFile,
-  type WrittenFile,
-} from "./artefacts.ts";
+import { type FeaturePlace, readInside, type WrittenFile, writeInside } from "./artefacts.ts";
 import { writeRequirementsChecklist } from "./checklist.ts";
 import {
   appendTo,
@@ -30,7 +24,14 @@ import {
   type TopicSection,
 } from "./spec.ts";
 import { noEdgeCase, resultQuestion } from "./spec-draft.ts";
-import { dateOf, needDocument, type StepFunction, type StepInput } from "./step.ts";
+import {
+  askForm,
+  canAsk,
+  dateOf,
+  needDocument,
+  type StepFunction,
+  type StepInput,
+} from "./step.ts";
 
 interface Question {
   readonly question: string;
@@ -95,8 +96,7 @@ export const clarify: StepFunction = async (input) => {
     // The file may have been edited while the question was open.
     text = (await readInside(place, file)) ?? text;
     text = applyAnswer(text, question, reply, dateOf(input.settings.now()));
-    await checkInside(place, file);
-    await replaceFile(file, text);
+    await writeInside(place, file, text);
     run.note(`Q: ${question.question} → A: ${reply.text}${reply.isAssumed ? " (assumed)" : ""}`);
     answered++;
   }
@@ -175,10 +175,7 @@ function chooseAsker(
       const answer = answers[at];
       return answer === undefined ? "stop" : readAnswer(answer, question);
     };
-  const elicitation = context.capabilities?.elicitation;
-  const canAsk =
-    isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
-  return canAsk ? (question, at) => askUser(context, question, at, total) : undefined;
+  return canAsk(context) ? (question, at) => askUser(context, question, at, total) : undefined;
 }
 
 async function askUser(
@@ -187,20 +184,14 @@ async function askUser(
   at: number,
   total: number,
 ): Promise<Reply> {
-  const params = {
-    mode: "form",
+  const content = await askForm(context, `clarify-${at + 1}`, {
     message: `Question ${at + 1} of ${total}: ${question.question}`,
-    requestedSchema: {
-      type: "object",
-      properties: formFields(question.options),
-      required: ["answer"],
-    },
-  };
-  const key = `clarify-${at + 1}`;
-  const { [key]: result } = await context.ask({ [key]: { method: "elicitation/create", params } });
-  if (result?.action !== "accept" || !isObject(result.content)) return "stop";
+    properties: formFields(question.options),
+    required: "answer",
+  });
+  if (!content) return "stop";
 
-  const { answer, other } = result.content;
+  const { answer, other } = content;
   // An answer in the user's own words is taken literally: "1" is not a choice there.
   if (typeof other === "string" && other.trim() !== "")
     return { text: cleanAnswer(other), isAssumed: false };
@@ -208,7 +199,7 @@ async function askUser(
   return typeof reply === "string" ? reply : { ...reply, isAssumed: false };
 }
 
-function formFields(options: readonly string[]) {
+function formFields(options: readonly string[]): JsonObject {
   const [recommended] = options;
   if (recommended === undefined)
     return { answer: { type: "string", title: "Answer", maxLength: 500 } };
@@ -343,8 +334,7 @@ async function updateChecklist(
     before,
   });
   if (after === before) return [];
-  await checkInside(place, file);
-  await replaceFile(file, after);
+  await writeInside(place, file, after);
   return [
     { path: "checklists/requirements.md", change: before === undefined ? "created" : "updated" },
   ];
@@ -361,11 +351,7 @@ function listQuestions(questions: readonly Question[]): string {
   return ["Open questions:", ...lines].join("\n");
 }
 
-function describeQuestion({ question, options }: Question): {
-  readonly question: string;
-  readonly options: readonly string[];
-  readonly recommended: string | null;
-} {
+function describeQuestion({ question, options }: Question): JsonObject {
   return { question, options, recommended: options[0] ?? null };
 }
 

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { checkInside, type FeaturePlace, readInside, replaceFile } from "./artefacts.ts";
+import { type FeaturePlace, readInside, writeInside } from "./artefacts.ts";
 import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
 import { dateOf, type StepFunction, type StepInput } from "./step.ts";
 
@@ -89,9 +89,8 @@ export const constitution: StepFunction = async (input) => {
     isComplete && before.principles.length > 0
       ? amend(before, { principles, version, date })
       : writeNew(name, before, { principles, version, date });
-  await checkInside(place, file);
   run.report(80, "Writing the constitution");
-  await replaceFile(file, text);
+  await writeInside(place, file, text);
   return {
     text: `Constitution version ${version} written to ${file}`,
     files: [{ path: file, change: before ? "updated" : "created" }],

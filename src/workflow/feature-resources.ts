@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Resource, ResourceSource } from "../tool.ts";
-import { type FeaturePlace, findPlace, readInside } from "./artefacts.ts";
-import { type Feature, isFeatureName, listFeatureNames, readFeature } from "./feature.ts";
+import { findPlace, readInside } from "./artefacts.ts";
+import { type Feature, listFeatureNames, readFeature } from "./feature.ts";
 
 const root = "speckit://features";
 
@@ -16,42 +16,36 @@ export function createFeatureResources({
   readonly folder: string;
   readonly roots: readonly string[];
 }): ResourceSource {
-  const project = (): Promise<FeaturePlace> => findPlace(folder, roots);
-  const read = async (place: FeaturePlace, name: string): Promise<Feature> =>
-    readFeature({ ...place, path: join(place.project, "specs", name) });
+  const readAll = async (): Promise<readonly Feature[]> => {
+    const place = await findPlace(folder, roots);
+    const names = await listFeatureNames(place.project);
+    return Promise.all(
+      names.map((name) => readFeature({ ...place, path: join(place.project, "specs", name) })),
+    );
+  };
+  const contentsOf = (uri: string, mimeType: string, text: string) => ({
+    contents: [{ uri, mimeType, text }],
+  });
   return {
     async list() {
-      const place = await project();
-      const features = await Promise.all(
-        (await listFeatureNames(place.project)).map((name) => read(place, name)),
-      );
+      const features = await readAll();
       return features.length === 0 ? [] : [all, ...features.flatMap(describeFeature)];
     },
-    templates: async () =>
-      (await listFeatureNames((await project()).project)).length === 0 ? [] : [documents],
+    templates: async () => ((await readAll()).length === 0 ? [] : [documents]),
     covers: (uri) => uri === root || uri.startsWith(`${root}/`),
     async read(uri) {
-      const place = await project();
+      const features = await readAll();
+      if (uri === root) return contentsOf(uri, "application/json", JSON.stringify({ features }));
+
       const [name, ...rest] = decodeURI(uri.slice(root.length + 1)).split("/");
-      if (uri === root) {
-        const features = await Promise.all(
-          (await listFeatureNames(place.project)).map((known) => read(place, known)),
-        );
-        return {
-          contents: [{ uri, mimeType: "application/json", text: JSON.stringify({ features }) }],
-        };
-      }
-      if (name === undefined || !isFeatureName(name) || rest.includes("..")) throw missing(uri);
-      if (!(await listFeatureNames(place.project)).includes(name)) throw missing(uri);
+      const feature = features.find((known) => known.name === name);
+      if (!feature || rest.includes("..")) throw missing(uri);
       if (rest.length === 0 || rest[0] === "")
-        return {
-          contents: [
-            { uri, mimeType: "application/json", text: JSON.stringify(await read(place, name)) },
-          ],
-        };
-      const text = await readInside(place, join(place.project, "specs", name, ...rest));
+        return contentsOf(uri, "application/json", JSON.stringify(feature));
+      const place = await findPlace(folder, roots);
+      const text = await readInside(place, join(feature.directory, ...rest));
       if (text === undefined) throw missing(uri);
-      return { contents: [{ uri, mimeType: mimeOf(rest.at(-1) ?? ""), text }] };
+      return contentsOf(uri, mimeOf(rest.at(-1) ?? ""), text);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { readdir } from "node:fs/promises";
 import { basename, isAbsolute, join, relative, resolve } from "node:path";
 import { isObject } from "../base/json.ts";
-import { checkInside, type FeaturePlace, readInside, replaceFile } from "./artefacts.ts";
+import { type FeaturePlace, readInside, writeInside } from "./artefacts.ts";
 import { findOpenQuestions } from "./spec.ts";
 import { countTasks, parseTasks, type TaskCount } from "./tasks.ts";
 
@@ -92,8 +92,8 @@ export async function setActive(place: FeaturePlace): Promise<void> {
   const known = (await readJson(place, file)) ?? {};
   const directory = relative(place.project, place.path).split("\\").join("/");
   if (known.feature_directory === directory) return;
-  await checkInside(place, file);
-  await replaceFile(
+  await writeInside(
+    place,
     file,
     `${JSON.stringify({ ...known, feature_directory: directory }, null, 2)}\n`,
   );

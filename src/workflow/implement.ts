@@ -1,11 +1,17 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import { plural } from "../base/text.ts";
-import { checkInside, readInside, replaceFile } from "./artefacts.ts";
+import { readInside, writeInside } from "./artefacts.ts";
 import { type ChecklistState, countChecklist } from "./checklist.ts";
-import { needDocument, type StepAnswer, type StepFunction, type StepInput } from "./step.ts";
+import {
+  askForm,
+  needDocument,
+  type StepAnswer,
+  type StepFunction,
+  type StepInput,
+} from "./step.ts";
 import { describeTask, type ReportShare, runTask, type TaskEnd } from "./task-work.ts";
 import { countTasks, filterTasks, markTask, parseTasks, shareFile, type Task } from "./tasks.ts";
 
@@ -38,7 +44,7 @@ export const implement: StepFunction = async (input) => {
   const pending = chosen.filter(({ isDone }) => !isDone);
   run.report(10, `${pending.length} of ${plural(chosen.length, "task")} to do`);
   const work = await workThrough(pending, input);
-  return describeWork(work, { before: tasks, notes, input });
+  return { ...(await describeWork(work, tasks, input)), notes };
 };
 
 interface Reported {
@@ -56,16 +62,11 @@ interface Work {
   readonly failed: readonly Failure[];
 }
 
-interface WorkFacts {
-  readonly before: readonly Task[];
-  readonly notes: readonly string[];
-  readonly input: StepInput;
-}
-
 /** Throws EXECUTION if a task failed. */
 async function describeWork(
   { forCaller, done, failed }: Work,
-  { before, notes, input }: WorkFacts,
+  before: readonly Task[],
+  input: StepInput,
 ): Promise<StepAnswer> {
   const after = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
   const count = countTasks(after);
@@ -92,7 +93,6 @@ async function describeWork(
       ...(forCaller.length > 0 ? [listTasks(forCaller, input)] : []),
     ].join("\n\n"),
     files: [{ path: "tasks.md", change: isChanged ? "updated" : "unchanged" }],
-    notes,
     ...(isComplete ? {} : continueWith(forCaller)),
     isPaused: forCaller.length > 0,
     details: {
@@ -205,8 +205,7 @@ async function markDone(ids: readonly string[], { place }: StepInput): Promise<v
   const file = join(place.path, "tasks.md");
   const text = await readInside(place, file);
   if (text === undefined) throw new HallError("EXECUTION", "tasks.md was removed during the step");
-  await checkInside(place, file);
-  await replaceFile(file, ids.reduce(markTask, text));
+  await writeInside(place, file, ids.reduce(markTask, text));
 }
 
 /** Ticks the tasks in `completed`; false if there are none. */
@@ -263,29 +262,16 @@ async function confirmOpen(
   states: readonly ChecklistState[],
   { context }: StepInput,
 ): Promise<boolean> {
-  const elicitation = context.capabilities?.elicitation;
-  if (!isObject(elicitation) || (!isObject(elicitation.form) && isObject(elicitation.url)))
-    return false;
-
   const rows = states.map(
     ({ name, total, checked }) => `| ${name} | ${total} | ${checked} | ${total - checked} |`,
   );
   const table = `| Checklist | Total | Checked | Unchecked |\n|---|---|---|---|\n${rows.join("\n")}`;
-  const params = {
-    mode: "form",
+  const reply = await askForm(context, "checklists", {
     message: `Some checklists have open items. Continue?\n\n${table}`,
-    requestedSchema: {
-      type: "object",
-      properties: {
-        proceed: { type: "boolean", title: "Continue with open items", default: false },
-      },
-      required: ["proceed"],
-    },
-  };
-  const { checklists: reply } = await context.ask({
-    checklists: { method: "elicitation/create", params },
+    properties: { proceed: { type: "boolean", title: "Continue with open items", default: false } },
+    required: "proceed",
   });
-  return reply?.action === "accept" && isObject(reply.content) && reply.content.proceed === true;
+  return reply?.proceed === true;
 }
 
 /** Generated folders that .gitignore should name. Reported only. */

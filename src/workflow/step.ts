@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { type FileHandle, mkdir, open } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { HallError } from "../base/errors.ts";
-import type { Json, JsonObject } from "../base/json.ts";
+import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, Progress } from "../tool.ts";
@@ -75,6 +75,32 @@ export async function needDocument(
 /** The feature's folder relative to the project, with slashes on every platform. */
 export function folderOf({ project, path }: FeaturePlace): string {
   return relative(project, path).split("\\").join("/");
+}
+
+/** Asks the user with a form. Undefined if the client cannot ask, or the user declines. */
+export async function askForm(
+  context: CallContext,
+  key: string,
+  form: { readonly message: string; readonly properties: JsonObject; readonly required: string },
+): Promise<JsonObject | undefined> {
+  if (!canAsk(context)) return undefined;
+  const params = {
+    mode: "form",
+    message: form.message,
+    requestedSchema: {
+      type: "object",
+      properties: form.properties,
+      required: [form.required],
+    },
+  };
+  const { [key]: reply } = await context.ask({ [key]: { method: "elicitation/create", params } });
+  return reply?.action === "accept" && isObject(reply.content) ? reply.content : undefined;
+}
+
+/** Whether the client supports forms: it names them, or names no mode at all. */
+export function canAsk({ capabilities }: CallContext): boolean {
+  const elicitation = capabilities?.elicitation;
+  return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
 export function dateOf(now: Date): string {

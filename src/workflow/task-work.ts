@@ -46,7 +46,7 @@ function forwardFrom(task: Task, { context, run }: StepInput, report: ReportShar
     progress: ({ progress, total, message, elapsedSeconds }) =>
       report(total ? Math.max(0, Math.min(progress / total, 0.99)) : 0, {
         message: `${task.id}: ${message ?? task.text}`.slice(0, messageCharactersMax),
-        ...(elapsedSeconds === undefined ? {} : { elapsedSeconds }),
+        elapsedSeconds,
       }),
     log(level, data, logger) {
       context.log(level, data, logger);
@@ -175,22 +175,7 @@ function beginningOf(text: string): string {
   return text.length <= reportCharactersMax ? text : `${text.slice(0, reportCharactersMax)} …`;
 }
 
-export function describeTask({
-  id,
-  text,
-  story,
-  phase,
-  paths,
-  isParallel,
-  command,
-}: Task): JsonObject {
-  return {
-    id,
-    text,
-    story: story ?? null,
-    phase: phase.number,
-    paths,
-    parallel: isParallel,
-    ...(command === undefined ? {} : { command }),
-  };
+export function describeTask(task: Task): JsonObject {
+  const { id, text, story = null, phase, paths, isParallel: parallel, command } = task;
+  return { id, text, story, phase: phase.number, paths, parallel, command };
 }

@@ -9,7 +9,7 @@ import type { Secrets } from "../base/log.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, type FeaturePlace, findPlace, openArtefactMemory } from "./artefacts.ts";
-import { defaultClaims, findClaim } from "./claim.ts";
+import { type Claim, defaultClaims, findClaim } from "./claim.ts";
 import { type Feature, findActive, listFeatureNames, readFeature } from "./feature.ts";
 import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
 import {
@@ -119,7 +119,7 @@ class Workflow implements Toolkit {
 
   async #runStep(name: StepName, args: JsonObject, context: CallContext): Promise<Outcome> {
     const { folder, shelf, secrets } = this.#options;
-    const step = await loadStep(name);
+    const step = await steps[name]();
     const { place, warning, isNew } = await this.#locate(name, args);
     // A new folder without files is not a feature.
     const removeEmpty = async (): Promise<void> => {
@@ -150,7 +150,8 @@ class Workflow implements Toolkit {
     try {
       const answer = await step({ place, args, context, run, memory, settings: this.#settings });
       await run.end(answer.isPaused ? "paused" : "completed", answer.text.split("\n")[0] ?? "");
-      return outcomeOf(answer, { name, place, run, warning });
+      const notes = [...(warning === undefined ? [] : [warning]), ...(answer.notes ?? [])];
+      return outcomeOf(name, { ...answer, notes }, place, run);
     } catch (error) {
       await removeEmpty();
       // The step's own error matters more than one from writing the row.
@@ -213,14 +214,10 @@ class Workflow implements Toolkit {
       paths.map(async (path): Promise<FeatureStatus> => {
         const feature = await readFeature({ ...place, path });
         const claim = await findClaim(path, this.#claims);
-        const run = claim && {
-          id: claim.run,
-          step: claim.step,
-          startedAt: claim.startedAt,
-          isAtWork: claim.isAtWork,
-          arguments: claim.arguments,
-        };
-        return { ...feature, isActive: path === active, ...(run ? { run } : {}) };
+        const isActive = path === active;
+        if (!claim) return { ...feature, isActive };
+        const { run: id, step, startedAt, isAtWork, arguments: given } = claim;
+        return { ...feature, isActive, run: { id, step, startedAt, isAtWork, arguments: given } };
       }),
     );
     const text = features.map(statusLine).join("\n") || "No features yet.";
@@ -250,16 +247,15 @@ class Workflow implements Toolkit {
     const { scope } = context;
     const result = await runCommand(argv, { cwd: place.project, scope, output }).finally(stop);
     const { code, signal, stdout, stderr } = result;
-    const end = signal ? `ended by ${signal}` : `exited with code ${code}`;
     const parts = [
-      `${line} ${end}`,
-      ...(stdout.trim() === "" ? [] : [`stdout:\n${stdout.trim()}`]),
-      ...(stderr.trim() === "" ? [] : [`stderr:\n${stderr.trim()}`]),
+      `${line} ${signal ? `ended by ${signal}` : `exited with code ${code}`}`,
+      stdout.trim() && `stdout:\n${stdout.trim()}`,
+      stderr.trim() && `stderr:\n${stderr.trim()}`,
     ];
     return {
-      content: [{ type: "text", text: parts.join("\n\n") }],
+      content: [{ type: "text", text: parts.filter(Boolean).join("\n\n") }],
       structuredContent: { ...result },
-      ...(code === 0 ? {} : { isError: true }),
+      isError: code !== 0,
     };
   }
 }
@@ -272,51 +268,45 @@ interface StepPlace {
 
 interface FeatureStatus extends Feature {
   readonly isActive: boolean;
-  readonly run?: { readonly step: StepName; readonly isAtWork: boolean };
+  readonly run?: Pick<Claim, "step" | "startedAt" | "arguments"> & {
+    readonly id: string;
+    readonly isAtWork: boolean;
+  };
 }
 
 function statusLine({ name, phase, tasks, isActive, run }: FeatureStatus): string {
   const parts = [
     phase === "done" ? "done" : `next step: ${phase}`,
-    ...(tasks ? [`${tasks.done} of ${tasks.total} tasks done`] : []),
-    ...(run ? [`${run.step} ${run.isAtWork ? "running" : "interrupted"}`] : []),
+    tasks && `${tasks.done} of ${tasks.total} tasks done`,
+    run && `${run.step} ${run.isAtWork ? "running" : "interrupted"}`,
   ];
-  return `- ${name}${isActive ? " (active)" : ""}: ${parts.join(", ")}`;
+  return `- ${name}${isActive ? " (active)" : ""}: ${parts.filter(Boolean).join(", ")}`;
 }
 
-/** Loads a step on first use. */
-async function loadStep(name: StepName): Promise<StepFunction> {
-  switch (name) {
-    case "specify":
-      return (await import("./specify.ts")).specify;
-    case "clarify":
-      return (await import("./clarify.ts")).clarify;
-    case "plan":
-      return (await import("./plan.ts")).plan;
-    case "tasks":
-      return (await import("./tasks-step.ts")).writeTasks;
-    case "implement":
-      return (await import("./implement.ts")).implement;
-    case "constitution":
-      return (await import("./constitution.ts")).constitution;
-    case "checklist":
-      return (await import("./checklist.ts")).checklist;
-    case "analyze":
-      return (await import("./analyze.ts")).analyze;
-  }
-}
+/** Steps are loaded on first use. */
+const steps: Readonly<Record<StepName, () => Promise<StepFunction>>> = {
+  specify: async () => (await import("./specify.ts")).specify,
+  clarify: async () => (await import("./clarify.ts")).clarify,
+  plan: async () => (await import("./plan.ts")).plan,
+  tasks: async () => (await import("./tasks-step.ts")).writeTasks,
+  implement: async () => (await import("./implement.ts")).implement,
+  constitution: async () => (await import("./constitution.ts")).constitution,
+  checklist: async () => (await import("./checklist.ts")).checklist,
+  analyze: async () => (await import("./analyze.ts")).analyze,
+};
 
-interface RunFacts {
-  readonly name: StepName;
-  readonly place: FeaturePlace;
-  readonly run: StepRun;
-  readonly warning: string | undefined;
-}
-
-function outcomeOf(answer: StepAnswer, { name, place, run, warning }: RunFacts): Outcome {
-  const notes = [...(warning === undefined ? [] : [warning]), ...(answer.notes ?? [])];
-  const next = adviceOf(answer, place);
-  const forModel = [...(answer.forModel ? [answer.forModel] : []), adviceForModel(next)].join(" ");
+function outcomeOf(
+  name: StepName,
+  answer: StepAnswer,
+  { path, project }: FeaturePlace,
+  run: StepRun,
+): Outcome {
+  const { notes = [], next: step, nextArguments } = answer;
+  const next: Advice[] =
+    step === undefined
+      ? []
+      : [{ do: "run-step", step, arguments: { spec_directory: path, ...nextArguments } }];
+  const forModel = [answer.forModel, adviceForModel(next)].filter(Boolean).join(" ");
   return {
     content: [
       { type: "text", text: [answer.text, ...notes.map((note) => `Note: ${note}`)].join("\n\n") },
@@ -326,9 +316,9 @@ function outcomeOf(answer: StepAnswer, { name, place, run, warning }: RunFacts):
       step: name,
       run: run.id,
       log: run.log,
-      feature: basename(place.path),
-      directory: place.path,
-      folder: relative(place.project, place.path),
+      feature: basename(path),
+      directory: path,
+      folder: relative(project, path),
       state: answer.isPaused ? "paused" : "completed",
       files: answer.files,
       next,
@@ -337,9 +327,4 @@ function outcomeOf(answer: StepAnswer, { name, place, run, warning }: RunFacts):
     },
     isError: false,
   };
-}
-
-function adviceOf({ next, nextArguments }: StepAnswer, { path }: FeaturePlace): readonly Advice[] {
-  if (next === undefined) return [];
-  return [{ do: "run-step", step: next, arguments: { spec_directory: path, ...nextArguments } }];
 }
