@@ -34,48 +34,61 @@ export interface RegistrationsOptions {
 
 const countMax = 10_000;
 
-export function createRegistrations({
-  registry,
-  health,
-  log,
-  allowPrivate,
-  checkSchema,
-}: RegistrationsOptions): Registrations {
-  const registered = new Map<string, RegisteredToolkit>();
-  /** Built-in toolkits that a registration replaces. */
-  const shadowed = new Map<string, Toolkit>();
-  /** Names by their skeleton, because comparing with a thousand others would dominate the cost. */
-  const skeletons = new Map<string, string>();
-  const inOrder = createInOrder();
+export function createRegistrations(options: RegistrationsOptions): Registrations {
+  return new RegistrationBook(options);
+}
 
-  async function register(
-    params: JsonObject,
-    line: Runner | undefined,
-  ): Promise<RegisteredToolkit> {
-    const registration = parseRegistration(params, { allowPrivate });
-    const known = registered.get(registration.name);
+/** Public members are functions in fields, because `keepRegistrations` copies the object. */
+class RegistrationBook implements Registrations {
+  readonly #options: RegistrationsOptions;
+  readonly #registered = new Map<string, RegisteredToolkit>();
+  /** Built-in toolkits that a registration replaces. */
+  readonly #shadowed = new Map<string, Toolkit>();
+  /** Names by their skeleton, because comparing with a thousand others would dominate the cost. */
+  readonly #skeletons = new Map<string, string>();
+  readonly #inOrder = createInOrder();
+
+  constructor(options: RegistrationsOptions) {
+    this.#options = options;
+  }
+
+  readonly register = (params: JsonObject, runner?: Runner): Promise<RegisteredToolkit> =>
+    this.#inOrder(() => this.#register(params, runner));
+
+  readonly unregister = (name: string): Promise<RegisteredToolkit> =>
+    this.#inOrder(() => this.#unregister(name));
+
+  readonly all = (): readonly RegisteredToolkit[] => [...this.#registered.values()];
+
+  readonly close = async (): Promise<void> => {
+    for (const toolkit of this.#shadowed.values()) await toolkit.close();
+  };
+
+  async #register(params: JsonObject, line: Runner | undefined): Promise<RegisteredToolkit> {
+    const registration = parseRegistration(params, { allowPrivate: this.#options.allowPrivate });
+    const known = this.#registered.get(registration.name);
     if (known?.registration.fingerprint !== registration.fingerprint) {
-      checkPlace(registration, known);
-      await checkSchemas(registration);
+      this.#checkPlace(registration, known);
+      await this.#checkSchemas(registration);
     }
     const toolkit =
       known?.registration.fingerprint === registration.fingerprint
         ? known
-        : await put(registration, known);
-    const runner = runnerOf(registration) ?? line;
+        : await this.#put(registration, known);
+    const runner = this.#runnerOf(registration) ?? line;
     if (runner) toolkit.attach(runner);
     else if (!toolkit.runner)
-      health.record(toolkit).lost(toolkit.problem?.() ?? "no service is attached");
+      this.#options.health.record(toolkit).lost(toolkit.problem?.() ?? "no service is attached");
     return toolkit;
   }
 
-  function checkPlace({ name, replace }: Registration, known: RegisteredToolkit | undefined): void {
+  #checkPlace({ name, replace }: Registration, known: RegisteredToolkit | undefined): void {
     if (known && !replace)
       throw conflict(
         `"${name}" is already registered as ${known.toolId} with another definition`,
         "Set `replace: true` to replace it.",
       );
-    const there = registry.findToolkit(name);
+    const there = this.#options.registry.findToolkit(name);
     const source = there?.source ?? "built-in";
     if (there && !known && source !== "built-in") {
       throw conflict(
@@ -83,26 +96,27 @@ export function createRegistrations({
         "Choose another name.",
       );
     }
-    const alike = skeletons.get(skeletonOf(name));
+    const alike = this.#skeletons.get(skeletonOf(name));
     const lookalike =
-      alike !== undefined && alike !== name ? alike : findLookalike(name, otherNames());
+      alike !== undefined && alike !== name ? alike : findLookalike(name, this.#otherNames());
     if (lookalike !== undefined)
       throw conflict(
         `"${name}" is too similar to "${lookalike}"`,
         "Choose a name that cannot be confused with another.",
       );
-    if (!known && registered.size >= countMax)
+    if (!known && this.#registered.size >= countMax)
       throw new HallError("OVERLOADED", `too many registered toolkits (limit: ${countMax})`);
   }
 
   /** Names that are not registered; there are few of them. */
-  function otherNames(): readonly string[] {
-    const names = [...shadowed.keys()];
-    for (const { id, source } of registry.toolkits()) if (source !== "registered") names.push(id);
+  #otherNames(): readonly string[] {
+    const names = [...this.#shadowed.keys()];
+    for (const { id, source } of this.#options.registry.toolkits())
+      if (source !== "registered") names.push(id);
     return names;
   }
 
-  async function checkSchemas({ tools }: Registration): Promise<void> {
+  async #checkSchemas({ tools }: Registration): Promise<void> {
     const faults: Fault[] = [];
     for (const [index, { inputSchema, outputSchema }] of tools.entries()) {
       for (const [key, schema] of [
@@ -110,15 +124,17 @@ export function createRegistrations({
         ["returns", outputSchema] as const,
       ]) {
         if (!schema) continue;
-        await checkSchema(schema).catch((error: unknown) =>
-          faults.push({ path: `/tool/functions/${index}/${key}`, message: messageOf(error) }),
-        );
+        await this.#options
+          .checkSchema(schema)
+          .catch((error: unknown) =>
+            faults.push({ path: `/tool/functions/${index}/${key}`, message: messageOf(error) }),
+          );
       }
     }
     if (faults.length > 0) throw refuse(faults);
   }
 
-  async function put(
+  async #put(
     registration: Registration,
     known: RegisteredToolkit | undefined,
   ): Promise<RegisteredToolkit> {
@@ -128,35 +144,40 @@ export function createRegistrations({
       registration,
       toolId: `${name}_v${version}`,
       registeredAt: Date.now(),
-      changed,
+      changed: (changed) => this.#changed(changed),
     });
-    if (registry.findToolkit(name)) {
-      const old = await registry.replace(toolkit);
+    if (this.#options.registry.findToolkit(name)) {
+      const old = await this.#options.registry.replace(toolkit);
       if (old === known) await known?.close();
-      else shadowed.set(name, old);
-    } else await registry.add(toolkit);
-    registered.set(name, toolkit);
-    skeletons.set(skeletonOf(name), name);
-    log.info({ toolkit: name, id: toolkit.toolId, tools: registration.tools.length }, "registered");
+      else this.#shadowed.set(name, old);
+    } else await this.#options.registry.add(toolkit);
+    this.#registered.set(name, toolkit);
+    this.#skeletons.set(skeletonOf(name), name);
+    this.#options.log.info(
+      { toolkit: name, id: toolkit.toolId, tools: registration.tools.length },
+      "registered",
+    );
     return toolkit;
   }
 
-  function changed(toolkit: RegisteredToolkit): void {
+  #changed(toolkit: RegisteredToolkit): void {
     const problem = toolkit.problem?.();
-    const record = health.record(toolkit);
+    const record = this.#options.health.record(toolkit);
     if (problem === undefined) record.reset();
     else record.lost(problem);
   }
 
-  function runnerOf({ endpoint, healthCheckUrl }: Registration): Runner | undefined {
+  #runnerOf({ endpoint, healthCheckUrl }: Registration): Runner | undefined {
+    const { allowPrivate } = this.#options;
     return endpoint && createEndpoint({ url: endpoint, healthCheckUrl, allowPrivate });
   }
 
-  async function unregister(name: string): Promise<RegisteredToolkit> {
+  async #unregister(name: string): Promise<RegisteredToolkit> {
     const toolkit =
-      registered.get(name) ?? [...registered.values()].find(({ toolId }) => toolId === name);
+      this.#registered.get(name) ??
+      [...this.#registered.values()].find(({ toolId }) => toolId === name);
     if (!toolkit) {
-      const near = findNear(name, registered.keys());
+      const near = findNear(name, this.#registered.keys());
       throw new HallError(
         "TOOLKIT_NOT_FOUND",
         `"${name.slice(0, 100)}" is not registered${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
@@ -165,26 +186,17 @@ export function createRegistrations({
         },
       );
     }
-    registered.delete(toolkit.id);
-    skeletons.delete(skeletonOf(toolkit.id));
-    const built = shadowed.get(toolkit.id);
-    shadowed.delete(toolkit.id);
+    this.#registered.delete(toolkit.id);
+    this.#skeletons.delete(skeletonOf(toolkit.id));
+    const built = this.#shadowed.get(toolkit.id);
+    this.#shadowed.delete(toolkit.id);
     if (built) {
-      await registry.replace(built);
+      await this.#options.registry.replace(built);
       await toolkit.close();
-    } else await registry.remove(toolkit.id);
-    log.info({ toolkit: toolkit.id, id: toolkit.toolId }, "unregistered");
+    } else await this.#options.registry.remove(toolkit.id);
+    this.#options.log.info({ toolkit: toolkit.id, id: toolkit.toolId }, "unregistered");
     return toolkit;
   }
-
-  return {
-    register: (params, runner) => inOrder(() => register(params, runner)),
-    unregister: (name) => inOrder(() => unregister(name)),
-    all: () => [...registered.values()],
-    async close() {
-      for (const toolkit of shadowed.values()) await toolkit.close();
-    },
-  };
 }
 
 function versionOf({ toolId, id }: RegisteredToolkit): number {

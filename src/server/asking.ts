@@ -14,8 +14,8 @@ import type { Seal } from "./seal.ts";
  * its request again with the answers. The work is suspended meanwhile and resumed by the second
  * request, so that no side effect happens twice.
  */
-export type Answers = Readonly<Record<string, JsonObject>>;
-export type Ask = (questions: Questions, asked?: Scope) => Promise<Answers>;
+export type ClientAnswers = Readonly<Record<string, JsonObject>>;
+export type Ask = (questions: Questions, asked?: Scope) => Promise<ClientAnswers>;
 /** Work that may ask. Its scope outlives the first request; `current` is the request it answers now. */
 export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<unknown>;
 
@@ -27,7 +27,7 @@ export async function askLegacy(
   questions: Questions,
   request: ClientRequest,
   asked?: Scope,
-): Promise<Answers> {
+): Promise<ClientAnswers> {
   requireCapabilities(questions, request);
   const scope = new Scope(request.exchange.scope);
   const leave = asked?.onCancel((reason) => scope.cancel(reason));
@@ -153,7 +153,7 @@ class SuspendableRun {
   readonly #taken = new Set<string>();
   #duplicates = 0;
 
-  constructor(work: Work, responses: Answers, current: Current) {
+  constructor(work: Work, responses: ClientAnswers, current: Current) {
     this.#responses = new Map(Object.entries(responses));
     this.#current = current;
     this.turn = this.#newTurn();
@@ -172,7 +172,7 @@ class SuspendableRun {
     finish();
   }
 
-  resume(responses: Answers, current: Current): void {
+  resume(responses: ClientAnswers, current: Current): void {
     this.#current = current;
     this.turn = this.#newTurn();
     for (const [key, response] of Object.entries(responses)) this.#responses.set(key, response);
@@ -186,7 +186,7 @@ class SuspendableRun {
     else if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
   }
 
-  async #ask(questions: Questions, asked: Scope = this.scope): Promise<Answers> {
+  async #ask(questions: Questions, asked: Scope = this.scope): Promise<ClientAnswers> {
     requireCapabilities(questions, this.#current.request);
     const named = Object.entries(questions).map(([key, question]) => ({
       key,
@@ -257,11 +257,11 @@ function bindingOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
 }
 
-function readResponses(responses: unknown): Answers {
+function readResponses(responses: unknown): ClientAnswers {
   if (responses === undefined) return {};
   if (!isObject(responses) || !Object.values(responses).every(isObject))
     throw new HallError("INVALID_PARAMS", "inputResponses must map keys to results");
-  return responses as Answers;
+  return responses as ClientAnswers;
 }
 
 function requireCapabilities(questions: Questions, { capabilities }: ClientRequest): void {

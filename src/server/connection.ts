@@ -46,7 +46,7 @@ interface ConnectionOptions {
 }
 
 /** One client's connection. A client may mix both eras: each request is served by its own. */
-export class Connection {
+export class ClientConnection {
   readonly id: string;
   readonly #parts: ServerParts;
   readonly #options: ConnectionOptions;

@@ -17,7 +17,7 @@ import type { Limits } from "../wire/limits.ts";
 import type { Request } from "../wire/message.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import type { Envelope } from "./client-request.ts";
-import { Connection } from "./connection.ts";
+import { ClientConnection } from "./connection.ts";
 import {
   chooseFaces,
   type Face,
@@ -45,7 +45,7 @@ export interface Server {
   /** Resolves when requests may be read again; undefined if they may be read now. */
   whenReading(): Promise<void> | undefined;
   /** Starts serving a client. */
-  accept(channel: Channel, options?: AcceptOptions): Connection;
+  accept(channel: Channel, options?: AcceptOptions): ClientConnection;
   /** Serves one modern request that has no connection. */
   serveOnce(
     request: Request,
@@ -122,132 +122,197 @@ export interface ServerParts extends ServerOptions {
 }
 
 export function createServer(options: ServerOptions): Server {
-  const { log, own } = options;
-  const registry = options.isStatic ? freezeLists(options.registry) : options.registry;
-  const connections = new SlotMap<string, Connection>();
-  const listeners = new Set<(kind: ListKind) => void>();
-  /** Cached by faces; cleared when a list changes. */
-  const shown = new Map<string, readonly ShownTool[]>();
-  let face: string | undefined;
-  const clearShown = (): void => {
-    shown.clear();
-    face = undefined;
-  };
-  const notify = coalesce((kind) => listeners.forEach((listener) => void listener(kind)));
-  const leave = registry.onChange((kind) => {
-    if (kind === "tools" && !options.isStatic) clearShown();
-    notify(kind);
-  });
-  // An unavailable tool stays in the list with a mark, so the list changes with its health.
-  const leaveHealth = options.health.onChange(({ from, to }) => {
-    if (options.isStatic || (from !== "unavailable" && to.state !== "unavailable")) return;
-    clearShown();
-    notify("tools");
-  });
-  const { pressure } = options;
-  let reading: { readonly again: Promise<void>; resume(): void } | undefined;
-  const leavePressure = pressure?.onFull((isFull) => {
-    reading?.resume();
-    reading = isFull ? createPause() : undefined;
-    for (const connection of connections.values())
-      isFull ? connection.hold() : connection.release();
-  });
-  const seal = createSeal();
-  let isClosing = false;
+  return new HallServer(options);
+}
 
+class HallServer implements Server {
+  readonly registry: Registry;
+  readonly limits: Limits;
+  readonly #lists: ToolLists;
+  readonly #parts: ServerParts;
+  readonly #stateless: StatelessRequests;
+  readonly #connections = new SlotMap<string, ClientConnection>();
+  readonly #pressure: Pressure | undefined;
+  readonly #stopListening: (() => void) | undefined;
+  /** Set while requests are not read. */
+  #pause: { readonly again: Promise<void>; resume(): void } | undefined;
+  #isClosing = false;
+
+  constructor(options: ServerOptions) {
+    this.registry = options.isStatic ? freezeLists(options.registry) : options.registry;
+    this.limits = options.limits;
+    this.#lists = new ToolLists(this.registry, options);
+    this.#parts = createParts(this.registry, this.#lists, options);
+    this.#stateless = new StatelessRequests(this.#parts);
+    this.#pressure = options.pressure;
+    this.#stopListening = this.#pressure?.onFull((isFull) => this.#onPressure(isFull));
+  }
+
+  get isClosing(): boolean {
+    return this.#isClosing;
+  }
+
+  get clientCount(): number {
+    return this.#connections.size + this.#stateless.count;
+  }
+
+  refreshLists(): void {
+    this.#lists.refresh();
+  }
+
+  counts(): JsonObject {
+    return this.#parts.counts();
+  }
+
+  async sample(params: JsonObject): Promise<JsonObject> {
+    const sampler = this.#connections.values().find(({ canSample }) => canSample);
+    if (sampler) return sampler.sample(params);
+    throw new HallError("UNAVAILABLE", "no connected client supports sampling", {
+      hint: "Connect a client that supports sampling, or use the model planner.",
+    });
+  }
+
+  whenReading(): Promise<void> | undefined {
+    return this.#pause?.again;
+  }
+
+  accept(channel: Channel, options: AcceptOptions = {}): ClientConnection {
+    const { principal = "local", isOrdered = true, isNetwork = false, quota } = options;
+    const connection = new ClientConnection(channel, this.#parts, {
+      principal,
+      isOrdered,
+      isNetwork,
+      quota,
+      gone: () => this.#connections.delete(connection.id),
+    });
+    this.#connections.set(connection.id, connection);
+    if (this.#pressure?.isFull) connection.hold();
+    return connection;
+  }
+
+  serveOnce(
+    request: Request,
+    envelope: Envelope,
+    target: ReplyTarget,
+    options: StatelessOptions,
+  ): void {
+    this.#stateless.serve(request, envelope, target, options);
+  }
+
+  async close(drainMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#lists.close();
+    this.#stopListening?.();
+    this.#pause?.resume();
+    this.#parts.asking.close();
+    await Promise.all([
+      this.#stateless.close(drainMs),
+      ...this.#connections.values().map((connection) => connection.close(drainMs)),
+    ]);
+  }
+
+  #onPressure(isFull: boolean): void {
+    this.#pause?.resume();
+    this.#pause = isFull ? createPause() : undefined;
+    for (const connection of this.#connections.values())
+      isFull ? connection.hold() : connection.release();
+  }
+}
+
+/** The tools of each face, cached until a list or a toolkit's health changes. */
+class ToolLists {
+  readonly #registry: Registry;
+  readonly #options: ServerOptions;
+  readonly #listeners = new Set<(kind: ListKind) => void>();
+  readonly #shown = new Map<string, readonly ShownTool[]>();
+  readonly #stop: readonly (() => void)[];
+  readonly #notify = coalesce((kind) => {
+    for (const listener of this.#listeners) listener(kind);
+  });
+  #face: string | undefined;
+
+  constructor(registry: Registry, options: ServerOptions) {
+    this.#registry = registry;
+    this.#options = options;
+    const { isStatic, health } = options;
+    this.#stop = [
+      registry.onChange((kind) => {
+        if (kind === "tools" && !isStatic) this.#clear();
+        this.#notify(kind);
+      }),
+      // An unavailable tool stays in the list with a mark, so the list changes with its health.
+      health.onChange(({ from, to }) => {
+        if (!isStatic && (from === "unavailable" || to.state === "unavailable")) this.refresh();
+      }),
+    ];
+  }
+
+  faces(): readonly Face[] {
+    return chooseFaces(this.#options.faces, { registry: this.#registry, own: this.#options.own });
+  }
+
+  face(): string {
+    this.#face ??= this.faces().join();
+    return this.#face;
+  }
+
+  tools(faces: readonly Face[]): readonly ShownTool[] {
+    const key = faces.join();
+    let tools = this.#shown.get(key);
+    if (!tools) {
+      const { names, own, health, trust } = this.#options;
+      tools = showTools(faces, { names, registry: this.#registry, own, health, trust });
+      this.#shown.set(key, tools);
+    }
+    return tools;
+  }
+
+  refresh(): void {
+    this.#clear();
+    this.#notify("tools");
+  }
+
+  onChange(listener: (kind: ListKind) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  close(): void {
+    for (const stop of this.#stop) stop();
+  }
+
+  #clear(): void {
+    this.#shown.clear();
+    this.#face = undefined;
+  }
+}
+
+function createParts(registry: Registry, lists: ToolLists, options: ServerOptions): ServerParts {
+  const seal = createSeal();
   const parts: ServerParts = {
     ...options,
     registry,
     seal,
     asking: createAsking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
-    instructions: () =>
-      describeInstructions(chooseFaces(options.faces, { registry, own }), options),
+    instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),
-    shownTools(faces = chooseFaces(options.faces, { registry, own })) {
-      const key = faces.join();
-      let tools = shown.get(key);
-      if (!tools) {
-        tools = showTools(faces, {
-          names: options.names,
-          registry,
-          own,
-          health: options.health,
-          trust: options.trust,
-        });
-        shown.set(key, tools);
-      }
-      return tools;
-    },
-    face: () => (face ??= chooseFaces(options.faces, { registry, own }).join()),
+    shownTools: (faces = lists.faces()) => lists.tools(faces),
+    face: () => lists.face(),
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({
       tools_count: parts.shownTools().length,
       resources_count: registry.resources().length,
       prompts_count: registry.prompts().length,
     }),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    onChange: (listener) => lists.onChange(listener),
     reference(failure) {
       const reference = randomUUID();
-      log.error({ reference, err: failure }, "unexpected failure");
+      options.log.error({ reference, err: failure }, "unexpected failure");
       return reference;
     },
   };
-
-  const stateless = new StatelessRequests(parts);
-
-  return {
-    refreshLists() {
-      clearShown();
-      notify("tools");
-    },
-    registry,
-    limits: options.limits,
-    counts: parts.counts,
-    get clientCount() {
-      return connections.size + stateless.count;
-    },
-    async sample(params) {
-      const sampler = connections.values().find(({ canSample }) => canSample);
-      if (sampler) return sampler.sample(params);
-      throw new HallError("UNAVAILABLE", "no connected client supports sampling", {
-        hint: "Connect a client that supports sampling, or use the model planner.",
-      });
-    },
-    whenReading: () => reading?.again,
-    get isClosing() {
-      return isClosing;
-    },
-    accept(channel, { principal = "local", isOrdered = true, isNetwork = false, quota } = {}) {
-      const connection = new Connection(channel, parts, {
-        principal,
-        isOrdered,
-        isNetwork,
-        quota,
-        gone: () => connections.delete(connection.id),
-      });
-      connections.set(connection.id, connection);
-      if (pressure?.isFull) connection.hold();
-      return connection;
-    },
-    serveOnce: (request, envelope, target, options) =>
-      stateless.serve(request, envelope, target, options),
-    async close(drainMs) {
-      isClosing = true;
-      leave();
-      leaveHealth();
-      leavePressure?.();
-      reading?.resume();
-      parts.asking.close();
-      await Promise.all([
-        stateless.close(drainMs),
-        ...connections.values().map((connection) => connection.close(drainMs)),
-      ]);
-    },
-  };
+  return parts;
 }
 
 function createPause(): { readonly again: Promise<void>; resume(): void } {

@@ -7,7 +7,7 @@ import type { Refusal } from "./refusal.ts";
  * (Host), by a cross-site request (Origin) or by a WebSocket (Origin and token). Other machines need
  * the token for everything.
  */
-export interface Guard {
+export interface AccessGuard {
   /** Checks Host and Origin, on every route. */
   checkSite(request: IncomingMessage): Refusal | undefined;
   /** The caller, or why it is refused. `needsToken` is for routes that always require one. */
@@ -31,7 +31,7 @@ export function isLoopback(host: string): boolean {
   return loopbackNames.has(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-export function createGuard({ host, token, findName }: GuardOptions): Guard {
+export function createGuard({ host, token, findName }: GuardOptions): AccessGuard {
   const isLocal = isLoopback(host);
   const tokenDigest = digest(token);
   // A listener for other machines has host names we cannot know; the token protects it instead.

@@ -13,7 +13,7 @@ import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
-import { createGuard, type Guard, targetOf } from "./guard.ts";
+import { type AccessGuard, createGuard, targetOf } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
 import { sendPage, wantsPage } from "./page.ts";
 import { sendJson } from "./post.ts";
@@ -69,7 +69,7 @@ type Route = Readonly<Record<string, (http: HttpRequest) => Answered>>;
 class Listener implements HttpListener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
-  readonly #guard: Guard;
+  readonly #guard: AccessGuard;
   readonly #sessions: Sessions;
   readonly #ssePair: SsePair;
   readonly #routes: Readonly<Record<string, Route>>;
@@ -190,7 +190,7 @@ class Listener implements HttpListener {
     if (refusal) sendRefusal(response, refusal, isModernRequest(request) ? "omit" : "null");
   }
 
-  #admit(request: IncomingMessage): ReturnType<Guard["identify"]> {
+  #admit(request: IncomingMessage): ReturnType<AccessGuard["identify"]> {
     const refusal = this.#guard.checkSite(request);
     if (refusal) return { refusal };
     return this.#server.isClosing

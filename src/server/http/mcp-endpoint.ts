@@ -13,7 +13,7 @@ import { isNotification, readGreeting } from "../connection.ts";
 import { changesRegistry, isInDialect } from "../dialect.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
-import type { Guard } from "./guard.ts";
+import type { AccessGuard } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
 import { notAllowed, type Refusal } from "./refusal.ts";
@@ -31,7 +31,7 @@ export type Answered = Refusal | undefined | Promise<Refusal | undefined>;
 
 export interface McpEndpointOptions {
   readonly server: Server;
-  readonly guard: Guard;
+  readonly guard: AccessGuard;
   readonly sessions: Sessions;
   readonly events: EventStreamOptions;
 }

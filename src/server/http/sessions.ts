@@ -4,7 +4,7 @@ import { SlotMap } from "../../base/slot-map.ts";
 import type { EventStreamOptions } from "../../net/event-writer.ts";
 import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
-import type { Connection } from "../connection.ts";
+import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { accepts, sendJson } from "./post.ts";
 import type { Refusal } from "./refusal.ts";
@@ -41,7 +41,7 @@ export interface SessionsOptions extends EventStreamOptions {
 interface Session {
   readonly id: string;
   readonly principal: string;
-  readonly connection: Connection;
+  readonly connection: ClientConnection;
   readonly streams: SessionStreams;
   usedAt: number;
 }

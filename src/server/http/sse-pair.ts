@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
 import type { Channel, Receiver } from "../../wire/channel.ts";
 import type { Message } from "../../wire/message.ts";
-import type { Connection } from "../connection.ts";
+import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { accepts } from "./post.ts";
 import type { Refusal } from "./refusal.ts";
@@ -26,7 +26,7 @@ export interface SsePairOptions extends EventStreamOptions {
 export function createSsePair({ server, countMax, ...options }: SsePairOptions): SsePair {
   const connections = new Map<
     string,
-    { readonly connection: Connection; readonly principal: string }
+    { readonly connection: ClientConnection; readonly principal: string }
   >();
   return {
     open(request, response, principal) {

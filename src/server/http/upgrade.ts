@@ -3,7 +3,7 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { createWebSocketChannel } from "../../wire/websocket.ts";
 import type { Server } from "../server.ts";
-import { bearerProtocol, type Guard, targetOf } from "./guard.ts";
+import { type AccessGuard, bearerProtocol, targetOf } from "./guard.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** WebSocket at `/ws`, with the same messages as stdio. Web pages, which send an Origin, need the token. */
@@ -21,7 +21,7 @@ export function createUpgrader({
   countMax,
 }: {
   readonly server: Server;
-  readonly guard: Guard;
+  readonly guard: AccessGuard;
   readonly countMax: number;
 }): Upgrader {
   const sockets = new WebSocketServer({
@@ -53,7 +53,7 @@ export function createUpgrader({
     },
   };
 
-  function check(request: IncomingMessage): ReturnType<Guard["identify"]> {
+  function check(request: IncomingMessage): ReturnType<AccessGuard["identify"]> {
     const refusal = guard.checkSite(request);
     if (refusal) return { refusal };
     if (server.isClosing)
