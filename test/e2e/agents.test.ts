@@ -245,7 +245,9 @@ test("models test reports that a model works, or what is wrong with it", async (
 test("a hall starts without any provider: none is in what `mcp` loads before it is asked for", () => {
   const folder = join(dirname(cli), "chunks");
   const starts = readdirSync(folder).filter((name) => /^(mcp|project|settings)-/.test(name));
-  expect(starts).toHaveLength(3);
+  expect(new Set(starts.map((name) => name.split("-")[0]))).toEqual(
+    new Set(["mcp", "project", "settings"]),
+  );
   const loaded = new Set<string>();
   const load = (file: string): void => {
     if (loaded.has(file)) return;

@@ -179,7 +179,7 @@ test("an agent answers with its best tools for a task", async () => {
     expect(tools[0]?.name).toMatch(/^files(_two|_three)?\.read_/);
     expect(tools[0]?.signature).toContain("(path: string");
   });
-}, 30_000);
+}, 90_000);
 
 test("a second build writes the same bytes, and a thirteenth server changes one or two agents", async () => {
   const before = groupFiles();
