@@ -7,7 +7,7 @@ import type { Scope } from "./base/scope.ts";
 
 /** A tool as its toolkit defines it. Everything but `facts` is what clients see. */
 export interface Tool {
-  /** The toolkit's own name for it; the hall puts the prefix in front. */
+  /** The toolkit's own name for it; the hall adds the prefix. */
   readonly name: string;
   readonly title?: string;
   readonly description?: string;
@@ -15,7 +15,7 @@ export interface Tool {
   readonly outputSchema?: JsonObject;
   readonly annotations?: JsonObject;
   readonly _meta?: JsonObject;
-  /** What only the hall needs to know; never shown to a client. */
+  /** For the hall only; never shown to a client. */
   readonly facts?: ToolFacts;
   readonly [field: string]: unknown;
 }
@@ -23,17 +23,17 @@ export interface Tool {
 export interface ToolFacts {
   /** Deadline of one call. Default 30,000. */
   readonly timeoutMs?: number;
-  /** Where the tool comes from, as its author says: a file, a package. */
+  /** The origin of the tool as its author declares it: a file, a package. */
   readonly module?: string;
-  /** The version since which it should no longer be used. */
+  /** The version in which it was deprecated. */
   readonly deprecatedIn?: string;
-  /** A person is asked for every single call, whatever was granted, and also inside other calls. */
+  /** Every call requires approval, even if the tool is trusted, and also in nested calls. */
   readonly asksEachTime?: boolean;
-  /** It may not be called again, directly or indirectly, from inside a call of its own. */
+  /** It cannot be called, directly or indirectly, from within its own call. */
   readonly isNotReentrant?: boolean;
   /**
-   * Finds secrets that stand in these arguments without a key that says so, such as in the text of a
-   * program. Returns a function that removes them from what is recorded, or undefined for none.
+   * Finds secrets in the arguments that have no telling key, such as in the text of a program. Returns a
+   * function that removes them from recorded values, or undefined if there are none.
    */
   readonly hideSecrets?: (args: JsonObject) => ((value: unknown) => unknown) | undefined;
 }
@@ -47,20 +47,20 @@ export interface Call {
   readonly caller: Caller;
   /** The call that made this one, for nested calls. */
   readonly parent?: string;
-  /** The call at the beginning of it all, for nested calls. */
+  /** The id of the root call, for nested calls. */
   readonly root?: string;
-  /** That call itself, for what is known of the whole piece of work. */
+  /** The root call itself, as the key of state that covers all nested calls. */
   readonly rootCall?: Call;
-  /** How many calls stand between this one and its root. */
+  /** Number of calls between this one and its root. */
   readonly depth?: number;
-  /** The agents this call is made for, outermost first: none of them is called again. */
+  /** The agents this call is made for, outermost first; none of them may be called again. */
   readonly inside?: readonly string[] | undefined;
-  /** The time the caller gives it, where the caller may say. */
+  /** The caller's own timeout, if it set one. */
   readonly timeoutMs?: number | undefined;
-  /** Through what the caller found it, and what decided on it, where that is known: for the record only. */
+  /** The face the caller used, and the planner that chose the call: for the record only. */
   readonly face?: string | undefined;
   readonly planner?: string | undefined;
-  /** Set by the resolve stage, in place: a copy of the call would be its most expensive part. */
+  /** Set in place by the resolve stage: copying the call would be expensive. */
   target?: Target | undefined;
 }
 
@@ -71,60 +71,60 @@ export interface Target {
 }
 
 export interface Caller {
-  /** Which line the call came in on. */
+  /** The connection of the call. */
   readonly connection: string;
-  /** Whose call it is: one who may answer for another's must not. */
+  /** The identity behind the call. Approvals of one principal are not valid for another. */
   readonly principal: string;
-  /** What the client says of itself: for logs, never for decisions about what it may do. */
+  /** The name the client reports: for logs, never for decisions. */
   readonly client: string;
-  /** Whose allowance the call is counted against; undefined for callers without one, such as a client on stdio. */
+  /** The key of the rate limit; undefined for callers without one, such as a client on stdio. */
   readonly quota?: string | undefined;
-  /** Whether the line remembers what was said on it: what belongs to nobody else may then be kept for it. */
+  /** True if the connection has a session, so that state can be kept for it. */
   readonly isLasting?: boolean;
 }
 
-/** What a toolkit may use while it works. */
+/** What a toolkit may use during a call. */
 export interface CallContext {
-  /** Cancelled when the caller withdraws or the deadline passes: `scope.signal`, `scope.remainingMs`. */
+  /** Cancelled when the caller cancels or the deadline passes: `scope.signal`, `scope.remainingMs`. */
   readonly scope: Scope;
-  /** Tells the caller how far the work is; must grow. */
+  /** Reports progress to the caller; the value must grow. */
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown, logger?: string): void;
-  /** The least level the client wants to hear of, for sources that must be told; undefined for nothing. */
+  /** The log level the client asked for, for upstreams; undefined for none. */
   readonly logLevel?: LogLevel | undefined;
-  /** What the client put into `_meta` besides what the protocol puts there: passed on to upstreams as it is. */
+  /** The client's own `_meta` fields, passed on to upstreams unchanged. */
   readonly meta?: JsonObject | undefined;
-  /** What the client can be asked, as it declared it, for sources that must be told before they ask. */
+  /** The client's declared capabilities, for upstreams. */
   readonly capabilities?: JsonObject | undefined;
   /**
-   * Asks the client: its user, its model, its roots; all questions at once, answered under the same keys.
-   * Throws MISSING_CAPABILITY when the client cannot be asked. Time spent waiting does not count.
-   * When `asked` is cancelled, nobody wants the answers any more, and the client is told.
+   * Asks the client (its user, its model, its roots): all questions at once, answered under the same keys.
+   * Throws MISSING_CAPABILITY if the client cannot be asked. Time spent waiting does not count. When
+   * `asked` is cancelled, the questions are withdrawn.
    */
   ask(questions: Questions, asked?: Scope): Promise<Readonly<Record<string, JsonObject>>>;
   /**
-   * Calls another tool for this call, through the whole gateway: with its deadline and its caller, and never more powerful than it.
-   * `scope` ends the inner call before this one. Throws HallError. Absent outside the gateway.
+   * Calls another tool through the whole gateway, with the deadline, caller and permissions of this call.
+   * `scope` can end the inner call earlier. Throws HallError. Absent outside the gateway.
    */
   call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
-  /** Whose call it is, where somebody is on the line. */
+  /** The caller, if the call came from a connection. */
   readonly caller?: Caller;
-  /** What strangers wrote and this piece of work has read; for tools that keep it for later work. Absent where nobody guards the flow. */
+  /** Taint of the current task, for tools that store content for later. Absent without a flow guard. */
   readonly flow?: Flow | undefined;
 }
 
-/** What one call says about another that it makes. */
+/** Options of a nested call. */
 export interface InnerCall {
-  /** Who decided on it: for the record. */
+  /** The planner that chose it: for the record. */
   readonly planner?: string;
-  /** Hears how far it is. Default: the caller of the outer one does. */
+  /** Receives its progress. Default: the outer call's. */
   progress?(progress: Progress): void;
-  /** Hears what it says on the way. Default: the caller of the outer one does. */
+  /** Receives its log messages. Default: the outer call's. */
   readonly log?: CallContext["log"];
 }
 
 export interface Flow {
-  /** The tool that brought it in, or undefined while nothing was. */
+  /** The first tool that read untrusted content; undefined if none has. */
   taintedBy(): string | undefined;
   taint(tool: string): void;
 }
@@ -133,11 +133,11 @@ export interface Progress {
   readonly progress: number;
   readonly total?: number;
   readonly message?: string;
-  /** How long the work has run, where the message stays the same for long. */
+  /** Elapsed time, for messages that stay the same for long. */
   readonly elapsedSeconds?: number | undefined;
 }
 
-/** Where a progress notification carries `elapsedSeconds` on the wire. */
+/** The `_meta` key of `elapsedSeconds` in a progress notification. */
 export const elapsedKey = "guildhall/elapsedSeconds";
 
 export const logLevels = [
@@ -158,7 +158,7 @@ export interface Question {
 }
 export type Questions = Readonly<Record<string, Question>>;
 
-/** What a call gives back, in MCP's shape. */
+/** The result of a call, in MCP's shape. */
 export interface Outcome {
   readonly content: readonly JsonObject[];
   readonly structuredContent?: unknown;
@@ -175,30 +175,30 @@ export type Health =
 
 export type ListKind = "tools" | "resources" | "prompts";
 
-/** `hall` is for the hall's own tools, which stand before all toolkits: `find_tools`, `call_tool`, the agents. */
+/** `hall`: the hall's own tools, such as `find_tools`, `call_tool` and the agents. */
 export type ToolkitSource = "built-in" | "module" | "upstream" | "registered" | "hall";
 
 /** Anything that offers tools: an upstream, a built-in pack, a registration, the workflow. */
 export interface Toolkit {
   readonly id: string;
-  /** What stands before the dot in full names; default the id, "" for none. */
+  /** Prefix of full names. Default: the id; "" for none. */
   readonly prefix?: string;
-  /** Where it comes from. Default `built-in`: its own answers are believed, and it is neither limited nor rested. */
+  /** Default `built-in`: trusted, without rate limits and circuit breaker. */
   readonly source?: ToolkitSource;
   readonly description?: string;
-  /** What kind of work it does, such as SEARCH: toolkits of one category may stand in for each other. */
+  /** Such as SEARCH: toolkits of the same category are suggested as alternatives. */
   readonly category?: string;
   readonly version?: string;
   /** A failing list is reported and the toolkit skipped. */
   list(): Promise<readonly Tool[]>;
-  /** Throws HallError; never returns a half result. */
+  /** Throws HallError; never returns a partial result. */
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
   health(): Promise<Health>;
-  /** Asks whatever runs it whether it is well; undefined when nothing runs that could be asked. Throws when it does not answer. */
+  /** Probes the running service; undefined if nothing is running. Throws if it does not answer. */
   probe?(scope: Scope): Promise<Health | undefined>;
-  /** For toolkits that belong to no group: whether their tools are shown beside the agents right now. */
+  /** For toolkits without a group: true if their tools are shown next to the agents. */
   besideAgents?(): boolean;
-  /** Why it offers nothing, or less than it should, right now; clients are told, so that no list is silently short. */
+  /** Why it currently offers nothing or less than usual; shown to clients, so that no list is silently incomplete. */
   problem?(): string | undefined;
   close(): Promise<void>;
   readonly resources?: ResourceSource;
@@ -209,9 +209,9 @@ export interface Toolkit {
     context: CallContext,
     params: JsonObject,
   ): Promise<JsonObject>;
-  /** While it is still being found out what it offers: resolves when that is over, well or not. */
+  /** Resolves when the running discovery of its tools ends, successfully or not. */
   looking?(): Promise<void> | undefined;
-  /** Calls back when one of its lists has changed. Returns the way to stop listening. */
+  /** Calls back when one of its lists has changed. Returns a function that unsubscribes. */
   onChange?(listener: (kind: ListKind) => void): () => void;
 }
 
@@ -220,7 +220,7 @@ export interface ResourceSource {
   templates(): Promise<readonly JsonObject[]>;
   /** Throws NOT_FOUND. The result is MCP's, with `contents`. */
   read(uri: string, context: CallContext): Promise<JsonObject>;
-  /** True when `read` may know this uri although `list` does not name it. */
+  /** True if `read` may accept this URI although `list` does not contain it. */
   covers?(uri: string): boolean;
   /** Calls back when the resource changes. */
   watch?(uri: string, listener: () => void): () => void;

@@ -1,9 +1,9 @@
 import type { Advice } from "../base/advice.ts";
 import { errorType, HallError } from "../base/errors.ts";
+import { startHeartbeat } from "../base/heartbeat.ts";
 import type { JsonObject } from "../base/json.ts";
-import { findNear } from "../base/near.ts";
-import { startPulse } from "../base/pulse.ts";
 import { Scope } from "../base/scope.ts";
+import { findNear } from "../base/similar-names.ts";
 import { formatBytes } from "../base/text.ts";
 import { jsonSize, redact } from "../gateway/record.ts";
 import type { Outcome, Progress } from "../tool.ts";
@@ -140,7 +140,7 @@ export class AgentRun implements Job {
 
   /** Runs the first planner, and the next one if it fails before its first step. Never throws. */
   async work(planners: readonly Planner[]): Promise<EndedRun> {
-    const stop = startPulse(
+    const stop = startHeartbeat(
       (seconds) => this.#report(0, this.#reported.message, Math.round(seconds)),
       this.#options.pulseMs,
     );

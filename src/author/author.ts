@@ -1,15 +1,15 @@
-/** What an author of tools writes: a function with a schema becomes a tool, several become a toolkit. */
+/** The authoring API: a function with a schema becomes a tool, several tools become a toolkit. */
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 
-/** A schema of zod, or of any library that speaks Standard Schema. */
+/** A schema of zod or of any library that implements Standard Schema. */
 export interface Schema<Value> {
   readonly "~standard": {
     readonly version: 1;
     readonly vendor: string;
     validate(value: unknown): Validated<Value> | Promise<Validated<Value>>;
-    /** Not every library has it; for zod we know another way. */
+    /** Missing in some libraries; zod has another way. */
     readonly jsonSchema?: { input(options: { readonly target: "draft-2020-12" }): unknown };
   };
 }
@@ -23,24 +23,24 @@ interface Issue {
 
 export interface ToolOptions<Input> {
   readonly name: string;
-  /** Written for the model that chooses tools. */
+  /** For the model that selects tools. */
   readonly description: string;
   readonly title?: string;
   readonly input: Schema<Input> | JsonObject;
   readonly output?: Schema<unknown> | JsonObject;
-  /** True when it changes or removes something. */
+  /** True if it changes or removes something. */
   readonly destructive?: boolean;
-  /** True when it only looks. */
+  /** True if it only reads. */
   readonly readOnly?: boolean;
-  /** True when running twice does no more than running once: then a call that failed may be tried again. */
+  /** True if repeating a call has no further effect: a failed call may then be retried. */
   readonly idempotent?: boolean;
-  /** The version since which it should no longer be used. */
+  /** The version in which it was deprecated. */
   readonly deprecatedIn?: string;
   /** Default 10. */
   readonly timeoutSeconds?: number;
 }
 
-/** What a handler may return: MCP's own form, or anything that can be written as JSON. */
+/** The result of a handler: MCP's form, or any JSON value. */
 export type Handler<Input> = (input: Input, context: CallContext) => unknown;
 
 export interface AuthoredTool {
@@ -71,11 +71,11 @@ export function tool<Input = JsonObject>(
 export interface ToolkitOptions {
   readonly name: string;
   readonly description?: string;
-  /** What kind of work it does, such as SEARCH: toolkits of one category may stand in for each other. */
+  /** Such as SEARCH: toolkits of the same category are suggested as alternatives. */
   readonly category?: string;
   readonly version?: string;
   readonly tools: readonly AuthoredTool[];
-  /** Seconds after which the file it stands in is looked at again, when a hall loads it from one. Default 300. */
+  /** Seconds between checks of its file for changes, if a hall loads it from one. Default 300. */
   readonly cacheTtlSeconds?: number;
 }
 
@@ -90,7 +90,7 @@ export function toolkit({
 }: ToolkitOptions): Toolkit & { readonly cacheTtlSeconds?: number } {
   const byName = new Map(tools.map((authored) => [authored.name, authored]));
   if (byName.size < tools.length)
-    throw new HallError("CONFLICT", `two tools of ${name} have the same name`);
+    throw new HallError("CONFLICT", `toolkit "${name}" has two tools of the same name`);
   return {
     id: name,
     ...(description === undefined ? {} : { description }),
@@ -104,7 +104,7 @@ export function toolkit({
       try {
         return await authored.run(args, context);
       } catch (error) {
-        // What a handler throws is how the tool failed, not a fault of the hall.
+        // An error of the handler is a failure of the tool, not of the hall.
         throw error instanceof HallError
           ? error
           : new HallError("EXECUTION", messageOf(error), { cause: error });
@@ -138,7 +138,7 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
     ...(title === undefined ? {} : { title }),
     description:
       deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
-    // An empty schema takes any arguments; clients want to read that they are an object.
+    // An empty schema accepts any arguments, but clients expect `type: "object"`.
     inputSchema: { type: "object", ...(await toJsonSchema(input, name)) },
     ...(output === undefined ? {} : { outputSchema: await toJsonSchema(output, name) }),
     annotations,
@@ -161,7 +161,7 @@ async function toJsonSchema(
   if (!isObject(written))
     throw new HallError(
       "EXECUTION",
-      `the schema of ${name} cannot be written as JSON Schema; give a JSON Schema instead`,
+      `the schema of "${name}" cannot be converted to JSON Schema; pass a JSON Schema instead`,
     );
   const { $schema: _dialect, ...rest } = written;
   return rest;
@@ -183,7 +183,7 @@ async function parse<Input>(schema: Schema<Input>, args: JsonObject, name: strin
     message,
   }));
   const summary = errors.map(({ path, message }) => `${path} ${message}`.trim()).join("; ");
-  throw new HallError("VALIDATION", `the arguments of ${name} do not fit: ${summary}`, {
+  throw new HallError("VALIDATION", `invalid arguments for ${name}: ${summary}`, {
     details: { errors },
   });
 }

@@ -7,8 +7,8 @@ import { defaultLimits } from "../wire/limits.ts";
 const pingMs = 5_000;
 
 /**
- * A line to a hall, over WebSocket; `http://127.0.0.1:8080`, `…/mcp` and `ws://127.0.0.1:8080/ws` are the same hall.
- * Without a token: GUILDHALL_TOKEN, else this user's own where the hall is on this machine. Throws UNAVAILABLE.
+ * A WebSocket connection to a hall; `http://127.0.0.1:8080`, `…/mcp` and `ws://127.0.0.1:8080/ws` are the
+ * same hall. Default token: GUILDHALL_TOKEN, or the user's own on this machine. Throws UNAVAILABLE.
  */
 export async function dialHall(url: string, token?: string): Promise<Channel> {
   const address = socketAddress(url);
@@ -28,10 +28,15 @@ export async function dialHall(url: string, token?: string): Promise<Channel> {
     socket.once("open", resolve);
     socket.once("error", (cause) =>
       reject(
-        new HallError("UNAVAILABLE", `no hall at ${address.host}: ${cause.message}`, {
-          cause,
-          hint: "Start one with `guildhall serve`; check the token.",
-        }),
+        new HallError(
+          "UNAVAILABLE",
+          `cannot connect to a hall at ${address.host}: ${cause.message}`,
+          {
+            cause,
+            hint: "Check the token.",
+            next: [{ do: "run-command", command: "serve" }],
+          },
+        ),
       ),
     );
   });
@@ -42,17 +47,17 @@ function socketAddress(url: string): URL {
   if (!URL.canParse(url))
     throw new HallError(
       "INVALID_PARAMS",
-      `"${url}" is no address of a hall: use one such as http://127.0.0.1:8080`,
+      `invalid hall URL "${url}" (expected a URL such as http://127.0.0.1:8080)`,
     );
   const address = new URL(url);
   const isEncrypted = address.protocol === "https:" || address.protocol === "wss:";
   if (!isEncrypted && !isHere(address)) {
     throw new HallError(
       "DENIED",
-      `${address.host} is another machine: use https, so that the token is not readable on the way`,
+      `refusing to send the token to ${address.host} without encryption; use https`,
     );
   }
-  // A URL does not let its scheme be changed to any other.
+  // URL does not allow changing the scheme from http to ws.
   return new URL(`${isEncrypted ? "wss" : "ws"}://${address.host}/ws`);
 }
 

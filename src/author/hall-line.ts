@@ -15,7 +15,7 @@ export interface HallLine {
 }
 
 export interface HallLineOptions {
-  /** Serves the hall's requests. Default: refuses all. */
+  /** Handles the hall's requests. Default: rejects all. */
   serve?(request: Request, exchange: Exchange): unknown;
   lost?(): void;
 }
@@ -41,7 +41,8 @@ export function connectHall(
         throw readHallError(error);
       }
     },
-    close: () => connection.close(new HallError("UNAVAILABLE", "the service is leaving the hall")),
+    close: () =>
+      connection.close(new HallError("UNAVAILABLE", "the service disconnected from the hall")),
   };
 }
 

@@ -10,7 +10,7 @@ export interface RegisteredTool {
   readonly isAvailable: boolean;
 }
 
-/** Every tool of a hall, in order of names. */
+/** All tools of a hall, sorted by name. */
 export function listRegisteredTools({ registry, health }: Hall): readonly RegisteredTool[] {
   return registry.tools().map(({ fullName, tool, toolkit }) => {
     const { state } = health.record(toolkit).health;

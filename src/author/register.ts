@@ -9,22 +9,22 @@ import { connectHall, type HallLine } from "./hall-line.ts";
 import { createService } from "./service.ts";
 
 export interface RegisterOptions {
-  /** Default: GUILDHALL_TOKEN, else this user's own where the hall is on this machine. */
+  /** Default: GUILDHALL_TOKEN, or the user's own on this machine. */
   readonly token?: string;
-  /** Takes the place of a different toolkit registered under the same name. */
+  /** Replaces another toolkit of the same name. */
   readonly replace?: boolean;
-  /** Hears of lost connections, and why a new one did not come about. */
+  /** Called for lost connections and failed reconnects. */
   warn?(message: string): void;
 }
 
 export interface Registered {
   /** Such as `search_tool_v1`. */
   readonly toolId: string;
-  /** Leaves the hall: the toolkit turns unavailable there until somebody registers it again. */
+  /** Disconnects from the hall: the toolkit is unavailable until it is registered again. */
   close(): Promise<void>;
 }
 
-/** Joins a running hall with a toolkit and serves its calls, through every loss of the connection. Rejects when the first registration is refused. */
+/** Registers a toolkit with a running hall and serves its calls; reconnects when the connection is lost. Rejects if the first registration fails. */
 export function register(
   toolkit: Toolkit,
   url: string,
@@ -36,7 +36,7 @@ export function register(
 const firstDelayMs = 250;
 const delayMsMax = 30_000;
 
-/** The same over any line to a hall; `connect` is asked for a new one whenever the last is lost. */
+/** The same over any connection; `connect` opens a new one when the last is lost. */
 export async function joinHall(
   toolkit: Toolkit,
   connect: () => Promise<Channel>,
@@ -54,18 +54,15 @@ export async function joinHall(
       lost() {
         if (leaving.signal.aborted || line !== opened) return;
         line = undefined;
-        warn("the connection to the hall is lost; trying again");
+        warn("lost the connection to the hall; reconnecting");
         reopening = reopen();
       },
     });
     try {
       const { tool_id: toolId } = await opened.ask("tools/register", declaration);
       if (typeof toolId !== "string")
-        throw new HallError(
-          "BAD_ANSWER",
-          "the hall did not say under which id the toolkit is registered",
-        );
-      // Nobody is left to close it later.
+        throw new HallError("BAD_ANSWER", "the hall returned no id for the registered toolkit");
+      // Closed meanwhile: nothing else would close this connection.
       if (leaving.signal.aborted) await opened.close();
       else line = opened;
       return toolId;
@@ -83,7 +80,7 @@ export async function joinHall(
         toolId = await open();
         return;
       } catch (error) {
-        if (!leaving.signal.aborted) warn(`not registered again yet: ${messageOf(error)}`);
+        if (!leaving.signal.aborted) warn(`registration failed, retrying: ${messageOf(error)}`);
       }
     }
   }
@@ -103,7 +100,7 @@ export async function joinHall(
 
 const timeoutSecondsMax = 30;
 
-/** What a toolkit says of itself when it registers. */
+/** The registration of a toolkit. */
 async function declare(
   { id, description = id, category, version, list }: Toolkit,
   replace: boolean,

@@ -10,30 +10,34 @@ import { defaultLimits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 
 export interface ServeOptions {
-  /** Over HTTP at this port, 0 for any free one; without it, over stdin and stdout. */
+  /** HTTP port, 0 for any free one. Default: stdin and stdout. */
   readonly port?: number;
-  /** Default 127.0.0.1; any but loopback needs a token. */
+  /** Default 127.0.0.1; any but loopback requires a token. */
   readonly host?: string;
   readonly token?: string;
 }
 
 export interface Serving {
-  /** Where MCP is served; undefined on stdio. */
+  /** The URL of the MCP endpoint; undefined on stdio. */
   readonly url: string | undefined;
-  /** Resolves when the client on stdio is gone. */
+  /** Resolves when the client on stdio disconnects. */
   readonly closed: Promise<void>;
   close(): Promise<void>;
 }
 
-/** Serves a toolkit as an MCP server of its own: every revision of the protocol, tools under their own names. */
+/** Serves a toolkit as an MCP server: all protocol versions, tools without a prefix. */
 export async function serve(
   toolkit: Toolkit,
   { port, host = "127.0.0.1", token }: ServeOptions = {},
 ): Promise<Serving> {
   if (port !== undefined && !isLoopback(host) && token === undefined) {
-    throw new HallError("DENIED", `${host} can be reached from other machines: give a token`, {
-      hint: "serve(toolkit, { host, port, token })",
-    });
+    throw new HallError(
+      "DENIED",
+      `listening on ${host} requires a token: other machines can connect`,
+      {
+        hint: "serve(toolkit, { host, port, token })",
+      },
+    );
   }
   const log = createLog({ level: "warn" });
   const hall = await createHall({ toolkits: [withoutPrefix(toolkit)], log });
@@ -66,7 +70,7 @@ export async function serve(
   };
 }
 
-/** A server of its own needs no prefix to tell its tools from others'. */
+/** A single toolkit needs no prefix. */
 function withoutPrefix(toolkit: Toolkit): Toolkit {
   return {
     id: toolkit.id,

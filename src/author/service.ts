@@ -5,7 +5,7 @@ import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 import type { Exchange } from "../wire/exchange.ts";
 import type { Request } from "../wire/message.ts";
 
-/** A toolkit as the service behind a registration: answers what a hall asks in the registry dialect. */
+/** The service behind a registration: handles the hall's requests in the registry dialect. */
 export type Service = (request: Request, exchange: Exchange) => unknown;
 
 export async function createService(toolkit: Toolkit): Promise<Service> {
@@ -48,7 +48,7 @@ async function call(
 function contextOf(scope: Scope): CallContext {
   return {
     scope,
-    // The registry dialect carries neither.
+    // The registry dialect supports neither.
     progress: () => {},
     log: () => {},
     ask: () =>
@@ -56,7 +56,7 @@ function contextOf(scope: Scope): CallContext {
   };
 }
 
-/** Structured content as `data`; what only MCP's content can carry, in MCP's form. */
+/** Structured content as `data`; other content in MCP's form. */
 function bodyOf({ content, structuredContent }: Outcome): JsonObject {
   if (content.some(({ type }) => type !== "text"))
     return { content, ...(structuredContent === undefined ? {} : { structuredContent }) };

@@ -1,9 +1,9 @@
-/** Calls and results of tools as messages, checked on the way in and on the way out: what is read can be written, and the reverse. */
+/** Calls and results of tools as messages, validated in both directions. */
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { type Id, isId } from "../wire/message.ts";
 
-/** A call in MCP's form, or in the registry dialect. */
+/** A call in MCP's form or in the registry dialect. */
 export type ToolCall = McpToolCall | RegistryToolCall;
 
 export interface McpToolCall {
@@ -40,7 +40,7 @@ export interface ToolResult {
   };
 }
 
-/** From text or from what JSON.parse gave. Throws PARSE or INVALID_REQUEST with a JSON pointer. */
+/** From text or a parsed value. Throws PARSE or INVALID_REQUEST with JSON pointers. */
 export function parseToolCall(message: unknown): ToolCall {
   return check<ToolCall>(read(message), checkCall);
 }
@@ -49,7 +49,7 @@ export function parseToolResult(message: unknown): ToolResult {
   return check<ToolResult>(read(message), checkResult);
 }
 
-/** Throws INVALID_REQUEST for what is no call, SERIALIZATION for what JSON cannot hold. */
+/** Throws INVALID_REQUEST for an invalid message, SERIALIZATION for a value that is not JSON. */
 export function serializeToolCall(call: ToolCall): string {
   return write(check<ToolCall>(call, checkCall));
 }
@@ -58,20 +58,20 @@ export function serializeToolResult(result: ToolResult): string {
   return write(check<ToolResult>(result, checkResult));
 }
 
-/** Says what is wrong at a place; does nothing when all is well. */
+/** Reports an error at a path. */
 type Say = (path: string, message: string) => void;
 
 function check<Message>(
   value: unknown,
-  checkBody: (message: JsonObject, say: Say) => void,
+  checkBody: (message: JsonObject, report: Say) => void,
 ): Message {
   const errors: { path: string; message: string }[] = [];
-  const say: Say = (path, message) => void errors.push({ path, message });
-  if (!isObject(value)) say("", "must be a JSON object");
+  const report: Say = (path, message) => void errors.push({ path, message });
+  if (!isObject(value)) report("", "must be a JSON object");
   else {
-    if (value.jsonrpc !== "2.0") say("/jsonrpc", 'must be "2.0"');
-    if (!isId(value.id)) say("/id", "must be a whole number or a text");
-    checkBody(value, say);
+    if (value.jsonrpc !== "2.0") report("/jsonrpc", 'must be "2.0"');
+    if (!isId(value.id)) report("/id", "must be an integer or a string");
+    checkBody(value, report);
   }
   if (errors.length === 0) return value as Message;
   const summary = errors.map(({ path, message }) => `${path} ${message}`.trim()).join("; ");
@@ -80,29 +80,29 @@ function check<Message>(
   });
 }
 
-function checkCall({ method, params }: JsonObject, say: Say): void {
-  if (method !== "tools/call") say("/method", 'must be "tools/call"');
+function checkCall({ method, params }: JsonObject, report: Say): void {
+  if (method !== "tools/call") report("/method", 'must be "tools/call"');
   if (!isObject(params)) {
-    say("/params", "must be an object");
+    report("/params", "must be an object");
     return;
   }
   const isRegistry = "tool_name" in params || "function_name" in params;
   if (isRegistry && "name" in params)
-    say("/params/name", "must not stand beside tool_name and function_name");
+    report("/params/name", "cannot be combined with tool_name and function_name");
   for (const key of isRegistry ? ["tool_name", "function_name"] : ["name"]) {
     if (typeof params[key] !== "string" || params[key] === "")
-      say(`/params/${key}`, "must be a text that is not empty");
+      report(`/params/${key}`, "must be a non-empty string");
   }
   if (params.arguments !== undefined && !isObject(params.arguments))
-    say("/params/arguments", "must be an object");
+    report("/params/arguments", "must be an object");
   const { call_id: callId, timeout } = params;
   if (isRegistry && callId !== undefined && (typeof callId !== "string" || callId.length > 128))
-    say("/params/call_id", "must be a text of at most 128 characters");
+    report("/params/call_id", "must be a string of at most 128 characters");
   if (isRegistry && timeout !== undefined && !(typeof timeout === "number" && timeout > 0))
-    say("/params/timeout", "must be a number of seconds");
+    report("/params/timeout", "must be a number of seconds");
 }
 
-/** What each kind of content cannot do without. */
+/** Required fields by content type. */
 const contentFields: Readonly<Record<string, readonly string[]>> = {
   text: ["text"],
   image: ["data", "mimeType"],
@@ -110,29 +110,29 @@ const contentFields: Readonly<Record<string, readonly string[]>> = {
   resource_link: ["uri", "name"],
 };
 
-function checkResult({ result }: JsonObject, say: Say): void {
+function checkResult({ result }: JsonObject, report: Say): void {
   if (!isObject(result)) {
-    say("/result", "must be an object");
+    report("/result", "must be an object");
     return;
   }
   if (result.isError !== undefined && typeof result.isError !== "boolean")
-    say("/result/isError", "must be true or false");
-  if (!Array.isArray(result.content)) say("/result/content", "must be a list");
+    report("/result/isError", "must be true or false");
+  if (!Array.isArray(result.content)) report("/result/content", "must be an array");
   else
     result.content.forEach(
-      (item, index) => void checkContent(item, `/result/content/${index}`, say),
+      (item, index) => void checkContent(item, `/result/content/${index}`, report),
     );
 }
 
-function checkContent(item: unknown, path: string, say: Say): void {
+function checkContent(item: unknown, path: string, report: Say): void {
   if (!isObject(item)) {
-    say(path, "must be an object");
+    report(path, "must be an object");
     return;
   }
   if (item.type === "resource") {
     const { resource } = item;
     if (!isObject(resource) || typeof resource.uri !== "string")
-      say(`${path}/resource`, "must be an object with a uri");
+      report(`${path}/resource`, "must be an object with a uri");
     return;
   }
   const fields =
@@ -140,9 +140,12 @@ function checkContent(item: unknown, path: string, say: Say): void {
       ? contentFields[item.type]
       : undefined;
   if (!fields)
-    say(`${path}/type`, `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`);
+    report(
+      `${path}/type`,
+      `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`,
+    );
   for (const field of fields ?? [])
-    if (typeof item[field] !== "string") say(`${path}/${field}`, "must be a text");
+    if (typeof item[field] !== "string") report(`${path}/${field}`, "must be a string");
 }
 
 function read(message: unknown): unknown {
@@ -158,6 +161,6 @@ function write(message: unknown): string {
   try {
     return JSON.stringify(message);
   } catch (cause) {
-    throw new HallError("SERIALIZATION", "the message cannot be written as JSON", { cause });
+    throw new HallError("SERIALIZATION", "cannot serialize the message as JSON", { cause });
   }
 }

@@ -1,11 +1,11 @@
 import { spawn } from "node:child_process";
 
-/** Time enough for a launcher to find that there is no browser; a browser may run as long as it likes. */
+/** How long a launcher may take to report that there is no browser. */
 const launchMsUsual = 1_500;
 
-/** Opens a page in the person's browser; false where none could be started. Only after a person has said so: the address may be a stranger's. */
+/** Opens a page in the user's browser; false if none could be started. Ask first: the URL may be untrusted. */
 export function openBrowser(page: URL, launchMs: number = launchMsUsual): Promise<boolean> {
-  // No shell, for the same reason.
+  // No shell: the URL may be untrusted.
   const child = spawn(process.platform === "darwin" ? "open" : "xdg-open", [page.href], {
     stdio: "ignore",
     detached: true,

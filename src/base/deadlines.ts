@@ -1,12 +1,12 @@
 /**
- * One coarse clock for all deadlines. A timer of its own for every call costs more than checking its arguments, and
- * nearly all of them are cleared unused; so deadlines are kept in a list, and looked at twenty times a second while there
- * are any. A deadline may be noticed 50 ms late. Each knows its place in the list: a set with such a turnover would keep
- * what it has forgotten (see slot-map.ts).
+ * One coarse clock for all deadlines. A timer per call costs more than validating its arguments, and nearly
+ * all are cleared unused. So deadlines are in a list that is checked 20 times a second while it is not
+ * empty; one may fire 50 ms late. Each knows its index: a Set with this turnover would retain removed
+ * entries (see slot-map.ts).
  */
 export interface Deadline {
   readonly deadlineAt: number;
-  /** For the clock alone; undefined while it does not watch it. */
+  /** Index in the list, used by the clock only; undefined if not armed. */
   place: number | undefined;
   expire(): void;
 }
@@ -18,7 +18,7 @@ let tickedAt = 0;
 
 export function arm(deadline: Deadline, now: number): void {
   if (deadline.place === undefined) deadline.place = armed.push(deadline) - 1;
-  // A clock that has not ticked for long was stopped by somebody else, such as a test that replaced the timers.
+  // A clock that has not ticked for long was stopped, for example by a test that replaced the timers.
   if (clock && now - tickedAt < 20 * tickMs && now >= tickedAt) return;
   clearInterval(clock);
   clock = setInterval(tick, tickMs);
@@ -38,7 +38,7 @@ export function disarm(deadline: Deadline): void {
 function tick(): void {
   tickedAt = performance.now();
   for (const deadline of armed.filter(({ deadlineAt }) => deadlineAt <= tickedAt)) {
-    // One that came before it may have called it off.
+    // An earlier callback may have disarmed it.
     if (deadline.place === undefined) continue;
     disarm(deadline);
     deadline.expire();

@@ -7,8 +7,8 @@ import { placePrivate, removeIfStill } from "./private-file.ts";
 const pollMs = 20;
 
 /**
- * Does work that one process of this user may do at a time. The lock is a file that names its holder; one that is gone, or has
- * held it for longer than anybody may, does not count. Throws UNAVAILABLE when it cannot be had.
+ * Runs work under a lock between processes. The lock is a file with the pid of its holder; it is ignored
+ * if the holder has ended or exceeded the time limit. Throws UNAVAILABLE if it cannot be acquired.
  */
 export async function withFileLock<T>(
   file: string,
@@ -19,12 +19,12 @@ export async function withFileLock<T>(
   const giveUpAt = performance.now() + 2 * heldMsMax;
   while (!(await placePrivate(file, own))) {
     if (performance.now() > giveUpAt)
-      throw new HallError("UNAVAILABLE", `${file} is held by another process`, {
-        hint: "Remove it if no other guildhall runs.",
+      throw new HallError("UNAVAILABLE", `another process holds the lock "${file}"`, {
+        hint: "Remove the file if no other guildhall is running.",
       });
     const holder = await findAbandoned(file, heldMsMax);
     if (holder !== undefined) await removeIfStill(file, holder);
-    // Those who wait must not come back together.
+    // Jitter, so that waiting processes do not retry together.
     else await sleep(pollMs * (0.5 + Math.random()));
   }
   try {
@@ -34,7 +34,7 @@ export async function withFileLock<T>(
   }
 }
 
-/** What a lock says that nobody holds any more. */
+/** The content of a stale lock. */
 async function findAbandoned(file: string, heldMsMax: number): Promise<string | undefined> {
   try {
     const [holder, { mtimeMs }] = await Promise.all([readFile(file, "utf8"), stat(file)]);
@@ -42,7 +42,7 @@ async function findAbandoned(file: string, heldMsMax: number): Promise<string | 
       ? holder
       : undefined;
   } catch {
-    // It has just been given back.
+    // It was just released.
     return undefined;
   }
 }

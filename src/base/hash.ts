@@ -1,12 +1,12 @@
 import { hash } from "node:crypto";
 import { isObject } from "./json.ts";
 
-/** The same for the same value, whatever the order of its keys. */
+/** A hash of a JSON value, independent of the order of keys. */
 export function hashOf(value: unknown): string {
   return hash("sha256", writeSorted(value) ?? "", "base64url");
 }
 
-/** As JSON.stringify, with the keys of every object in order. Most are already, and then nothing is sorted. */
+/** JSON.stringify with sorted keys. Most objects are sorted already and are not sorted again. */
 function writeSorted(value: unknown): string | undefined {
   if (Array.isArray(value))
     return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;

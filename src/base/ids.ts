@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 
-/** Makes ids that are unique across halls and cheap enough for every call: one random stem, then a counter. */
+/** Creates ids that are unique across halls and cheap: a random stem and a counter. */
 export function createIds(
   prefix: string,
   stem: string = randomBytes(6).toString("base64url"),

@@ -1,4 +1,4 @@
-/** JSON as it comes off the wire. `JsonObject` values are `unknown`: each reader checks what it needs. */
+/** JSON from the wire. Values of `JsonObject` are `unknown`: each reader checks what it needs. */
 export type Json =
   | null
   | boolean
@@ -12,7 +12,7 @@ export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** The same value with the keys of every object in order, so that the same content is the same text. */
+/** A copy with sorted keys, so that equal content gives equal text. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;

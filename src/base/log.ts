@@ -2,9 +2,9 @@ import { type Logger, pino } from "pino";
 import { HallError } from "./errors.ts";
 
 /**
- * Structured lines on stderr. Two things pino does not do for us: secrets are removed by value at the sink
- * (path redaction misses most of them), and a stderr that nobody reads never blocks or grows: lines are dropped
- * and counted once a mebibyte waits.
+ * Structured log on stderr. Two additions to pino: secrets are redacted by value at the sink (path redaction
+ * misses most of them), and an unread stderr never blocks: beyond 1 MiB of queued output lines are dropped
+ * and counted.
  */
 export type Log = Logger;
 export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
@@ -35,7 +35,9 @@ export function createLog({
       return;
     }
     if (dropped > 0) {
-      sink.write(`{"level":"warn","msg":"${dropped} log lines dropped: nobody reads stderr"}\n`);
+      sink.write(
+        `{"level":"warn","msg":"${dropped} log lines dropped: stderr is not being read"}\n`,
+      );
       dropped = 0;
     }
     sink.write(secrets.scrub(line));
@@ -46,24 +48,24 @@ export function createLog({
   );
 }
 
-/** Values that must never be written anywhere. */
+/** Secret values to redact everywhere. */
 export class Secrets {
   #forms = new Set<string>();
   #revision = 0;
 
-  /** Grows with every change, for those who keep what they have scrubbed. */
+  /** Grows with every change, for caches of scrubbed text. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** Values too short to be secrets are refused: hiding "1" would garble every line. */
+  /** Ignores values too short to be secrets: redacting "1" would garble every line. */
   add(value: string): void {
     if (value.length < shortestSecret) return;
     this.#revision++;
     for (const form of formsOf(value)) this.#forms.add(form);
   }
 
-  /** For values that no longer open anything. */
+  /** For values that are no longer valid. */
   remove(value: string): void {
     this.#revision++;
     for (const form of formsOf(value)) this.#forms.delete(form);

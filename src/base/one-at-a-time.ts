@@ -1,11 +1,11 @@
 /**
- * Work that is done again whenever something has changed, one run at a time for each key: an older run cannot overtake a newer
- * one, and a storm of changes costs one more.
+ * Repeats work when something changed, one run at a time per key: an older run cannot overtake a newer one,
+ * and many changes during a run cause only one more.
  */
 export interface OneAtATime<K> {
-  /** Resolves when a run that began after this was asked for is over. Rejects as the work does. */
+  /** Resolves after a run that started after this request. Rejects if the work does. */
   run(key: K): Promise<void>;
-  /** Resolves when nothing runs any more. */
+  /** Resolves when no run is active. */
   settled(): Promise<void>;
 }
 
@@ -38,5 +38,15 @@ export function createOneAtATime<K>(work: (key: K) => Promise<void>): OneAtATime
     async settled() {
       await Promise.all(Array.from(running.values(), ({ done }) => done));
     },
+  };
+}
+
+/** Returns a function that runs work in the order of the calls, one at a time. A failure does not stop the next. */
+export function createInOrder(): <T>(work: () => Promise<T>) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve();
+  return (work) => {
+    const done = last.then(work);
+    last = done.catch(() => {});
+    return done;
   };
 }

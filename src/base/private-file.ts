@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
 
-/** Files of this user in a folder of this user, which nobody else can read. Each is written whole or not at all, since others may be reading. */
+/** Files that only this user can read, written atomically because other processes may read them. */
 export async function replacePrivate(file: string, text: string): Promise<void> {
   await aside(file, text, (draft) => rename(draft, file));
 }
 
-/** False where there is one already: whoever was first is right. */
+/** False if the file exists already: the first writer wins. */
 export async function placePrivate(file: string, contents: string | Uint8Array): Promise<boolean> {
   return aside(file, contents, async (draft) => {
     try {
@@ -20,14 +20,14 @@ export async function placePrivate(file: string, contents: string | Uint8Array):
   });
 }
 
-/** Removes a file that still says this; what another process has put in its place meanwhile stays. */
+/** Removes a file only if it still has this content: another process may have replaced it. */
 export async function removeIfStill(file: string, text: string): Promise<void> {
   const moved = asideOf(file);
   try {
     await rename(file, moved);
     if ((await readFile(moved, "utf8")) !== text) await link(moved, file).catch(() => {});
   } catch {
-    // It is gone: somebody else was faster.
+    // Already removed by another process.
   } finally {
     await rm(moved, { force: true });
   }

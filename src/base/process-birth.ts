@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { promisify } from "node:util";
 
 /**
- * What tells a process from every other one that has had its number: when it began and, where the system says, at which boot of which machine.
- * Undefined when there is no such process here.
+ * Identifies a process even if its pid is reused: its start time and, where available, the boot id.
+ * Undefined if there is no such process.
  */
 export async function findBirth(pid: number): Promise<string | undefined> {
   if (!Number.isSafeInteger(pid) || pid < 1) return undefined;
@@ -17,7 +17,7 @@ async function readProcess(pid: number): Promise<string | undefined> {
       readFile("/proc/sys/kernel/random/boot_id", "utf8"),
       readFile(`/proc/${pid}/stat`, "utf8"),
     ]);
-    // The name, in brackets, may hold anything; behind it begins the third field, and the 22nd is the start.
+    // The name in parentheses may contain anything; the third field follows, and the 22nd is the start time.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return `${boot.trim()} ${fields[22 - 3]}`;
   } catch {
@@ -33,7 +33,7 @@ async function askProcessList(pid: number): Promise<string | undefined> {
     });
     return stdout.trim() || undefined;
   } catch (error) {
-    // ps says no; a system without it can only be asked whether the number is taken.
+    // No such process; without ps we can only check that the pid is in use.
     return (error as NodeJS.ErrnoException).code === "ENOENT" && isTaken(pid)
       ? "unknown"
       : undefined;

@@ -1,8 +1,7 @@
 /**
- * A map for what comes and goes with every call. A plain Map with such a turnover is renewed again and again, and V8 lets
- * each table it leaves behind point to the next, with all that was in it: old ones keep new ones alive, and a good part of
- * all calls is copied into the old space until a full collection. Here the map holds numbers only, and what they stand
- * for is in a list, where what is taken out is gone.
+ * A map for entries that live as long as one call. A plain Map with this turnover is rehashed often, and V8
+ * links each old table to the next with its contents: old tables keep new ones alive, and many calls are
+ * promoted to the old generation. Here the Map holds only indexes into an array of values.
  */
 export class SlotMap<K, V> {
   readonly #places = new Map<K, number>();
@@ -28,7 +27,7 @@ export class SlotMap<K, V> {
     this.#values[place] = value;
   }
 
-  /** False when it was not there. */
+  /** False if there was no such key. */
   delete(key: K): boolean {
     const place = this.#places.get(key);
     if (place === undefined) return false;
@@ -38,7 +37,7 @@ export class SlotMap<K, V> {
     return true;
   }
 
-  /** As of now, oldest first. */
+  /** A snapshot, oldest first. */
   keys(): readonly K[] {
     return [...this.#places.keys()];
   }

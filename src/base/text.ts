@@ -32,24 +32,3 @@ export function formatBytes(bytes: number): string {
   }
   return `${Number(value.toFixed(value < 10 ? 1 : 0))} ${units[unit]}`;
 }
-
-/** Control and format characters except new line and tab, and whatever else leaves no trace on a screen. */
-const invisible = /(?![\n\t])[\p{Cc}\p{Cf}\p{Default_Ignorable_Code_Point}\u2028\u2029]/gu;
-
-/** Writes out characters that a terminal would obey or hide and a model would read: `\u{1b}`. */
-export function escapeInvisible(text: string): string {
-  return text.replace(
-    invisible,
-    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
-  );
-}
-
-/** A name or description from outside, safe on one line of a terminal. */
-export function visible(text: string): string {
-  return escapeInvisible(text.replace(/\s+/g, " "));
-}
-
-/** Text of several lines from outside, such as a tool's answer. */
-export function visibleLines(text: string): string {
-  return escapeInvisible(text.replace(/\t/g, "  "));
-}

@@ -2,7 +2,7 @@ import type { CommanderError } from "commander";
 import type { Advice } from "../base/advice.ts";
 import { errorTable, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { escapeInvisible } from "../base/text.ts";
+import { escapeInvisible } from "../base/sanitize.ts";
 import { ConfigError } from "../config/error.ts";
 import { adviceForShell } from "./advice.ts";
 

@@ -1,5 +1,5 @@
 import { styleText } from "node:util";
-import { harmlessLines, makeHarmless } from "../base/harmless.ts";
+import { sanitize, sanitizeLines } from "../base/sanitize.ts";
 import type { AnswerQuestion } from "../client/client.ts";
 import type { Progress } from "../tool.ts";
 
@@ -40,7 +40,7 @@ export function createLive(output: LiveOutput = process.stderr): Live {
     progress({ progress, total, message, elapsedSeconds }) {
       const share =
         total === undefined || total <= 0 ? undefined : Math.max(0, Math.min(1, progress / total));
-      const text = message === undefined ? "" : makeHarmless(message).replace(/\s+/g, " ");
+      const text = message === undefined ? "" : sanitize(message).replace(/\s+/g, " ");
       const elapsed = elapsedSeconds === undefined ? "" : ` (${Math.round(elapsedSeconds)} s)`;
       if (isTerminal) return draw(`${drawShare(share, progress)} ${text}${elapsed}`);
       if (text !== "" && text !== lastText)
@@ -48,7 +48,7 @@ export function createLive(output: LiveOutput = process.stderr): Live {
       lastText = text;
     },
     log(data) {
-      const lines = harmlessLines(typeof data === "string" ? data : (JSON.stringify(data) ?? ""));
+      const lines = sanitizeLines(typeof data === "string" ? data : (JSON.stringify(data) ?? ""));
       const below = bar;
       clear();
       for (const line of lines)

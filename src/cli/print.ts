@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { diffLines } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
-import { visible, visibleLines } from "../base/text.ts";
+import { visible, visibleLines } from "../base/sanitize.ts";
 import type { FieldChange } from "../trust/review.ts";
 
 export interface PrintOptions {

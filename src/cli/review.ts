@@ -1,4 +1,5 @@
-import { plural, visible } from "../base/text.ts";
+import { visible } from "../base/sanitize.ts";
+import { plural } from "../base/text.ts";
 import type { Discovery } from "../hall/discover.ts";
 import type { Reviewer, ServerReview, ToolReview } from "../hall/review.ts";
 import type { Tool } from "../tool.ts";

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { visible, visibleLines } from "../base/text.ts";
+import { visible, visibleLines } from "../base/sanitize.ts";
 
 /** Questions to the person at the terminal. */
 

@@ -1,6 +1,6 @@
 import type { z } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { findNear } from "../base/near.ts";
+import { findNear } from "../base/similar-names.ts";
 import type { Path, Problem } from "./error.ts";
 import { quote, tellable } from "./error.ts";
 import { fieldAt } from "./layer.ts";

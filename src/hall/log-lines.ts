@@ -1,7 +1,7 @@
 import { styleText } from "node:util";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { LogSink } from "../base/log.ts";
-import { visible, visibleLines } from "../base/text.ts";
+import { visible, visibleLines } from "../base/sanitize.ts";
 
 /** Formats the JSON lines of the log for a terminal: `12:04:31 warn  github: not reached yet`. */
 export function createLineSink(terminal: LogSink, hasColour: boolean): LogSink {

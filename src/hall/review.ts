@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
-import { visible } from "../base/text.ts";
+import { visible } from "../base/sanitize.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers } from "../config/unusable.ts";
 import type { Tool } from "../tool.ts";

@@ -1,9 +1,9 @@
 import { HallError, messageOf } from "../base/errors.ts";
 import type { Dialled } from "./dial.ts";
 
-/** What HTTP answers say, whether they carry a message or not. */
+/** Interprets HTTP responses. */
 
-/** For want of a token, or of a better one. */
+/** The token is missing or rejected. */
 export function isRefused({ status }: Dialled): boolean {
   return status === 401 || status === 403;
 }
@@ -18,22 +18,22 @@ function retryAfterMs(response: Dialled): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-/** What an HTTP refusal means for the request it answers. */
+/** The error for an HTTP response that carries no message. */
 export async function refusal(response: Dialled, hasSession: boolean): Promise<HallError> {
   const { status } = response;
   await response.body?.cancel().catch(() => {});
   if (status === 404 && hasSession)
-    return new HallError("UNAVAILABLE", "the connection has expired", {
+    return new HallError("UNAVAILABLE", "the session has expired", {
       details: { expired: true },
     });
   if (isRefused(response))
-    return new HallError("DENIED", `HTTP ${status}: the server wants another token`, {
+    return new HallError("DENIED", `HTTP ${status}: the server rejected the token`, {
       details: { status },
     });
   if (status >= 300 && status < 400)
     return new HallError(
       "BAD_ANSWER",
-      `HTTP ${status}: redirects to another place are not followed`,
+      `HTTP ${status}: redirects to another host are not followed`,
     );
   const waitMs = retryAfterMs(response);
   const details = {
@@ -41,7 +41,9 @@ export async function refusal(response: Dialled, hasSession: boolean): Promise<H
     ...(waitMs === undefined ? {} : { retryAfterSeconds: Math.ceil(waitMs) / 1000 }),
   };
   if (status === 429)
-    return new HallError("RATE_LIMITED", "HTTP 429: the server wants fewer calls", { details });
+    return new HallError("RATE_LIMITED", "HTTP 429: the server limits the rate of calls", {
+      details,
+    });
   if (status >= 500) return new HallError("UNAVAILABLE", `HTTP ${status}`, { details });
   if (status >= 400) return new HallError("EXECUTION", `HTTP ${status}`, { details });
   return new HallError(
@@ -52,20 +54,20 @@ export async function refusal(response: Dialled, hasSession: boolean): Promise<H
 
 export function explain(error: unknown): HallError {
   if (error instanceof HallError) return error;
-  return new HallError("UNAVAILABLE", `could not be reached: ${reasonOf(error)}`, {
+  return new HallError("UNAVAILABLE", `cannot be reached: ${reasonOf(error)}`, {
     cause: error,
     details: { unreachable: true },
   });
 }
 
 export function cutShort(error: unknown): HallError {
-  return new HallError("BAD_ANSWER", `the answer was cut short: ${reasonOf(error)}`, {
+  return new HallError("BAD_ANSWER", `the response ended early: ${reasonOf(error)}`, {
     cause: error,
-    hint: "Whether the tool has done its work is not known.",
+    hint: "The tool may or may not have done its work.",
   });
 }
 
-/** Several addresses that all fail are told as the first of them. */
+/** If several addresses fail, report the first one. */
 function reasonOf(error: unknown): string {
   const first: unknown = error instanceof AggregateError ? error.errors[0] : error;
   return messageOf(first);
@@ -78,7 +80,7 @@ export function isEventStream(response: Dialled): boolean {
   );
 }
 
-/** The bytes of a body for as long as some arrive. */
+/** The bytes of a body, up to a limit and a pause between chunks. */
 export async function* whileAlive(
   response: Dialled,
   silentMsMax: number,

@@ -6,18 +6,18 @@ import { HallError } from "../base/errors.ts";
 import { kindOfHost } from "./host.ts";
 
 /**
- * HTTP to one server, as fetch does it but for what fetch cannot be told: a connection is made within five seconds or
- * not at all, silence is nobody's business but the deadline's, redirects are the caller's, and the sockets end with us.
+ * An HTTP client for one server. Unlike fetch: connecting takes at most five seconds, there is no
+ * timeout between bytes, redirects are left to the caller, and `close` ends all sockets.
  */
 export interface Dialler {
-  /** Rejects when there is no answer; any status is one. */
+  /** Rejects if there is no response; every status is a response. */
   send(url: URL, init: DialInit): Promise<Response>;
-  /** The same without the weight of a `Response`, for the path that every call takes. */
+  /** The same without the cost of a `Response`, for the path of every call. */
   open(url: URL, init: DialInit): Promise<Dialled>;
   close(): void;
 }
 
-/** As much of a `Response` as most of us need; a real one is one too. */
+/** The part of `Response` that we use. */
 export interface Dialled {
   readonly status: number;
   readonly ok: boolean;
@@ -33,7 +33,7 @@ export interface DialInit {
 }
 
 export const connectMsMax = 5_000;
-/** Shorter than what servers keep: a socket they are about to close is not used again. */
+/** Shorter than the keep-alive of servers, so that a socket they are about to close is not reused. */
 const idleMsMax = 4_000;
 
 export function createDialler(lookup: LookupFunction | undefined): Dialler {
@@ -60,7 +60,7 @@ export function createDialler(lookup: LookupFunction | undefined): Dialler {
         },
         resolve,
       );
-      // By hand: Node's own way of watching a signal costs as much as the request.
+      // By hand: Node's `signal` option costs as much as the request itself.
       const abort = (): void => void sent.destroy(signal.reason);
       signal.addEventListener("abort", abort, { once: true });
       sent.on("close", () => signal.removeEventListener("abort", abort));
@@ -79,7 +79,7 @@ export function createDialler(lookup: LookupFunction | undefined): Dialler {
   };
 }
 
-/** An answer as Node has it. */
+/** A response of node:http. */
 class HttpAnswer implements Dialled {
   readonly #incoming: IncomingMessage;
   readonly status: number;
@@ -129,7 +129,7 @@ function toResponse(incoming: IncomingMessage): Response {
   return new Response(null, { status, headers });
 }
 
-/** What has no name in HTTP is a failure of the server. */
+/** A status that `Response` does not accept counts as a server error. */
 function statusOf({ statusCode = 0 }: IncomingMessage): number {
   return statusCode < 200 || statusCode > 599 ? 502 : statusCode;
 }
@@ -149,7 +149,7 @@ function toStream(incoming: IncomingMessage): ReadableStream<Uint8Array> {
   );
 }
 
-/** A name that looks public must not lead inside: what DNS says is looked at before anything is sent. */
+/** A public name must not resolve to a private address: all addresses are checked before connecting. */
 export function lookupOutside(
   url: URL,
   allowPrivate: boolean,
@@ -159,7 +159,7 @@ export function lookupOutside(
   return lookupWhere((address) => kindOfHost(address) === "public", hint, resolve);
 }
 
-/** A lookup whose answers are dialled only when all of them are allowed: what was checked is what is dialled, so there is no second answer to fear. */
+/** A lookup that fails unless all addresses are allowed. The checked address is the one dialled, so DNS rebinding cannot help. */
 export function lookupWhere(
   isAllowed: (address: string) => boolean,
   hint: string,
@@ -172,11 +172,11 @@ export function lookupWhere(
       const refusal =
         inside === undefined
           ? null
-          : new HallError("DENIED", `${hostname} leads to ${inside}, inside this network`, {
+          : new HallError("DENIED", `${hostname} resolves to the private address ${inside}`, {
               hint,
             });
       callback(error ?? refusal, address, family);
     });
 }
 
-const hint = "Nothing was sent there. `allowPrivate` permits servers inside this network.";
+const hint = "Nothing was sent. `allowPrivate` allows servers in a private network.";

@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
 
-/** One event of a server-sent event stream. Data with newlines is split as the format wants. */
+/** One event of a server-sent event stream. Data with newlines is split into several lines. */
 export interface StreamEvent {
   readonly data: string;
   readonly event?: string;
   readonly id?: string;
-  /** Milliseconds after which a reader that lost the stream should come back. */
+  /** Milliseconds before a client that lost the stream should reconnect. */
   readonly retry?: number;
 }
 
@@ -17,15 +17,15 @@ function formatEvent({ data, event, id, retry }: StreamEvent): string {
 
 export interface EventStreamOptions {
   readonly headers?: Readonly<Record<string, string>>;
-  /** A comment is sent this often: silent streams are cut by proxies and by HTTP clients. */
+  /** Interval of comments: proxies and HTTP clients close silent streams. */
   readonly keepAliveMs: number;
-  /** What may wait beyond the socket; hints are left out past it. */
+  /** Bytes that may be queued; beyond it hints are dropped. */
   readonly bufferBytesMax: number;
-  /** How long a reader may leave the buffer full before it is cut. */
+  /** How long the buffer may stay full before the stream is closed. */
   readonly stalledMsMax: number;
 }
 
-/** The writing end of one event stream, safe against readers that stop reading. */
+/** The writing end of an event stream, safe against clients that stop reading. */
 export class EventStream {
   readonly #response: ServerResponse;
   readonly #options: EventStreamOptions;
@@ -53,7 +53,7 @@ export class EventStream {
     return this.#response.writableLength;
   }
 
-  /** Sends an event; `isHint` ones are left out while the reader does not read. Returns whether it was sent. */
+  /** Sends an event; drops an `isHint` one while the client does not read. Returns true if it was sent. */
   send(event: StreamEvent, isHint = false): boolean {
     return this.#write(formatEvent(event), isHint);
   }
@@ -69,7 +69,7 @@ export class EventStream {
     this.#response.write(text);
     if (this.#isFull) {
       this.#stalled ??= setTimeout(() => {
-        // Slow is not stalled: one that has read its queue below the limit goes on.
+        // Slow but reading: the queue fell below the limit.
         if (this.#isFull) this.#response.destroy();
         else this.#relieve();
       }, this.#options.stalledMsMax);

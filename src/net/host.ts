@@ -1,19 +1,19 @@
 import { BlockList, isIP } from "node:net";
 
-/** Who can be behind a host name or address, as far as one can tell without asking DNS. */
+/** Classifies a host name or address without DNS. */
 export type HostKind = "loopback" | "private" | "public";
 
 const privateAddresses = new BlockList();
 for (const [address, bits] of [
   ["0.0.0.0", 8], // this host: reaches loopback
   ["10.0.0.0", 8],
-  ["100.64.0.0", 10], // carriers, and the overlay networks of some clouds
-  ["127.0.0.0", 8], // loopback under another address
-  ["169.254.0.0", 16], // link-local: metadata services of clouds
+  ["100.64.0.0", 10], // carrier-grade NAT, and overlay networks of some clouds
+  ["127.0.0.0", 8], // loopback
+  ["169.254.0.0", 16], // link-local: cloud metadata services
   ["172.16.0.0", 12],
   ["192.0.0.0", 24],
-  ["192.0.2.0", 24], // for documents, as are two below: whatever answers there is ours
-  ["192.88.99.0", 24], // relays of 6to4
+  ["192.0.2.0", 24], // documentation, as are two below
+  ["192.88.99.0", 24], // 6to4 relays
   ["192.168.0.0", 16],
   ["198.18.0.0", 15],
   ["198.51.100.0", 24],
@@ -23,19 +23,19 @@ for (const [address, bits] of [
   privateAddresses.addSubnet(address, bits, "ipv4");
 }
 for (const [address, bits] of [
-  // Only 2000::/3 is public. Below it lie the unspecified, and IPv4 in disguise: mapped, translated, NAT64.
+  // Only 2000::/3 is public. Below it are the unspecified address and embedded IPv4: mapped, translated, NAT64.
   ["::", 3],
-  ["2001::", 23], // Teredo: an IPv4 address inside, and other special purposes
-  ["2001:db8::", 32], // for documents
-  ["2002::", 16], // 6to4: an IPv4 address inside
-  ["3fff::", 20], // for documents
+  ["2001::", 23], // Teredo (embeds IPv4) and other special purposes
+  ["2001:db8::", 32], // documentation
+  ["2002::", 16], // 6to4 (embeds IPv4)
+  ["3fff::", 20], // documentation
   ["4000::", 2],
   ["8000::", 1], // local, link-local, multicast
 ] as const) {
   privateAddresses.addSubnet(address, bits, "ipv6");
 }
 
-/** Takes a host as URL gives it: lower case, IPv4 in dotted form, IPv6 in brackets. */
+/** Takes a host as in `URL.hostname`: lower case, IPv4 in dotted form, IPv6 in brackets. */
 export function kindOfHost(host: string): HostKind {
   const name = host.replace(/^\[|\]$/g, "").replace(/\.$/, "");
   if (name === "127.0.0.1" || name === "::1" || name === "localhost" || name.endsWith(".localhost"))
@@ -43,7 +43,7 @@ export function kindOfHost(host: string): HostKind {
   const version = isIP(name);
   if (version !== 0)
     return privateAddresses.check(name, version === 4 ? "ipv4" : "ipv6") ? "private" : "public";
-  // Names that no public DNS answers.
+  // Names that public DNS does not resolve.
   return !name.includes(".") || /\.(local|internal|intranet|lan|home|corp|home\.arpa)$/.test(name)
     ? "private"
     : "public";

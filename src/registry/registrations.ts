@@ -1,8 +1,8 @@
 import { HallError, messageOf } from "../base/errors.ts";
-import { createInOrder } from "../base/in-order.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import { findNear } from "../base/near.ts";
+import { createInOrder } from "../base/one-at-a-time.ts";
+import { findNear } from "../base/similar-names.ts";
 import type { Toolkit } from "../tool.ts";
 import { createEndpoint } from "./endpoint.ts";
 import type { HealthBook } from "./health.ts";

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
-import { escapeInvisible } from "../base/text.ts";
+import { escapeInvisible } from "../base/sanitize.ts";
 import type { Target } from "../tool.ts";
 
 const previewMax = 4_000;

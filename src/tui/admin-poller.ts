@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { makeHarmless } from "../base/harmless.ts";
+import { sanitize } from "../base/sanitize.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Dispatch, LoadedPart, TuiEvent } from "./events.ts";
@@ -47,7 +47,7 @@ export class AdminPoller {
 
   async showLogs(server: string): Promise<void> {
     const { lines } = await this.#ask((admin) => admin.ask("logs", { server }));
-    this.#options.dispatch({ kind: "logs", server, lines: lines.map(makeHarmless) });
+    this.#options.dispatch({ kind: "logs", server, lines: lines.map(sanitize) });
   }
 
   async approve(token: string, answer: ApprovalAnswer): Promise<void> {

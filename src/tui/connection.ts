@@ -1,7 +1,7 @@
 import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
-import { makeHarmless, wordOf } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
+import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { ListKind } from "../tool.ts";
@@ -124,7 +124,7 @@ export class TargetConnection {
     this.#server = server;
     const { era, version, info } = server.handshake;
     server.listen([]);
-    const name = makeHarmless(wordOf(info.name, "unnamed server")).replace(/\s+/g, " ").trim();
+    const name = sanitize(wordOf(info.name, "unnamed server")).replace(/\s+/g, " ").trim();
     onState({ kind: "ready", era, version, server: name });
     return lost;
   }

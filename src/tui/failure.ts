@@ -1,7 +1,7 @@
 import { type Advice, adviceCommand, isForPeople, readAdvice } from "../base/advice.ts";
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
-import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { sanitize } from "../base/sanitize.ts";
 import { keepHead } from "./output.ts";
 
 /** A failure as the screens show it; the log has the details. */
@@ -156,7 +156,7 @@ function failure(
 }
 
 function clean(text: string): string {
-  return makeHarmless(text).replace(/\s+/g, " ").trim();
+  return sanitize(text).replace(/\s+/g, " ").trim();
 }
 
 function codeOf(type: unknown): ErrorCode | undefined {

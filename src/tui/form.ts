@@ -1,5 +1,5 @@
-import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { sanitize, wordOf } from "../base/sanitize.ts";
 
 /** A JSON Schema as input fields, with the text typed so far. Used for tools and for questions. */
 export interface Form {
@@ -52,7 +52,7 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
   const field = {
     name,
     title: readTitle(schema.title, name),
-    description: makeHarmless(wordOf(schema.description, "")),
+    description: sanitize(wordOf(schema.description, "")),
     kind: isMany ? ("choices" as const) : kindOf(schema, choices),
     choices,
     isRequired,
@@ -60,7 +60,7 @@ function describeField(name: string, schema: JsonObject, isRequired: boolean): F
   // The form sends what it shows, so a default with hidden characters is sanitised as well.
   return {
     ...field,
-    default: schema.default === undefined ? "" : makeHarmless(writeValue(schema.default, field)),
+    default: schema.default === undefined ? "" : sanitize(writeValue(schema.default, field)),
   };
 }
 
@@ -100,7 +100,7 @@ function choicesOf({ oneOf, anyOf, enum: values, enumNames }: JsonObject): reado
 }
 
 function readTitle(title: unknown, value: unknown): string {
-  return makeHarmless(wordOf(title, write(value)))
+  return sanitize(wordOf(title, write(value)))
     .replace(/\s+/g, " ")
     .trim();
 }

@@ -2,8 +2,8 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
-import { makeHarmless } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { sanitize } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import { readInside } from "../workflow/artefacts.ts";
@@ -61,7 +61,7 @@ export function createLoader({
     const branches = await listBranches(project).catch(() => []);
     const read = async (): Promise<TuiEvent> => {
       const { items, unreadable } = await readFeatures({ folder, branches });
-      for (const reason of unreadable) warn(makeHarmless(reason));
+      for (const reason of unreadable) warn(sanitize(reason));
       return { kind: "features", items };
     };
     await Promise.all([load("features", read), worktrees()]);
@@ -95,7 +95,7 @@ export function createLoader({
       const place = { root: await realpath(all.folder) };
       const text = await readInside(place, join(found.directory, path));
       if (text === undefined) throw new HallError("NOT_FOUND", `${path} of ${name} is gone`);
-      dispatch({ kind: "document", feature: name, path, text: makeHarmless(text) });
+      dispatch({ kind: "document", feature: name, path, text: sanitize(text) });
     } catch (error) {
       const failure = explainFailure(error, path);
       dispatch({ kind: "document failed", feature: name, path, failure });
@@ -225,8 +225,8 @@ function describeTool({
 }: JsonObject): ToolView {
   return {
     name: String(name),
-    title: typeof title === "string" ? makeHarmless(title) : undefined,
-    description: typeof description === "string" ? makeHarmless(description) : "",
+    title: typeof title === "string" ? sanitize(title) : undefined,
+    description: typeof description === "string" ? sanitize(description) : "",
     inputSchema: isObject(inputSchema) ? inputSchema : {},
     isDestructive: isObject(annotations) && annotations.destructiveHint === true,
   };

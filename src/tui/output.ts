@@ -1,8 +1,8 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
-import { makeHarmless } from "../base/harmless.ts";
 import type { Secrets } from "../base/log.ts";
-import { makeOwnFolder, openOwnFile } from "../base/own-folder.ts";
+import { makeOwnFolder, openOwnFile } from "../base/project-folder.ts";
+import { sanitize } from "../base/sanitize.ts";
 import type { Progress } from "../tool.ts";
 import type { Picture } from "./picture.ts";
 
@@ -143,7 +143,7 @@ export function openRunLog(options: RunLogOptions): RunLog | undefined {
         const at = now().toISOString();
         put(lines.map(({ source, text }) => `${at} ${source.padEnd(8)} ${text}\n`).join(""));
       },
-      note: (text) => put(`${now().toISOString()} ${makeHarmless(text).replace(/\n/g, "\n  ")}\n`),
+      note: (text) => put(`${now().toISOString()} ${sanitize(text).replace(/\n/g, "\n  ")}\n`),
       flush: () =>
         new Promise((resolve) => (isBroken ? resolve() : stream.write("", () => resolve()))),
       close: () => new Promise((resolve) => (isBroken ? resolve() : stream.end(() => resolve()))),

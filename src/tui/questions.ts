@@ -1,8 +1,8 @@
 import { pathToFileURL } from "node:url";
 import { openBrowser as openInBrowser } from "../base/browser.ts";
 import { HallError } from "../base/errors.ts";
-import { makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
 import type { Dispatch } from "./events.ts";
@@ -111,7 +111,7 @@ export class QuestionQueue {
 
   async #elicit(params: JsonObject, { run, scope }: QuestionSource): Promise<JsonObject> {
     const text = wordOf(params.message, "The server asks:");
-    const message = makeHarmless(keepHead(text, messageCharactersMax));
+    const message = sanitize(keepHead(text, messageCharactersMax));
     if (params.mode !== "url") {
       const form = createForm(params.requestedSchema);
       const { action, values } = await this.#askUser({ run, kind: "form", message, form }, scope);
@@ -149,7 +149,7 @@ function describeSampling({ systemPrompt, messages }: JsonObject): string {
     return `${wordOf(role, "?")}: ${texts.join(" ")}`;
   });
   if (typeof systemPrompt === "string") shown.unshift(`system: ${systemPrompt}`);
-  const text = makeHarmless(shown.join("\n"));
+  const text = sanitize(shown.join("\n"));
   if (text.length <= shownCharactersMax) return text;
   return `${text.slice(0, shownCharactersMax)} … (${text.length} characters)`;
 }
@@ -170,7 +170,7 @@ export function readPage(address: unknown): BrowserPage | undefined {
   if (!URL.canParse(address)) return undefined;
   const url = new URL(address);
   if (url.protocol !== "https:" && url.protocol !== "http:") return undefined;
-  return { url: makeHarmless(url.href), host: url.host, warnings: warningsOf(url) };
+  return { url: sanitize(url.href), host: url.host, warnings: warningsOf(url) };
 }
 
 function warningsOf({ protocol, hostname, username, password }: URL): readonly string[] {

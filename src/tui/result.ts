@@ -2,9 +2,9 @@ import { randomBytes } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isForPeople, readAdvice } from "../base/advice.ts";
-import { harmlessLines, linesMax, makeHarmless, wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { makeOwnFolder } from "../base/own-folder.ts";
+import { makeOwnFolder } from "../base/project-folder.ts";
+import { linesMax, sanitize, sanitizeLines, wordOf } from "../base/sanitize.ts";
 import type { LispResult } from "./events.ts";
 import { describeAdvice } from "./failure.ts";
 import { keepHead, type OutputLine } from "./output.ts";
@@ -43,7 +43,7 @@ export async function showResult(
       lines.push({ source, text: stored.text, ...(picture ? { picture } : {}) });
     } else {
       const room = Math.max(1, linesMax - lines.length);
-      for (const text of harmlessLines(writePart(part), room)) lines.push({ source, text });
+      for (const text of sanitizeLines(writePart(part), room)) lines.push({ source, text });
     }
     if (lines.length > linesMax) break;
   }
@@ -59,7 +59,7 @@ function adviceLines({ isError, structuredContent }: JsonObject): readonly Outpu
   // A failure shows its advice below the output.
   if (isError === true || !isObject(structuredContent)) return [];
   const next = readAdvice(structuredContent.next);
-  return next.length === 0 ? [] : [{ source: "out", text: makeHarmless(describeAdvice(next)) }];
+  return next.length === 0 ? [] : [{ source: "out", text: sanitize(describeAdvice(next)) }];
 }
 
 function isStderr({ _meta }: JsonObject): boolean {
@@ -74,7 +74,7 @@ function commandOutput({ structuredContent }: JsonObject): readonly OutputLine[]
   const linesOf = (text: string, source: "out" | "err"): readonly OutputLine[] =>
     text.trim() === ""
       ? []
-      : harmlessLines(text.replace(/\n$/, "")).map((line) => ({ source, text: line }));
+      : sanitizeLines(text.replace(/\n$/, "")).map((line) => ({ source, text: line }));
   return [...linesOf(stdout, "out"), ...linesOf(stderr, "err")];
 }
 
@@ -144,7 +144,7 @@ export function readLispResult(run: string, result: JsonObject): LispResult {
   return {
     kind: "evaluated",
     run,
-    text: makeHarmless(keepHead(text, answerCharactersMax)),
+    text: sanitize(keepHead(text, answerCharactersMax)),
     isError: result.isError === true,
     session: typeof session === "string" ? session : undefined,
     package: typeof current === "string" ? current : undefined,

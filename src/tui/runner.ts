@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
-import { harmlessLines, makeHarmless } from "../base/harmless.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
+import { sanitize, sanitizeLines } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import { type ActivityTimeout, createActivityTimeout } from "../client/activity-timeout.ts";
 import type { CallContext } from "../tool.ts";
@@ -92,7 +92,7 @@ export class CallRunner {
 
   /** A line of the server's stderr; it is shown with the last run. */
   onStderr(line: string): void {
-    this.#last?.output.put(harmlessLines(line).map((text) => ({ source: "err", text })));
+    this.#last?.output.put(sanitizeLines(line).map((text) => ({ source: "err", text })));
   }
 
   async close(): Promise<void> {
@@ -220,7 +220,7 @@ function createCallContext(
     progress({ message, ...progress }) {
       timeout.renew();
       if (message === undefined) return output.progress(progress);
-      const shown = makeHarmless(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
+      const shown = sanitize(keepHead(message, lineCharactersMax)).replace(/\s+/g, " ");
       output.progress({ ...progress, message: shown });
       if (shown !== lastMessage) output.put([{ source: "progress", text: shown }]);
       lastMessage = shown;
@@ -229,7 +229,7 @@ function createCallContext(
       const isQuiet = level === "debug" || level === "info" || level === "notice";
       const source = streamOf(logger) ?? (isQuiet ? "log" : "err");
       const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
-      output.put(harmlessLines(text).map((line) => ({ source, text: line })));
+      output.put(sanitizeLines(text).map((line) => ({ source, text: line })));
     },
     async ask(questions, asked) {
       // An address in one piece can be copied from the log.

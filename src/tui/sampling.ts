@@ -3,9 +3,9 @@ import { openModel } from "../agents/model/provider.ts";
 import { takeTurn } from "../agents/model/turn.ts";
 import { openingFor, type PlannerConfig } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
-import { wordOf } from "../base/harmless.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
+import { wordOf } from "../base/sanitize.ts";
 
 export interface SamplingOptions {
   readonly planner: PlannerConfig;

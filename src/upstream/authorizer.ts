@@ -1,13 +1,13 @@
-/** Access tokens for one server elsewhere. */
+/** Access tokens for one remote server. */
 export interface Authorizer {
-  /** The Authorization header, when there is a token. */
+  /** The Authorization header, if there is a token. */
   headers(): Promise<{ readonly authorization?: string }>;
   /**
-   * After a 401 or 403: true when there is a better token now, false when it would not help to try again.
-   * `sent` is the Authorization header that was refused: when another call has got a new token meanwhile, that one is tried.
-   * Throws DENIED naming the command when a person must log in. One flight for all callers.
+   * After a 401 or 403: true if there is a new token, false if a retry would not help. `sent` is the
+   * rejected Authorization header: if another call has renewed the token meanwhile, that one is used.
+   * Throws DENIED with login advice if a person must log in. Concurrent callers share one renewal.
    */
   authorize(response: Response, sent: string | undefined): Promise<boolean>;
-  /** With each new line: somebody may have logged in or out. */
+  /** On each new connection: a login or logout may have happened. */
   forget(): void;
 }

@@ -8,18 +8,18 @@ import { createDialler, lookupOutside } from "../net/dial.ts";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
-import type { Guard } from "./guard.ts";
+import type { ProcessGuard } from "./guard.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
 import { startProcess } from "./process.ts";
 
 type StdioServerConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
 
-/** What a line runs over: a process, or a connection to a server elsewhere. */
+/** The transport of a connection: a process, or a network connection to a remote server. */
 export interface Carrier {
   readonly channel: Channel;
-  /** Resolves with the reason when it ends by itself. */
+  /** Resolves with the reason if it ends unexpectedly. */
   readonly ended: Promise<string>;
-  /** What it said on the side, newest last. */
+  /** The last lines of stderr, newest last. */
   evidence(): readonly string[];
   stop(): Promise<void>;
 }
@@ -27,9 +27,9 @@ export interface Carrier {
 export interface CarrierOptions {
   readonly limits: Limits;
   readonly log: Log;
-  readonly guard: Guard;
+  readonly guard: ProcessGuard;
   readonly authorizer: Authorizer | undefined;
-  /** Hears each line a process writes to stderr. */
+  /** Called for each line of stderr. */
   readonly said?: (line: string) => void;
   inputSchema: HttpOptions["inputSchema"];
 }
@@ -89,13 +89,13 @@ const openers: Readonly<
 };
 
 /**
- * Hears of the channel's end on behalf of whoever supervises it. Frames over the limit are told of, as on stdio, instead of
- * ending the line for everybody on it.
+ * Reports the end of the channel to the supervisor. A frame over the limit is reported as an error, as
+ * on stdio, instead of closing the connection for all calls.
  */
 function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
-  let tellEnd = (_reason: string): void => {};
+  let onEnd = (_reason: string): void => {};
   const ended = new Promise<string>((resolve) => {
-    tellEnd = resolve;
+    onEnd = resolve;
   });
   const watched: Channel = {
     start: (receiver) =>
@@ -112,7 +112,7 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
         },
         closed: () => {
           receiver.closed();
-          tellEnd("the connection closed");
+          onEnd("the connection closed");
         },
       }),
     send: (frame, message) => channel.send(frame, message),

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
-import { createInOrder } from "../base/in-order.ts";
 import type { Log, Secrets } from "../base/log.ts";
-import { findNear } from "../base/near.ts";
+import { createInOrder } from "../base/one-at-a-time.ts";
+import { findNear } from "../base/similar-names.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ConfiguredServers } from "../config/unusable.ts";
 import type { Toolkit } from "../tool.ts";
@@ -14,12 +14,12 @@ import { createTokenStore } from "./token-store.ts";
 import { createUnusable } from "./unusable.ts";
 import { createUpstream, type Upstream } from "./upstream.ts";
 
-/** All upstreams of a hall, kept as the config says. Each stands alone: no shared lock, no shared queue. */
+/** All upstreams of a hall, in line with the config. They are independent: no shared lock, no shared queue. */
 export interface Fleet {
   all(): readonly Upstream[];
   /** Throws NOT_FOUND with near names. */
   get(name: string): Upstream;
-  /** Brings the upstreams in line with a new config; those it does not change are not touched. */
+  /** Applies a new config; unchanged upstreams are not touched. */
   apply(change: FleetChange): Promise<void>;
   close(): Promise<void>;
 }
@@ -35,15 +35,15 @@ export interface FleetOptions {
   readonly limits: Limits;
   readonly log: Log;
   readonly lock: Lock;
-  /** Hears of tokens, so that no log shows one. */
+  /** Receives tokens, so that they are redacted in logs. */
   readonly secrets?: Secrets | undefined;
-  /** Where logins are kept. Default: the user's data folder. */
+  /** Folder of the tokens. Default: in the user's data folder. */
   readonly tokenFolder?: string | undefined;
-  /** A tool that is no longer what the caller saw is not called. Default false. */
+  /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
-  /** Why a server may not be started, or undefined when it may. Default: all may. */
+  /** Why a server may not be started; undefined if it may. Default: all may. */
   mayStart?(name: string, source: string): string | undefined;
-  /** Where upstreams are shown and hidden: the registry's two verbs. */
+  /** Adds and removes toolkits of the registry. */
   add(toolkit: Toolkit): Promise<void>;
   remove(id: string): Promise<void>;
 }
@@ -51,7 +51,7 @@ export interface FleetOptions {
 export function createFleet(options: FleetOptions): Fleet {
   const upstreams = new Map<string, Upstream>();
   const guard = createGuard();
-  /** A server may take seconds to end, and its entry may be edited again meanwhile. */
+  /** Serialises changes: a server may take seconds to stop, and the config may change again meanwhile. */
   const inOrder = createInOrder();
   let isClosed = false;
 
@@ -77,7 +77,7 @@ export function createFleet(options: FleetOptions): Fleet {
     });
   }
 
-  /** Whoever writes a token into the config has no use for others. */
+  /** A server with its own Authorization header needs no OAuth. */
   function createAuthorizer(name: string, config: ServerConfig): Authorizer | undefined {
     if (
       config.type === "stdio" ||

@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn } from "node:child_process";
 
 /**
- * Ends what we started when we cannot do it ourselves: after `kill -9` nothing of ours runs any more. A shell of a few
- * lines, in a process group of its own, hears of every child over a pipe; when the pipe closes, it ends their groups.
+ * Stops our child processes even after `kill -9` of the hall. A small shell script in its own process
+ * group receives the pid of every child over a pipe; when the pipe closes, it stops their groups.
  */
-export interface Guard {
+export interface ProcessGuard {
   watch(pid: number): void;
   release(pid: number): void;
   close(): void;
 }
 
-// Told "+ pid" and "- pid", one a line. After the end of input: ask, wait a moment, insist.
+// Reads "+ pid" and "- pid", one per line. At the end of input: SIGTERM, a pause, SIGKILL.
 const script = `
 groups=" "
 while read -r change group; do
@@ -25,17 +25,17 @@ for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
 exit 0
 `;
 
-export function createGuard(): Guard {
+export function createGuard(): ProcessGuard {
   let shell: ChildProcess | undefined;
 
-  function tell(line: string): void {
+  function send(line: string): void {
     if (!shell) {
       shell = spawn("/bin/sh", ["-c", script], {
         stdio: ["pipe", "ignore", "ignore"],
         detached: true,
         env: { PATH: "/usr/bin:/bin" },
       });
-      // Without a shell the children still end with their stdin; only stubborn ones would stay.
+      // Without a shell most children still end when their stdin closes.
       shell.on("error", () => {});
       shell.stdin?.on("error", () => {});
       shell.unref();
@@ -44,8 +44,8 @@ export function createGuard(): Guard {
   }
 
   return {
-    watch: (pid) => tell(`+ ${pid}`),
-    release: (pid) => tell(`- ${pid}`),
+    watch: (pid) => send(`+ ${pid}`),
+    release: (pid) => send(`- ${pid}`),
     close() {
       shell?.stdin?.end();
       shell = undefined;

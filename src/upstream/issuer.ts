@@ -7,18 +7,18 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createOAuthFetch } from "./oauth-fetch.ts";
 
-/** Who gives out the tokens of a server elsewhere, as the server says and as checked. */
+/** The OAuth issuer of a remote server, as the server names it, checked. */
 export interface Issuer {
   readonly id: string;
   readonly url: string;
   readonly metadata: AuthorizationServerMetadata | undefined;
-  /** What tokens are to be asked for (RFC 8707), as the server writes it. */
+  /** The resource indicator for token requests (RFC 8707), as the server writes it. */
   readonly resource: string | undefined;
-  /** The same for the SDK's flow. */
+  /** The same, as the SDK needs it. */
   readonly found: OAuthDiscoveryState;
 }
 
-/** What a refusal says it wants. */
+/** The challenge of a 401 or 403. */
 export interface Challenge {
   readonly status: number;
   readonly scope: string | undefined;
@@ -28,10 +28,10 @@ export interface Challenge {
 
 export type RemoteServerConfig = Exclude<ServerConfig, { readonly type: "stdio" }>;
 
-/** The SDK takes a tenth of a second to load: only those who need a token wait for it. */
+/** Loaded lazily: the SDK takes 0.1 s to load, and only OAuth needs it. */
 export const loadSdk = () => import("@modelcontextprotocol/client");
 
-/** OAuth happens over HTTP, whatever the server speaks. */
+/** OAuth uses HTTP, also for WebSocket servers. */
 export function httpUrlOf({ url }: RemoteServerConfig): URL {
   return new URL(url.replace(/^ws/, "http"));
 }
@@ -43,14 +43,14 @@ export async function readChallenge(response: Response): Promise<Challenge> {
   return { status: response.status, scope: cleanScope(scope), error, resourceMetadataUrl };
 }
 
-/** Scopes are shown and kept: nothing but what RFC 6749 allows, and not without end. */
+/** Scopes are displayed and stored: only characters that RFC 6749 allows, with a length limit. */
 function cleanScope(scope: string | undefined): string | undefined {
   const words =
     scope?.split(" ").filter((word) => /^[\x21\x23-\x5b\x5d-\x7e]{1,200}$/.test(word)) ?? [];
   return words.length > 0 ? words.slice(0, 50).join(" ") : undefined;
 }
 
-/** Metadata of the resource, then of its issuer. Throws when they contradict each other, or name another resource than the server. */
+/** Reads the metadata of the resource, then of its issuer. Throws if they contradict each other or name another resource. */
 export async function findIssuer(
   config: RemoteServerConfig,
   resourceMetadataUrl: URL | undefined,
@@ -67,9 +67,9 @@ export async function findIssuer(
   if (wanted !== undefined && wanted !== id) {
     throw new HallError(
       "DENIED",
-      `the server names the issuer ${plain(id)}, the config ${wanted}`,
+      `the server names the issuer "${plain(id)}", but the config names "${wanted}"`,
       {
-        hint: "Nothing was sent there. Correct oauth.issuer if the server has moved.",
+        hint: "Nothing was sent. Correct oauth.issuer if the server uses a new issuer.",
       },
     );
   }
@@ -85,28 +85,30 @@ export async function findIssuer(
   };
 }
 
-/** Without what the other side wrote beyond its error code: that text may hold anything. */
+/** Reports only the error code of the issuer: its other text is untrusted. */
 export async function explainOAuth(error: unknown, doing: string): Promise<HallError> {
   if (error instanceof HallError) return error;
   const { IssuerMismatchError, OAuthError, RegistrationRejectedError } = await loadSdk();
   if (error instanceof IssuerMismatchError)
-    return new HallError(
-      "DENIED",
-      `${doing}: the answer comes from another issuer than it should`,
-      { hint: tellThem },
-    );
+    return new HallError("DENIED", `${doing}: the response names another issuer than expected`, {
+      hint: reportHint,
+    });
   if (error instanceof RegistrationRejectedError)
     return new HallError(
       "DENIED",
-      `${doing}: the issuer does not register us (HTTP ${error.status})`,
+      `${doing}: the issuer rejected the client registration (HTTP ${error.status})`,
       { hint: register },
     );
   if (error instanceof OAuthError)
-    return new HallError("DENIED", `${doing}: the issuer says ${cleanScope(error.code) ?? "no"}`, {
-      hint: tellThem,
-    });
+    return new HallError(
+      "DENIED",
+      `${doing}: the issuer answered "${cleanScope(error.code) ?? "error"}"`,
+      {
+        hint: reportHint,
+      },
+    );
   if (error instanceof Error && /dynamic client registration/.test(error.message)) {
-    return new HallError("DENIED", `${doing}: the issuer registers nobody by itself`, {
+    return new HallError("DENIED", `${doing}: the issuer does not support client registration`, {
       hint: register,
     });
   }
@@ -115,15 +117,16 @@ export async function explainOAuth(error: unknown, doing: string): Promise<HallE
   return new HallError(
     error instanceof TypeError ? "UNAVAILABLE" : "BAD_ANSWER",
     `${doing}: ${reason}`,
-    { cause: error, hint: tellThem },
+    { cause: error, hint: reportHint },
   );
 }
 
-/** Text of strangers on one line, and not without end. */
+/** Untrusted text on one line, with a length limit. */
 function plain(text: string): string {
   return text.replace(/[\p{Cc}\p{Cf}]+/gu, " ").slice(0, 300);
 }
 
-const tellThem = "Nothing was stored. Try again; if it stays so, tell whoever runs the server.";
+const reportHint =
+  "Nothing was stored. Try again; if the error persists, report it to the operator of the server.";
 const register =
-  "Register a client with the issuer by hand, and write it into oauth.clientId of the server's entry.";
+  "Register a client with the issuer yourself and set oauth.clientId in the server's entry.";

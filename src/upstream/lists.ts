@@ -17,14 +17,14 @@ export const emptyOffer: Offer = { tools: [], resources: [], templates: [], prom
 
 const pagesMax = 1_000;
 const itemsMax = 10_000;
-/** Of all pages after the first together: one message has a limit of its own, a thousand of them would fill the memory. */
+/** Limit for all pages after the first together; each single message has its own limit. */
 const charactersMax = 32 * 1024 * 1024;
 
 export interface ReadOptions {
   readonly scope: Scope;
-  /** Whether a tool can be called as it is defined; default yes. */
+  /** False if a tool cannot be called as defined. Default: all can. */
   isUsable?(tool: Tool): boolean;
-  /** Hears of definitions that are left out, and of lists that fail although the server promised them. */
+  /** Reports skipped definitions and declared lists that fail. */
   warn(message: string): void;
 }
 
@@ -58,7 +58,7 @@ function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Too
     : tool;
 }
 
-/** Resources and their templates change together: there is one notice for both. */
+/** Resources and templates share one change notification. */
 export async function readAllResources(
   line: ServerConnection,
   options: ReadOptions,
@@ -105,7 +105,7 @@ export async function readPrompts(
   );
 }
 
-/** Follows cursors to the end, or to the point where a server goes round in circles. */
+/** Follows cursors to the end, or until one repeats. */
 async function readPages(
   line: ServerConnection,
   method: string,
@@ -124,7 +124,7 @@ async function readPages(
     const result = await line.request(method, cursor === undefined ? {} : { cursor }, scope);
     const list = result[field];
     if (!Array.isArray(list))
-      throw new HallError("BAD_ANSWER", `${method} was answered without ${field}`);
+      throw new HallError("BAD_ANSWER", `the answer to ${method} has no "${field}"`);
     const room = itemsMax - items.length;
     items.push(...list.slice(0, room));
     if (page > 0) characters += JSON.stringify(list).length;
@@ -133,11 +133,11 @@ async function readPages(
     if (seen.has(cursor)) break;
     seen.add(cursor);
   }
-  warn(`${method} does not end: the first ${items.length} are used`);
+  warn(`${method} does not end; using the first ${items.length} items`);
   return items;
 }
 
-/** One bad definition costs itself only. */
+/** Skips invalid definitions. */
 function keep<T>(
   items: readonly unknown[],
   read: (item: JsonObject) => T | undefined,
@@ -146,12 +146,12 @@ function keep<T>(
   return items.flatMap((item) => {
     const usable = isObject(item) ? read(item) : undefined;
     if (usable !== undefined) return [usable];
-    warn(`a definition is not usable and left out: ${JSON.stringify(item)?.slice(0, 200)}`);
+    warn(`skipped an invalid definition: ${JSON.stringify(item)?.slice(0, 200)}`);
     return [];
   });
 }
 
-/** Servers promise lists they cannot give without their backend; the tools still work. */
+/** Some servers declare lists that fail without their backend; the tools still work. */
 async function optional<T>(
   reading: Promise<readonly T[]>,
   { scope, warn }: ReadOptions,

@@ -7,8 +7,8 @@ import { pinOf } from "../trust/pin.ts";
 import type { Offer } from "./lists.ts";
 
 /**
- * `.guildhall/tools.lock.json`: what every upstream offered when it was last looked at, with a hash of each tool (its
- * pin). With it the hall answers the first list at once, with no server running. Sorted, so that it is stable under git.
+ * `.guildhall/tools.lock.json`: what every upstream offered at the last discovery, with a hash of each
+ * tool (its pin). The hall answers the first list from it, with no server running. Sorted, for stable diffs.
  */
 export interface Lock {
   readonly lockVersion: 1;
@@ -16,7 +16,7 @@ export interface Lock {
 }
 
 export interface LockedServer {
-  /** Hash of how the server is reached; when the config changes, the entry no longer counts. */
+  /** Hash of command or URL; if the config changes, the entry is invalid. */
   readonly source: string;
   readonly era: Handshake["era"];
   readonly protocol: string;
@@ -33,22 +33,22 @@ export function lockPath(folder: string): string {
   return join(folder, ".guildhall", "tools.lock.json");
 }
 
-/** The lock of a project, empty where there is none. An unreadable one is reported and treated as none. */
+/** The lock of a project, empty if there is none. An unreadable one is reported and treated as empty. */
 export async function readLock(folder: string, warn: (message: string) => void): Promise<Lock> {
   const file = lockPath(folder);
   try {
     const value: unknown = JSON.parse(await readFile(file, "utf8"));
     if (isObject(value) && value.lockVersion === 1 && isObject(value.servers))
       return value as unknown as Lock;
-    warn(`${file} is of another version: run \`guildhall build\``);
+    warn(`"${file}" has another format version: run \`guildhall build\``);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      warn(`${file} cannot be used (${messageOf(error)}): run \`guildhall build\``);
+      warn(`cannot use "${file}" (${messageOf(error)}): run \`guildhall build\``);
   }
   return emptyLock;
 }
 
-/** Whether an entry can be used as it is: a file that people merge by hand may hold anything. */
+/** Checks an entry: a file that was merged by hand may contain anything. */
 export function isLockedServer(value: unknown): value is LockedServer {
   if (
     !isObject(value) ||
@@ -72,18 +72,18 @@ export function isLockedServer(value: unknown): value is LockedServer {
   );
 }
 
-/** Replaces the file in one step: a reader sees the old lock or the new one. */
+/** Replaces the file atomically: a reader sees the old lock or the new one. */
 export async function writeLock(folder: string, lock: Lock): Promise<string> {
   const file = lockPath(folder);
   await mkdir(dirname(file), { recursive: true });
   const draft = `${file}.${process.pid}.new`;
-  // Down to the lists of what a server offers; each thing in them is one line.
+  // Indented down to the lists of an offer; each item is one line.
   await writeFile(draft, `${writeJson(sortKeys(lock), 5)}\n`);
   await rename(draft, file);
   return file;
 }
 
-/** Indented for so many levels, one line each below: a diff names what changed, and a large fleet is quick to read. */
+/** Indents `levels` levels and writes one line per item below, for readable diffs. */
 function writeJson(value: unknown, levels: number, indent = ""): string {
   const isList = Array.isArray(value);
   if (levels === 0 || !(isList || isObject(value)) || Object.keys(value).length === 0)

@@ -25,13 +25,13 @@ import { createOAuthFetch, refuseUnsafe } from "./oauth-fetch.ts";
 import { openRedirectPage, type RedirectPage } from "./redirect.ts";
 import type { Logins, TokenStore } from "./token-store.ts";
 
-/** A person logs in to a server elsewhere: authorization code with PKCE, back to a page on this machine. */
+/** Login of a person to a remote server: authorization code with PKCE, redirected to a page on this machine. */
 export interface LoginOptions {
   readonly config: RemoteServerConfig;
   readonly store: TokenStore;
-  /** Shows a person where to log in. */
+  /** Shows the login page. */
   show(url: URL): void;
-  /** How long a person may take. Default 5 min. */
+  /** Default 5 min. */
   readonly timeoutMs?: number;
 }
 
@@ -49,8 +49,8 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
     const challenge = await probe(config);
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
     if (challenge.status < 400 && !issuer.metadata)
-      throw new HallError("INVALID_PARAMS", "the server wants no login", {
-        hint: "It can be used as it is.",
+      throw new HallError("INVALID_PARAMS", "the server requires no login", {
+        hint: "It works without a login.",
       });
     const state = randomBytes(32).toString("base64url");
     await using page = await openPage(logins, issuer, options, state);
@@ -63,7 +63,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
       config,
       redirectUrl: page.url,
     });
-    // A client of the config is named, not copied: its secret stays there.
+    // Store only the id of the config's client: its secret stays in the config.
     const client =
       config.oauth?.clientId === undefined ? begun.client : { client_id: config.oauth.clientId };
     const account = {
@@ -71,7 +71,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
       tokens: keep(tokens, tokens.scope ?? begun.scope),
       resource: issuer.resource,
     };
-    // A person takes minutes; what happened meanwhile is not undone.
+    // A login takes minutes: keep changes made meanwhile.
     await store.exclusively(async () =>
       store.write({
         ...withAccount(await store.read(), issuer.id, account),
@@ -80,11 +80,11 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
     );
     return { issuer: issuer.id, scope: account.tokens.scope };
   } catch (error) {
-    throw await explainOAuth(error, "the login failed");
+    throw await explainOAuth(error, "login failed");
   }
 }
 
-/** Asks the server without a token, since its refusal says what to ask for and where. */
+/** Calls the server without a token: its challenge names issuer and scope. */
 async function probe(config: RemoteServerConfig): Promise<Challenge> {
   const url = httpUrlOf(config);
   const dialler = createDialler(lookupOutside(url, config.allowPrivate));
@@ -118,7 +118,7 @@ async function probe(config: RemoteServerConfig): Promise<Challenge> {
   }
 }
 
-/** What the server wants, or the config says; for more than before, what was granted is asked for again. */
+/** The scope from the config or the server, together with the scopes granted before. */
 function wantedScope(
   { oauth }: RemoteServerConfig,
   { wantedScope, issuer, accounts }: Logins,
@@ -129,7 +129,7 @@ function wantedScope(
   return unite(granted, oauth?.scope ?? challenge.scope, wantedScope);
 }
 
-/** Where a registered client said it would be, if it can be there again; else anywhere. */
+/** The redirect address of the registered client if its port is free, otherwise any port. */
 async function openPage(
   logins: Logins,
   issuer: Issuer,
@@ -148,7 +148,7 @@ async function openPage(
     timeoutMs,
   };
   if (!registered) return openRedirectPage(anywhere);
-  // The port may be taken by now.
+  // The port may be in use.
   return openRedirectPage({
     ...anywhere,
     port: Number(registered.port),
@@ -172,16 +172,16 @@ interface FlowOptions {
   readonly redirectUrl: string;
 }
 
-/** A login that waits for its person. */
+/** A login that waits for the browser. */
 interface Begun {
   readonly authorizationUrl: URL;
   readonly client: OAuthClientInformationMixed;
   readonly verifier: string;
-  /** What is asked for. */
+  /** The requested scope. */
   readonly scope: string | undefined;
 }
 
-/** The SDK chooses the scope, registers us where need be, and makes the address to open. */
+/** The SDK selects the scope, registers the client if needed and creates the login URL. */
 async function begin(
   { config, logins, issuer, state, redirectUrl }: FlowOptions,
   scope: string | undefined,
@@ -199,7 +199,7 @@ async function begin(
     ...(clientMetadataUrl === undefined ? {} : { clientMetadataUrl }),
     state: () => state,
     clientInformation: () => client,
-    // Without this nobody is registered: the config says who we are.
+    // Omitted with a client of the config: nothing is registered then.
     ...(clientId === undefined ? { saveClientInformation } : {}),
     redirectToAuthorization(url) {
       refuseUnsafe(url, config);
@@ -221,7 +221,7 @@ async function begin(
     forceReauthorization: true,
   });
   if (!authorizationUrl || !client)
-    throw new HallError("BAD_ANSWER", "the issuer gave no address to log in at");
+    throw new HallError("BAD_ANSWER", "the issuer returned no login URL");
   return {
     authorizationUrl,
     client,
@@ -230,7 +230,7 @@ async function begin(
   };
 }
 
-/** A code for a token; nothing of the answer is believed before it is known to be the issuer's. */
+/** Exchanges the code for a token, after checking that the response is the issuer's. */
 async function exchange(
   answer: URLSearchParams,
   { client, verifier }: Begun,
@@ -247,7 +247,7 @@ async function exchange(
   });
   const authorizationCode = answer.get("code");
   if (authorizationCode === null)
-    throw new HallError("DENIED", `the login was refused${reasonOf(answer)}`, {
+    throw new HallError("DENIED", `login denied${reasonOf(answer)}`, {
       hint: "Run the same command to try again.",
     });
   return exchangeAuthorization(url, {
@@ -262,7 +262,7 @@ async function exchange(
   });
 }
 
-/** The config's client, or the one an earlier login registered, if it may come back to this page. */
+/** The client of the config, or the one registered earlier if it allows this redirect address. */
 function findClient({
   config,
   logins,
@@ -284,7 +284,7 @@ function findClient({
 
 function describeClient({ metadata }: Issuer, redirectUrl: string): OAuthClientMetadata {
   const { token_endpoint_auth_methods_supported: methods = ["none"] } = metadata ?? {};
-  // A program on a person's machine keeps no secrets; but some issuers know only clients that do.
+  // A program on a user's machine is a public client, but some issuers only support confidential ones.
   const method = methods.includes("none") ? "none" : methods[0];
   return {
     client_name: "Guildhall",

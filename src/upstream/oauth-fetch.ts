@@ -14,8 +14,8 @@ const bytesMax = 1024 * 1024;
 const redirectsMax = 3;
 
 /**
- * Where a server says its issuer is, it may say anything: an address inside our network, one that redirects there, an answer
- * without end. Encrypted or on this machine; inside only when the server itself is; no redirects to another place.
+ * Fetch for untrusted issuer URLs, which may point into our network, redirect there or never end. Only
+ * encrypted or on this machine; private only if the server itself is; no redirects to other hosts.
  */
 export function createOAuthFetch(server: Server): FetchLike {
   return async (input, init) => {
@@ -28,7 +28,7 @@ export function createOAuthFetch(server: Server): FetchLike {
       const response = await send(url, { method, headers, ...body }, mayStayInside(server));
       const target = redirectOf(response, url);
       if (target === undefined) return response;
-      // Elsewhere, or with a body that is not to be sent twice: there is nothing here.
+      // A redirect to another host, or of a request with a body: treated as not found.
       if (target.origin !== url.origin || method !== "GET" || redirects === redirectsMax)
         return new Response(null, { status: 404 });
       url = target;
@@ -36,7 +36,7 @@ export function createOAuthFetch(server: Server): FetchLike {
   };
 }
 
-/** Also for addresses a person is asked to open. */
+/** Also for URLs that a person is asked to open. */
 export function refuseUnsafe(url: URL, server: Server): void {
   const kind = kindOfHost(url.hostname);
   const isEncrypted =
@@ -48,13 +48,13 @@ export function refuseUnsafe(url: URL, server: Server): void {
       { hint },
     );
   if (kind !== "public" && !mayStayInside(server))
-    throw new HallError("DENIED", `the server names ${url.origin}, which is inside this network`, {
+    throw new HallError("DENIED", `the server names ${url.origin}, which is a private address`, {
       hint,
     });
 }
 
 const hint =
-  "Nothing was sent there. Tell whoever runs the server; `allowPrivate` permits addresses inside this network.";
+  "Nothing was sent. Report it to the operator of the server; `allowPrivate` allows private addresses.";
 
 function mayStayInside({ url, allowPrivate }: Server): boolean {
   return allowPrivate || kindOfHost(new URL(url).hostname) !== "public";
@@ -66,7 +66,7 @@ interface Init {
   readonly body?: string;
 }
 
-/** One request, read to its end. */
+/** One request with its complete body. */
 async function send(url: URL, init: Init, allowPrivate: boolean): Promise<Response> {
   const dialler = createDialler(lookupOutside(url, allowPrivate));
   try {

@@ -14,20 +14,20 @@ import { createOAuthFetch } from "./oauth-fetch.ts";
 import type { Account, Logins, TokenStore } from "./token-store.ts";
 
 /**
- * Tokens for one server elsewhere: those a login left in the store, renewed when the server refuses them. Nobody can be asked
- * here: what needs a person ends with the command to run.
+ * Tokens for one remote server: those of the last login, renewed when the server rejects them. Never
+ * interactive: if a person is needed, it fails with login advice.
  */
 export interface OAuthOptions {
   readonly name: string;
   readonly config: RemoteServerConfig;
   readonly store: TokenStore;
-  /** Hears of every token, so that no log shows one. */
+  /** Receives every token, so that it is redacted in logs. */
   readonly secrets?: Secrets | undefined;
 }
 
-/** Another process may log in or out at any time. */
+/** How long the store is cached: another process may log in or out. */
 const rereadMs = 1_000;
-/** A token that is refused so soon after it was given is not refused for its age. */
+/** A token rejected this soon after it was issued has not expired. */
 const freshMs = 10_000;
 const hiddenMax = 8;
 
@@ -46,7 +46,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     return known;
   }
 
-  /** The ones before stay hidden a while: a log may still speak of them. */
+  /** Older tokens stay redacted for a while: a late log line may contain them. */
   function hide(values: readonly (string | undefined)[]): void {
     for (const value of values) {
       if (value === undefined || hidden.includes(value)) continue;
@@ -57,7 +57,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     }
   }
 
-  /** Tokens in use: those of another client or issuer than the config names are not ours to send. */
+  /** The tokens in use; not those of another client or issuer than the config names. */
   function accountIn({ issuer, accounts }: Logins): Account | undefined {
     const account = issuer === undefined ? undefined : accounts[issuer];
     const { clientId, issuer: wanted } = config.oauth ?? {};
@@ -90,7 +90,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     return renew(sent, (current) => refresh(challenge, current));
   }
 
-  /** One process at a time; whoever waited takes what the one before got. */
+  /** One process at a time; those that waited use the result. */
   function renew(
     sent: string | undefined,
     work: (current: Logins) => Promise<Logins>,
@@ -99,7 +99,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
       const current = await read();
       if (bearerOf(current) !== sent) return true;
       const next = await work(current).catch(async (error: unknown) =>
-        Promise.reject(await explainOAuth(error, `no new token for ${name}`)),
+        Promise.reject(await explainOAuth(error, `cannot renew the token for server "${name}"`)),
       );
       await store.write(next);
       freshUntil =
@@ -114,7 +114,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     const account = accountIn(logins);
     const refreshToken = account?.tokens?.refresh_token;
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
-    // What one issuer gave is not shown to another.
+    // Never send the credentials of one issuer to another.
     if (!account || refreshToken === undefined || issuer.id !== logins.issuer)
       throw needsLogin(name);
     const { OAuthError, refreshAuthorization } = await loadSdk();
@@ -138,12 +138,12 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
     }
   }
 
-  /** For programs that are clients in their own right. */
+  /** For the client credentials grant. */
   async function fetchOwn(challenge: Challenge, logins: Logins): Promise<Logins> {
     const { clientId, clientSecret, scope } = config.oauth ?? {};
     if (clientId === undefined || clientSecret === undefined) {
-      throw new HallError("DENIED", `${name} has no client of its own`, {
-        hint: "Write oauth.clientId and oauth.clientSecret into its entry.",
+      throw new HallError("DENIED", `server "${name}" has no OAuth client`, {
+        hint: "Set oauth.clientId and oauth.clientSecret in its entry.",
       });
     }
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
@@ -192,7 +192,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
   };
 }
 
-/** The issuer may be able to later. */
+/** Errors after which a retry may succeed. */
 const transient: ReadonlySet<string> = new Set([
   "server_error",
   "temporarily_unavailable",
@@ -213,13 +213,13 @@ function refused(name: string): HallError {
   });
 }
 
-/** A secret of the config stays in the config. */
+/** The secret of a configured client is not stored; it comes from the config. */
 export function clientOf({ client }: Account, { oauth }: RemoteServerConfig): Account["client"] {
   const isOurs = oauth?.clientSecret !== undefined && client.client_id === oauth.clientId;
   return isOurs ? { ...client, client_secret: oauth.clientSecret } : client;
 }
 
-/** The issuer this client has been shown to before: a server that names another one later does not get to see it. */
+/** The issuer this client was used with before: the credentials are not sent to another one. */
 export function issuerOf({ accounts }: Logins, clientId: string): string | undefined {
   return Object.entries(accounts).find(([, { client }]) => client.client_id === clientId)?.[0];
 }
@@ -228,7 +228,7 @@ export function withAccount(logins: Logins, issuer: string, account: Account): L
   return { ...logins, issuer, accounts: { ...logins.accounts, [issuer]: account } };
 }
 
-/** Nothing that is of no use later, such as who the person is. */
+/** Only the fields we need; no id token. */
 export function keep(
   { access_token, token_type, expires_in, refresh_token }: OAuthTokens,
   scope: string | undefined,

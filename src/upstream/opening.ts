@@ -12,19 +12,19 @@ import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind } from "../tool.ts";
 import { type Carrier, type CarrierOptions, openCarrier } from "./carrier.ts";
 
-/** How one line to a server is opened, and what is heard of it while it lives. */
+/** How to open a connection to a server, and its events. */
 export interface Opening extends CarrierOptions {
   readonly config: ServerConfig;
   readonly scope: Scope;
-  /** What it spoke the last time. */
+  /** The protocol family it used last time. */
   readonly era: Handshake["era"] | undefined;
-  /** How long the start may take. */
+  /** Limit for the start. */
   readonly startMs: number;
-  /** Where this end differs from a hall's. */
+  /** Options of the client end. */
   readonly connection?: Pick<McpConnectionOptions, "capabilities" | "lspCompat" | "name">;
-  /** What carries the line, as soon as it is there: also of a start that fails there is something to show. */
+  /** Called with the transport as soon as it exists, so that stderr is available even if the start fails. */
   carried(carrier: Carrier): void;
-  /** The server is gone, and why; not after the line was closed. */
+  /** The server ended unexpectedly; not called after `close`. */
   lost(reason: string): void;
   listChanged(kind: ListKind): void;
   resourceUpdated(uri: string): void;
@@ -32,16 +32,16 @@ export interface Opening extends CarrierOptions {
 
 const relistMsMin = 1_000;
 const exitMsMax = 250;
-/** A start that failed may take longer to say why: nobody is kept waiting who was not waiting already. */
+/** A failed start may take this long to report the exit code. */
 const startExitMsMax = 1_000;
 
-/** Starts or dials the server and shakes hands. Closing the line ends the server too. */
+/** Starts or dials the server and performs the handshake. Closing the connection stops the server too. */
 export async function openServer(opening: Opening): Promise<ServerConnection> {
   const { config, era, scope } = opening;
   try {
     return await connect(opening);
   } catch (error) {
-    // Some legacy programs end over the question which era they speak: they are started again and not asked.
+    // Some older programs exit on the version probe: start them again without it.
     const mayHaveEnded =
       config.type === "stdio" &&
       era !== "legacy" &&
@@ -73,20 +73,20 @@ async function connect(opening: Opening): Promise<ServerConnection> {
     scope,
     ...opening.connection,
     knownEra: opening.era,
-    // Over HTTP every request is answered: silence is a busy server, not an old one.
+    // Over HTTP every request is answered: silence means a busy server, not an old one.
     ...(config.type === "http" ? { probeMs: startMs / 2 } : {}),
     retryAfter: config.type === "stdio" ? undefined : createRetryAfterGate(),
     listChanged: createRelist(opening.listChanged),
     resourceUpdated: opening.resourceUpdated,
-    // A server that closes its output is as good as dead; most have ended, and a moment later the
-    // exit code says how.
+    // A server that closes its output is unusable. Most have exited, and a moment later the
+    // exit code is known.
     closed: () => {
       void Promise.race([opened.ended, sleep(exitMsMax, "closed its output")]).then(reportLost);
       void opened.stop();
     },
     release: end,
   }).catch(async (error: unknown) => {
-    // How the process ended says more than a lost connection.
+    // The exit code explains more than a lost connection.
     const reason = await Promise.race([opened.ended, sleep(startExitMsMax, undefined)]);
     const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
     void end();
@@ -96,10 +96,10 @@ async function connect(opening: Opening): Promise<ServerConnection> {
   return connection;
 }
 
-/** A server that ended before it had said who it is. */
+/** The server ended before the handshake. */
 class EndedEarly extends HallError {}
 
-/** Storms of changes become one reading a second for each list. */
+/** At most one refresh per second and list. */
 function createRelist(read: (kind: ListKind) => void): (kind: ListKind) => void {
   const waiting = new Map<ListKind, NodeJS.Timeout>();
   const readAt = new Map<ListKind, number>();

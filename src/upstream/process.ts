@@ -4,36 +4,36 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Channel } from "../wire/channel.ts";
 import type { Limits } from "../wire/limits.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
-import type { Guard } from "./guard.ts";
+import type { ProcessGuard } from "./guard.ts";
 
-/** A child process that speaks MCP on its stdin and stdout, in a process group of its own. */
+/** A child process with MCP on stdin and stdout, in its own process group. */
 export interface UpstreamProcess {
   readonly pid: number;
   readonly channel: Channel;
   /** The last lines it wrote to stderr. */
   stderr(): readonly string[];
-  /** Resolves with how it ended, in words. */
+  /** Resolves with the reason it ended. */
   readonly exited: Promise<string>;
-  /** Closes its stdin, waits, asks the whole group to end, waits, and insists. */
+  /** Closes stdin, then sends SIGTERM and SIGKILL to the group, with pauses between. */
   stop(): Promise<void>;
 }
 
 export interface ProcessSpec {
   readonly command: string;
   readonly args: readonly string[];
-  /** What the config names; everything else comes from the allow-list. */
+  /** From the config; other variables come from the allow-list. */
   readonly env: Readonly<Record<string, string>>;
   readonly cwd?: string;
 }
 
 export interface ProcessOptions {
   readonly limits: Limits;
-  readonly guard: Guard;
-  /** Hears each line of stderr as it is written. */
+  readonly guard: ProcessGuard;
+  /** Called for each line of stderr. */
   readonly said?: (line: string) => void;
 }
 
-/** What a server may know of our environment without being told: enough to find programs, home and language. */
+/** Variables passed on to servers: enough to find programs, home and language. */
 const inherited = [
   "HOME",
   "LANG",
@@ -62,7 +62,7 @@ export function startProcess(
     stdio: ["pipe", "pipe", "pipe"],
     env: { ...allowedEnvironment(), ...spec.env },
     ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
-    // Never a shell, and a group of its own: wrappers such as npx leave grandchildren.
+    // No shell. A group of its own, because wrappers such as npx leave grandchildren.
     shell: false,
     detached: true,
   });
@@ -70,7 +70,7 @@ export function startProcess(
   const exited = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
       const words = signal ? `ended by ${signal}` : `exited with code ${code}`;
-      // Its last words may still be on the way; a child of its own may keep the pipes open for ever.
+      // Wait briefly for the last output; a grandchild may keep the pipes open forever.
       const timer = setTimeout(() => resolve(words), lastWordsMsMax);
       child.once("close", () => {
         clearTimeout(timer);
@@ -85,7 +85,7 @@ export function startProcess(
       const pid = child.pid ?? 0;
       guard.watch(pid);
       void exited.then(() => {
-        // Whatever it left behind goes with it.
+        // Stop any process it left behind.
         signalGroup(pid, "SIGKILL");
         guard.release(pid);
       });
@@ -104,10 +104,10 @@ export function startProcess(
 }
 
 function explainStart(error: NodeJS.ErrnoException, { command, cwd }: ProcessSpec): string {
-  if (error.code !== "ENOENT") return `could not be started (${error.message})`;
-  // Node names the program whichever of the two is missing.
+  if (error.code !== "ENOENT") return `cannot be started (${error.message})`;
+  // Node reports the same error for a missing program and a missing folder.
   return cwd !== undefined && !existsSync(cwd)
-    ? `its folder ${cwd} was not found`
+    ? `its folder "${cwd}" was not found`
     : `"${command}" was not found`;
 }
 
@@ -132,19 +132,19 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch {
-    // The group is gone already: that is what was wanted.
+    // The group has already ended.
   }
 }
 
 const linesMax = 200;
 const lineCharactersMax = 2_000;
 
-/** Drains stderr for ever, so that it never blocks the child, and keeps the end of it. */
+/** Keeps reading stderr, so that the child never blocks, and keeps its last lines. */
 function keepLines(child: ChildProcess, said?: (line: string) => void): () => readonly string[] {
   let lines: string[] = [];
   let rest = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
-    // A flood is cut before it is split: only its end can matter.
+    // Cut a flood before splitting it: only the end is kept.
     const parts = (rest + text.slice(-linesMax * lineCharactersMax)).split(/\r?\n/);
     rest = (parts.pop() ?? "").slice(-lineCharactersMax);
     if (said) for (const line of parts) said(line.slice(0, lineCharactersMax));

@@ -2,18 +2,18 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { HallError } from "../base/errors.ts";
 
-/** The page on this machine that an issuer sends a person's browser back to. It answers once, and is gone. */
+/** The page on this machine that the issuer redirects the browser to. It answers once and closes. */
 export interface RedirectPage extends AsyncDisposable {
   readonly url: string;
-  /** What the issuer says. Throws TIMEOUT when nobody came. */
+  /** The parameters of the redirect. Throws TIMEOUT if there was none. */
   readonly answer: Promise<URLSearchParams>;
 }
 
 export interface RedirectOptions {
-  /** 0 for any. */
+  /** 0 for any free port. */
   readonly port: number;
   readonly path: string;
-  /** What a visitor must bring: whoever else comes is turned away. */
+  /** Required in the redirect; other requests are rejected. */
   readonly state: string;
   readonly timeoutMs: number;
 }
@@ -30,11 +30,11 @@ export async function openRedirectPage({
     settle = resolve;
     fail = reject;
   });
-  // Whoever asks for a login and then fails elsewhere does not wait for this.
+  // Avoid an unhandled rejection if the login fails before it is awaited.
   answer.catch(() => {});
   const server = createServer((request, response) => {
     const { url = "/", method } = request;
-    // Any page of the browser may ask for anything here, also for what is no address.
+    // Any web page can send requests here, even with an invalid URL.
     const { pathname, searchParams } = new URL(URL.canParse(url, here) ? url : "/", here);
     const isExpected = method === "GET" && pathname === path && searchParams.get("state") === state;
     response.writeHead(isExpected ? 200 : 404, {
@@ -44,8 +44,8 @@ export async function openRedirectPage({
     });
     response.end(
       isExpected
-        ? "Guildhall has the answer. You can close this page and go back to the terminal.\n"
-        : "There is nothing here.\n",
+        ? "Login complete. You can close this page and return to the terminal.\n"
+        : "Not found.\n",
     );
     if (!isExpected) return;
     server.close();
@@ -53,7 +53,7 @@ export async function openRedirectPage({
   });
   await listen(server, port);
   const timer = setTimeout(
-    () => fail(new HallError("TIMEOUT", `nobody logged in within ${timeoutMs / 60_000} min`)),
+    () => fail(new HallError("TIMEOUT", `no login within ${timeoutMs / 60_000} min`)),
     timeoutMs,
   );
   return {

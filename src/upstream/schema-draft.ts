@@ -1,8 +1,8 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /**
- * Many servers stamp `$schema: draft-07` on schemas that say the same in 2020-12, and strict clients then refuse to call the
- * tool. The stamp goes where it changes nothing; where a keyword has another meaning, the schema stays as it is.
+ * Many servers declare `$schema: draft-07` for schemas that mean the same in 2020-12, and strict clients
+ * then refuse to call the tool. Removes the declaration unless a keyword would change its meaning.
  */
 export function withoutOldDraft(schema: JsonObject): JsonObject {
   const { $schema, ...rest } = schema;
@@ -14,7 +14,7 @@ export function withoutOldDraft(schema: JsonObject): JsonObject {
 const oldDraft = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/;
 const depthMax = 64;
 
-/** Keywords that only one of the two knows, or that they read in different ways. */
+/** Keywords that exist in one draft only or differ between them. */
 const changed = new Set([
   "additionalItems",
   "dependencies",
@@ -31,7 +31,7 @@ const changed = new Set([
   "unevaluatedItems",
   "unevaluatedProperties",
 ]);
-/** What may stand beside `$ref`: draft-07 takes no notice of anything there, 2020-12 does. */
+/** Allowed next to `$ref`: draft-07 ignores siblings, 2020-12 does not. */
 const besideReference = new Set([
   "$ref",
   "$comment",

@@ -3,8 +3,9 @@ import type { ServerConfig } from "../config/schema.ts";
 import { variablesIn, written } from "../config/written.ts";
 
 /**
- * How the server is reached, without the values of variables: a change of it makes the lock's entry void, and the approval. Which variables it
- * gets is part of it: a project must not send another secret to a server that was approved for one.
+ * The command or URL of a server without the values of variables. A change invalidates the lock entry and
+ * the approval. The names of the variables are included: a project must not send another secret to an
+ * approved server.
  */
 export function sourceOf(config: ServerConfig): string {
   const texts = config[written] ?? {};
@@ -20,7 +21,7 @@ export function sourceOf(config: ServerConfig): string {
   return hashOf([config.type, config.url, Object.keys(config.headers).sort(), ...rest]);
 }
 
-/** The same for people: what would run or be reached. Arguments may hold secrets. */
+/** The same for display. Arguments may contain secrets. */
 export function describeSource(config: ServerConfig): string {
   const { env, headers, oauth } = config[written] ?? {};
   if (config.type !== "stdio") {
@@ -33,18 +34,18 @@ export function describeSource(config: ServerConfig): string {
   return `${line}${config.cwd === undefined ? "" : ` in ${config.cwd}`}${listed(" with", config.env, env)}`;
 }
 
-/** The names, and the variables whose values go there; a variable under its own name is said once. */
+/** The names with the variables that fill them; a variable of the same name is not repeated. */
 function listed(
   words: string,
   values: Readonly<Record<string, string>>,
   texts: Readonly<Record<string, unknown>> = {},
 ): string {
   const names = Object.keys(values).sort();
-  const told = names.map((name) => {
+  const shown = names.map((name) => {
     const from = variablesIn(Object.hasOwn(texts, name) ? texts[name] : undefined).filter(
       (variable) => variable !== name,
     );
     return from.length === 0 ? name : `${name} (from ${from.join(", ")})`;
   });
-  return names.length === 0 ? "" : `${words} ${told.join(", ")}`;
+  return names.length === 0 ? "" : `${words} ${shown.join(", ")}`;
 }

@@ -8,34 +8,34 @@ import { isObject } from "../base/json.ts";
 import { replacePrivate } from "../base/private-file.ts";
 
 /**
- * What logins left behind for one server elsewhere: a file in the user's data folder that nobody else can read. It is found by
- * the server's address, not by its name: a config that gives a known name to another address gets nothing.
+ * The logins for one remote server: a private file in the user's data folder. The key is the URL, not the
+ * name, so that a config cannot use a known name to get tokens for another URL.
  */
 export interface TokenStore {
-  /** What there is; nothing at all when nobody has logged in. */
+  /** Empty without a login. */
   read(): Promise<Logins>;
   /** Replaces the file as a whole. */
   write(logins: Logins): Promise<void>;
-  /** Forgets everything. True when there was something. */
+  /** Removes everything. True if there was a login. */
   clear(): Promise<boolean>;
-  /** Lets one process of this user at a time renew a token: a refresh token often works only once. */
+  /** Lock for renewals across processes: a refresh token often works only once. */
   exclusively<T>(work: () => Promise<T>): Promise<T>;
 }
 
 export interface Logins {
-  /** By issuer: what one of them gave is never shown to another. */
+  /** By issuer: credentials of one are never sent to another. */
   readonly accounts: Readonly<Record<string, Account>>;
   /** The issuer whose tokens are in use. */
   readonly issuer?: string | undefined;
-  /** Scopes the server asked for and nobody has granted yet; the next login asks for them. */
+  /** Scopes the server requires that were not granted yet; the next login requests them. */
   readonly wantedScope?: string | undefined;
 }
 
 export interface Account {
-  /** Who we are to this issuer. */
+  /** Our client at this issuer. */
   readonly client: OAuthClientInformationMixed;
   readonly tokens?: OAuthTokens | undefined;
-  /** What the tokens are for (RFC 8707). */
+  /** The resource of the tokens (RFC 8707). */
   readonly resource?: string | undefined;
 }
 
@@ -68,7 +68,7 @@ function parse(text: string, url: string): Logins {
     if (isObject(value) && value.url === url && isObject(value.accounts))
       return value as unknown as Logins;
   } catch {
-    // Not ours to repair: a login writes it anew.
+    // A damaged file counts as empty; the next login replaces it.
   }
   return noLogins;
 }

@@ -6,8 +6,8 @@ import { createToolFilter } from "./tool-filter.ts";
 import type { Upstream } from "./upstream.ts";
 
 /**
- * A server whose entry in the config cannot be used, as an upstream that is never started: what was known of it is still
- * shown, so that groups keep their tools, and every call of it fails at once with what to change.
+ * An upstream for a server with an invalid config entry. Never started: its known tools are still listed,
+ * so that groups keep them, and every call fails with the problem.
  */
 export function createUnusable(
   name: string,
@@ -18,8 +18,8 @@ export function createUnusable(
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
   const refuse = async (): Promise<never> => {
-    throw new HallError("UNAVAILABLE", `${name} cannot be used: ${reason}`, {
-      hint: "Correct its entry in the config; nothing else is affected.",
+    throw new HallError("UNAVAILABLE", `server "${name}" cannot be used: ${reason}`, {
+      hint: "Correct its entry in the config; other servers are not affected.",
       details: { upstream: name, reason: `cannot be used: ${reason}` },
     });
   };

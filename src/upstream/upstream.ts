@@ -21,7 +21,7 @@ import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/limits.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Carrier } from "./carrier.ts";
-import type { Guard } from "./guard.ts";
+import type { ProcessGuard } from "./guard.ts";
 import { createKnownOffer, type KnownOffer } from "./known-offer.ts";
 import type { Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
@@ -30,19 +30,19 @@ import { Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createToolFilter } from "./tool-filter.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
-/** An MCP server we connect to, as a toolkit: its tools, resources and prompts, passed on as they are. */
+/** An MCP server we connect to, as a toolkit: its tools, resources and prompts are passed on unchanged. */
 export interface Upstream extends Toolkit {
   state(): UpstreamState;
   handshake(): Handshake | undefined;
   offer(): Offer;
-  /** What `build` writes to the lock: starts the server and reads everything it offers. */
+  /** Starts the server and reads everything it offers, for the lock. */
   discover(): Promise<LockedServer>;
   stderr(): readonly string[];
   restart(): Promise<void>;
   readonly counts: UpstreamCounts;
 }
 
-/** As its supervisor says; or it is never started, as its entry in the config cannot be used. */
+/** The supervisor's state, or `unusable` for an invalid config entry. */
 export type UpstreamState =
   | SupervisorState
   | { readonly kind: "unusable"; readonly reason: string };
@@ -56,14 +56,14 @@ export interface UpstreamCounts {
 export interface UpstreamOptions {
   readonly limits: Limits;
   readonly log: Log;
-  readonly guard: Guard;
-  /** Tokens for a server elsewhere; programs here get theirs from the config. */
+  readonly guard: ProcessGuard;
+  /** Access tokens for a remote server. */
   readonly authorizer?: Authorizer | undefined;
-  /** What is known from an earlier look; ignored when the config has changed since. */
+  /** From an earlier discovery; ignored if the config changed since. */
   readonly locked?: LockedServer | undefined;
-  /** A tool that is no longer what the caller saw is not called. Default false: the upstream is taken as it is. */
+  /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
-  /** Why it may not be started, or undefined when it may: asked before every start. */
+  /** Why it may not be started; undefined if it may. Checked before every start. */
   mayStart?(source: string): string | undefined;
   /** How long a start may take, handshake and first list included. Default 20,000. */
   readonly startMs?: number;
@@ -170,7 +170,7 @@ class UpstreamServer implements Upstream {
   async discover(): Promise<LockedServer> {
     const found = await this.#known.look();
     if (!this.#handshake)
-      throw new HallError("INTERNAL", `${this.id} was read without a handshake`);
+      throw new HallError("INTERNAL", `server "${this.id}" was read before the handshake`);
     return lockServer(this.#sourceHash, this.#handshake, found);
   }
 
@@ -208,7 +208,7 @@ class UpstreamServer implements Upstream {
     if (!connection) return undefined;
     const method = connection.handshake.era === "legacy" ? "ping" : "tools/list";
     await connection.request(method, {}, scope).catch((error: unknown) => {
-      // A refusal is an answer too.
+      // An error response shows that it is alive.
       if (!(error instanceof HallError && error.relayed)) throw error;
     });
     return { state: "available" };
@@ -292,7 +292,7 @@ class UpstreamServer implements Upstream {
     });
   }
 
-  /** The server may have started for this very call, with another definition than the one judged. */
+  /** The server may have started for this call with another definition than the approved one. */
   #refuseChanged(tool: Tool): void {
     if (!this.#options.holdsChanged) return;
     const pin = this.#known.pinOf(tool.name);

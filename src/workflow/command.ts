@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { HallError } from "../base/errors.ts";
-import { harmlessLines } from "../base/harmless.ts";
+import { sanitizeLines } from "../base/sanitize.ts";
 import type { Scope } from "../base/scope.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { allowedEnvironment } from "../upstream/process.ts";
@@ -192,7 +192,7 @@ export function createCommandOutput({
 
 /** Removes control sequences first: they may be in the middle of a secret. */
 function clean(text: string, scrub: (text: string) => string): string {
-  return scrub(harmlessLines(text).join("\n"));
+  return scrub(sanitizeLines(text).join("\n"));
 }
 
 function shorten(line: string): string {

@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
-import { harmlessLines } from "../base/harmless.ts";
+import { startHeartbeat } from "../base/heartbeat.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { startPulse } from "../base/pulse.ts";
+import { sanitizeLines } from "../base/sanitize.ts";
 import type { InnerCall, Outcome, Progress } from "../tool.ts";
 import { readInside } from "./artefacts.ts";
 import { parseCommand } from "./command.ts";
@@ -51,7 +51,7 @@ function forwardFrom(task: Task, { context, run }: StepInput, report: ReportShar
     log(level, data, logger) {
       context.log(level, data, logger);
       const text = typeof data === "string" ? data : (JSON.stringify(data) ?? "");
-      run.note(`${task.id} ${logger ?? level}: ${harmlessLines(text).join("\n")}`);
+      run.note(`${task.id} ${logger ?? level}: ${sanitizeLines(text).join("\n")}`);
     },
   };
 }
@@ -119,7 +119,7 @@ async function askAgent(
       how.progress(progress);
     },
   };
-  const stop = startPulse((elapsedSeconds) => {
+  const stop = startHeartbeat((elapsedSeconds) => {
     if (isSilent) how.progress({ ...newest, elapsedSeconds });
     isSilent = true;
   }, settings.pulseMs);
@@ -141,7 +141,7 @@ function readAgentEnd(
   { log }: Forwarding,
   agent: string | undefined,
 ): TaskEnd {
-  const report = harmlessLines(String(content[0]?.text ?? "")).join("\n");
+  const report = sanitizeLines(String(content[0]?.text ?? "")).join("\n");
   const [first = "", ...more] = report.split("\n");
   if (isError)
     return {

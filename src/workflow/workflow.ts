@@ -3,9 +3,9 @@ import { rmdir, stat } from "node:fs/promises";
 import { basename, join, relative } from "node:path";
 import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts";
 import { HallError, messageOf } from "../base/errors.ts";
+import { startHeartbeat } from "../base/heartbeat.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import { startPulse } from "../base/pulse.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
 import { explainDisk, type FeaturePlace, findPlace, openArtefactMemory } from "./artefacts.ts";
@@ -239,7 +239,7 @@ class Workflow implements Toolkit {
     });
 
     context.progress({ progress: 0, message: line });
-    const stop = startPulse(
+    const stop = startHeartbeat(
       (elapsedSeconds) =>
         context.progress({ progress: elapsedSeconds, message: line, elapsedSeconds }),
       this.#settings.pulseMs,

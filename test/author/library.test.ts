@@ -212,7 +212,7 @@ describe("register", () => {
     expect(await call("shout", { words: "again" })).toMatchObject({
       result: { data: { said: "AGAIN AGAIN" } },
     });
-    expect(warnings).toEqual(["the connection to the hall is lost; trying again"]);
+    expect(warnings).toEqual(["lost the connection to the hall; reconnecting"]);
     await joined.close();
     await until(() => registered?.runner === undefined, "the service leaving");
     expect(await call("plain")).toMatchObject({ error: { code: -32006 } });

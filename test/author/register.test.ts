@@ -27,7 +27,5 @@ test("a service that leaves while it is coming back does not come back", async (
   letIn();
   await left;
   await until(() => hall.hall.server.clientCount === 0, "nobody on the line");
-  expect(hall.hall.registry.findToolkit("visitor")?.problem?.()).toBe(
-    "the connection that served it is gone",
-  );
+  expect(hall.hall.registry.findToolkit("visitor")?.problem?.()).toBe("its service disconnected");
 });

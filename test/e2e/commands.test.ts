@@ -685,7 +685,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
     expect(await project.run("call", "bad.echo", "text=hello")).toMatchObject({
       code: 69,
       stdout: "",
-      stderr: expect.stringContaining(`bad cannot be used: ${reason}`),
+      stderr: expect.stringContaining(`cannot be used: ${reason}`),
     });
     expect(await project.run("status")).toMatchObject({
       stdout: expect.stringMatching(

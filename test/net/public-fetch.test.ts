@@ -502,7 +502,7 @@ describe("a private address", () => {
     const url = `http://rebind.test:${port}/redirect?to=${encodeURIComponent(`http://rebind.test:${port}/`)}`;
     expect(await failureOf(load(url, fetch))).toMatchObject({
       code: "DENIED",
-      message: "rebind.test leads to 127.0.0.1, inside this network",
+      message: "rebind.test resolves to the private address 127.0.0.1",
     });
     expect(canary).toEqual(before);
   });

@@ -520,7 +520,7 @@ describe("with a provider", () => {
     await provider[Symbol.asyncDispose]();
     expect(await failure(generate(withKey(provider.url), { prompt: "a cat" }))).toMatchObject({
       code: "UNAVAILABLE",
-      message: expect.stringMatching(/could not be reached/),
+      message: expect.stringMatching(/cannot be reached/),
     });
   });
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { HallError } from "../../src/base/errors.ts";
-import { harmlessLines } from "../../src/base/harmless.ts";
 import { createLog } from "../../src/base/log.ts";
+import { sanitizeLines } from "../../src/base/sanitize.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import { explainFailure } from "../../src/tui/failure.ts";
 import { createForm, fillForm, problemOf, readForm, textOf } from "../../src/tui/form.ts";
@@ -20,13 +20,13 @@ const size = { columns: 80, rows: 24 };
 
 test("huge lines and millions of lines are bounded", () => {
   const long = "x".repeat(4_000_000);
-  expect(harmlessLines(`${long}\rshort`)).toEqual(["short"]);
-  const [line = ""] = harmlessLines(long);
+  expect(sanitizeLines(`${long}\rshort`)).toEqual(["short"]);
+  const [line = ""] = sanitizeLines(long);
   expect(line.length).toBe(long.length);
   expect(appendOutput(emptyOutput, [{ source: "out", text: line }]).lines[0]?.text).toMatch(
     /^x{4000}… \(the log has all of it\)$/,
   );
-  const many = harmlessLines("\n".repeat(3_000_000));
+  const many = sanitizeLines("\n".repeat(3_000_000));
   expect(many.length).toBe(100_001);
   expect(many.at(-1)).toMatch(/more lines/);
 });

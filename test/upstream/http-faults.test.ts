@@ -513,7 +513,7 @@ describe.concurrent("a server that asks for a pause", () => {
       async ({ call }) => {
         expect(failureOf(await call("vague"))).toMatchObject({
           error_type: "rate_limited",
-          message: "HTTP 429: the server wants fewer calls",
+          message: "HTTP 429: the server limits the rate of calls",
         });
         expect(textOf(await call("busy"))).toBe("served");
       },
@@ -626,7 +626,7 @@ describe.concurrent("a redirect", () => {
           for (const _place of places) {
             expect(failureOf(await call("moved"))).toMatchObject({
               error_type: "bad_answer",
-              message: `HTTP ${status}: redirects to another place are not followed`,
+              message: `HTTP ${status}: redirects to another host are not followed`,
             });
           }
           expect(other.seen).toEqual([]);
@@ -697,7 +697,7 @@ describe.concurrent("a redirect", () => {
     const init = { headers: secret, signal: AbortSignal.timeout(guardMs) };
     await expect(dialler.send(url, init)).rejects.toMatchObject({
       code: "DENIED",
-      message: "looks-public.example.com leads to 127.0.0.1, inside this network",
+      message: "looks-public.example.com resolves to the private address 127.0.0.1",
     });
     expect(await other.sockets()).toBe(0);
     const trusting = createDialler(lookupOutside(url, true, resolve) ?? resolve);
@@ -1008,7 +1008,7 @@ describe.concurrent("a session that has expired", () => {
       async ({ call, sick }) => {
         expect(failureOf(await call("lost"))).toMatchObject({
           error_type: "unavailable",
-          message: "the connection has expired",
+          message: "the session has expired",
         });
         expect(sick.count("lost")).toBe(2);
         expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
@@ -1076,7 +1076,7 @@ describe.concurrent("a failing network", () => {
           const answer = await call("reset");
           expect(failureOf(answer)).toMatchObject({
             error_type: "unavailable",
-            message: expect.stringMatching(/^could not be reached: /),
+            message: expect.stringMatching(/^cannot be reached: /),
           });
           expect(sick.count("reset")).toBe(1);
           expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
@@ -1159,7 +1159,7 @@ describe.concurrent("a failing network", () => {
     await using hall = await startHall({ toolkits: [], servers: { plain: config } });
     await expect(hall.hall.fleet.get("plain").discover()).rejects.toMatchObject({
       code: "UNAVAILABLE",
-      message: expect.stringMatching(/could not be reached: .*(SSL|TLS|wrong version)/i),
+      message: expect.stringMatching(/cannot be reached: .*(SSL|TLS|wrong version)/i),
     });
     expect(plain.seen).toEqual([]);
   });

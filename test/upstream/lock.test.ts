@@ -125,10 +125,10 @@ describe("the file", () => {
   });
 
   test.each([
-    ["half a file", '{"lockVersion": 1, "servers": {', "cannot be used"],
-    ["a merge conflict", "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n", "cannot be used"],
-    ["another version", '{"lockVersion": 2, "servers": {}}', "is of another version"],
-    ["something else", "[]", "is of another version"],
+    ["half a file", '{"lockVersion": 1, "servers": {', "cannot use"],
+    ["a merge conflict", "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n", "cannot use"],
+    ["another version", '{"lockVersion": 2, "servers": {}}', "has another format version"],
+    ["something else", "[]", "has another format version"],
   ])(
     "with %s is reported with the next move, and counts as none",
     async (_what, text, complaint) => {

@@ -184,7 +184,7 @@ describe("a login", () => {
     await using server = await startOAuthServer({ loginError: "access_denied" });
     await expect(logIn(remote(server.url))).rejects.toMatchObject({
       code: "DENIED",
-      message: "the login was refused: access_denied",
+      message: "login denied: access_denied",
     });
     expect(readdirSync(folder)).toEqual([]);
   });
@@ -197,7 +197,7 @@ describe("a login", () => {
     await expect(
       logIn(remote(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`)),
     ).rejects.toMatchObject({
-      message: "the server wants no login",
+      message: "the server requires no login",
     });
     server.close();
   });
@@ -294,7 +294,7 @@ describe("a token that has expired", () => {
     server.expire();
     server.behaviour.tokenStatus = 503;
     const answer = await far.call();
-    expect(said(answer)).toContain("no new token for far");
+    expect(said(answer)).toContain("cannot renew the token for server");
     expect(said(answer)).not.toContain("of the issuer");
     delete server.behaviour.tokenStatus;
     expect(await far.call()).toMatchObject(worked);
@@ -555,7 +555,7 @@ describe("addresses a server names", () => {
       "https://169.254.169.254/latest",
       "https://router.lan/",
     ]) {
-      expect(() => refuseUnsafe(new URL(url), outside)).toThrow("inside this network");
+      expect(() => refuseUnsafe(new URL(url), outside)).toThrow("which is a private address");
       expect(() => refuseUnsafe(new URL(url), { ...outside, allowPrivate: true })).not.toThrow();
     }
     expect(() => refuseUnsafe(new URL("http://login.example.com/"), outside)).toThrow(

@@ -1,6 +1,6 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { visible, visibleLines } from "../../base/text.ts";
+import { visible, visibleLines } from "../../base/sanitize.ts";
 import type { AdminClient } from "../../hall/admin-client.ts";
 import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../trust/approvals.ts";

@@ -4,7 +4,7 @@ import { plannerMeta } from "../../agents/planners.ts";
 import { readAdvice } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import type { Progress } from "../../tool.ts";
 import { callLine, formatBlockedCalls, quoteWord } from "../advice.ts";

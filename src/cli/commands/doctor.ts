@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { plural, visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
+import { plural } from "../../base/text.ts";
 import type { Check, ServerDiagnosis } from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";

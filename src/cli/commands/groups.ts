@@ -12,8 +12,8 @@ import {
 import { sortTools } from "../../agents/groups.ts";
 import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
 import { HallError } from "../../base/errors.ts";
-import { findNear } from "../../base/near.ts";
-import { visible, visibleLines } from "../../base/text.ts";
+import { visible, visibleLines } from "../../base/sanitize.ts";
+import { findNear } from "../../base/similar-names.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { plural, visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
+import { plural } from "../../base/text.ts";
 import type { Findings } from "../../hall/import/import.ts";
 import type { ImportedServer } from "../../hall/import/merge.ts";
 import type { ImportOutcome, ImportReport } from "../../hall/setup.ts";

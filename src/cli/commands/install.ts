@@ -1,7 +1,7 @@
 import { stripVTControlCharacters } from "node:util";
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { visibleLines } from "../../base/text.ts";
+import { visibleLines } from "../../base/sanitize.ts";
 import type { InstallRequest, PreparedInstall } from "../../hall/setup.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print } from "../print.ts";

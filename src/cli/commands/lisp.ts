@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { visibleLines } from "../../base/sanitize.ts";
 import type { Scope } from "../../base/scope.ts";
-import { visibleLines } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { formatBlockedCalls } from "../advice.ts";
 import { withHall } from "../hall.ts";

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline";
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
 import type { RemoteServerConfig } from "../../upstream/issuer.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";

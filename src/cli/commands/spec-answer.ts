@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { visible, visibleLines } from "../../base/text.ts";
+import { visible, visibleLines } from "../../base/sanitize.ts";
 import { type AskLine, askLine } from "../terminal.ts";
 
 /**

@@ -1,8 +1,8 @@
 import { basename, join } from "node:path";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { findNear } from "../../base/near.ts";
-import { visible, visibleLines } from "../../base/text.ts";
+import { visible, visibleLines } from "../../base/sanitize.ts";
+import { findNear } from "../../base/similar-names.ts";
 import { nextLine } from "../advice.ts";
 import { paint, print, table } from "../print.ts";
 import {

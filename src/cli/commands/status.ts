@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { type Advice, adviceCommand } from "../../base/advice.ts";
-import { formatTime, plural, visibleLines } from "../../base/text.ts";
+import { visibleLines } from "../../base/sanitize.ts";
+import { formatTime, plural } from "../../base/text.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
 import type { ProjectStatus } from "../../hall/status.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";

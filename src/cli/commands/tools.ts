@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { plural, shortenLine, visible, visibleLines } from "../../base/text.ts";
+import { visible, visibleLines } from "../../base/sanitize.ts";
+import { plural, shortenLine } from "../../base/text.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { getTool, withHall } from "../hall.ts";

@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { formatTime, plural, visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
+import { formatTime, plural } from "../../base/text.ts";
 import type { ToolTrust } from "../../hall/admin-contract.ts";
 import type { Settings } from "../../hall/settings.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";

@@ -3,7 +3,7 @@ import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
 import { hashOf } from "../../base/hash.ts";
 import type { Log } from "../../base/log.ts";
-import { visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
 import { loadConfig } from "../../config/load.ts";
 import { openLedger } from "../../trust/ledger.ts";
 import type { ClientConfig } from "../../tui/target.ts";

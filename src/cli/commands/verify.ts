@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import { plural, visible } from "../../base/text.ts";
+import { visible } from "../../base/sanitize.ts";
+import { plural } from "../../base/text.ts";
 import type { ServerChanges, ServerReview } from "../../hall/review.ts";
 import { asJson, examples, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";

@@ -1,4 +1,4 @@
-import { makeHarmless } from "../../base/harmless.ts";
+import { sanitize } from "../../base/sanitize.ts";
 import { cut, widthOf, wrap } from "./text.ts";
 
 /** The purpose of a piece of text; `sgr` maps it to a style. */
@@ -47,7 +47,7 @@ export function fitRows(lines: readonly Line[], rows: number): readonly Line[] {
 
 /** Untrusted text without control characters and line breaks. */
 export function onOneRow(text: string): string {
-  return makeHarmless(text).replaceAll("\n", " ");
+  return sanitize(text).replaceAll("\n", " ");
 }
 
 export interface Palette {

@@ -1,4 +1,4 @@
-import { makeHarmless } from "../../base/harmless.ts";
+import { sanitize } from "../../base/sanitize.ts";
 import { type Line, type Role, type TextSpan, textLine, wrapLines } from "./line.ts";
 import { pad, widthOf, wrap } from "./text.ts";
 
@@ -6,7 +6,7 @@ import { pad, widthOf, wrap } from "./text.ts";
 export function markdownLines(text: string, columns: number): readonly Line[] {
   if (last.text === text && last.columns === columns) return last.lines;
   const lines: Line[] = [];
-  const source = makeHarmless(text).split("\n");
+  const source = sanitize(text).split("\n");
   for (let index = 0; index < source.length; ) {
     const block = readBlock(source, index);
     lines.push(...block.show(columns));

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { harmlessLines, makeHarmless } from "../../src/base/harmless.ts";
+import { sanitize, sanitizeLines } from "../../src/base/sanitize.ts";
 
 test.each([
   ["colours", "\u001b[1;31mred\u001b[0m", "red"],
@@ -32,16 +32,16 @@ test.each([
   ["tabs", "a\tb", "a  b"],
   ["an escape in an escape", "\u001b[3\u001b[31m1mx", "1mx"],
 ])("%s", (_name, nasty, shown) => {
-  expect(makeHarmless(nasty)).toBe(shown);
+  expect(sanitize(nasty)).toBe(shown);
 });
 
 test("ordinary text is unchanged", () => {
   const text = "Grüße, 日本語, العربية, 👩‍👩‍👧 ❤️\n  indented – “quoted”";
-  expect(makeHarmless(text)).toBe(text);
+  expect(sanitize(text)).toBe(text);
 });
 
 test("a progress bar with carriage returns shows its last state", () => {
-  expect(harmlessLines("10 %\r50 %\r100 %\ndone\r\nnext")).toEqual(["100 %", "done", "next"]);
+  expect(sanitizeLines("10 %\r50 %\r100 %\ndone\r\nnext")).toEqual(["100 %", "done", "next"]);
 });
 
 test("no escape is left, whatever is removed first", () => {
@@ -69,7 +69,7 @@ test("no escape is left, whatever is removed first", () => {
       seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648;
       text += pieces[seed % pieces.length];
     }
-    const shown = harmlessLines(text).join("\n");
+    const shown = sanitizeLines(text).join("\n");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there.
     expect(shown, JSON.stringify(text)).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f]/);
   }

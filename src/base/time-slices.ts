@@ -3,7 +3,7 @@ import type { Scope } from "./scope.ts";
 
 const sliceMs = 8;
 
-/** Runs work that yields often; others have their turn every few milliseconds. Throws the scope's reason when it is cancelled. */
+/** Runs a generator in slices of a few milliseconds, so that the event loop stays responsive. Throws the scope's reason if cancelled. */
 export async function runInSlices<T>(work: Generator<void, T>, scope: Scope): Promise<T> {
   for (;;) {
     if (scope.cancelled) throw scope.cancelled;

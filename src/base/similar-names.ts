@@ -1,13 +1,13 @@
 const partMin = 3;
 
-/** The known names most like a mistyped one, best first. Cheap enough for an error path, bounded for hostile input. */
+/** The known names most similar to a mistyped one, best first. Bounded for hostile input. */
 export function findNear(wanted: string, known: Iterable<string>, countMax = 3): string[] {
   const target = wanted.slice(0, 80).toLowerCase();
   const scored: { name: string; distance: number; edits: number }[] = [];
   for (const name of known) {
     const candidate = name.toLowerCase();
     const edits = editDistance(target, candidate.slice(0, 80));
-    // A name that holds the other is near, but one slip of the finger is nearer; a letter or two are in every name.
+    // A name that contains the other is similar, but a single typo is closer. Very short names are in every name.
     const isPart =
       Math.min(target.length, candidate.length) >= partMin &&
       (candidate.includes(target) || target.includes(candidate));
@@ -21,7 +21,7 @@ export function findNear(wanted: string, known: Iterable<string>, countMax = 3):
     .map(({ name }) => name);
 }
 
-/** Levenshtein distance in one row. */
+/** Levenshtein distance with one row. */
 function editDistance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, column) => column);
   for (let i = 1; i <= a.length; i++) {
