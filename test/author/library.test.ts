@@ -176,7 +176,7 @@ describe("register", () => {
     await using door = await openDoor({ toolkits: [] });
     const warnings: string[] = [];
     const lines: Channel[] = [];
-    const { accept } = door.hall.server;
+    const accept = door.hall.server.accept.bind(door.hall.server);
     door.hall.server.accept = (channel, options) => {
       lines.push(channel);
       return accept(channel, options);
