@@ -170,7 +170,7 @@ test("an error for an unknown agent lists the known ones", async () => {
     .request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
   expect(error).toMatchObject({
     code: -32602,
-    message: expect.stringContaining("there is: files_agent, other_agent"),
+    message: expect.stringContaining("(expected: files_agent, other_agent)"),
     data: { details: { near: ["files_agent"] } },
   });
   await using none = await startHall({ toolkits: createShop() });

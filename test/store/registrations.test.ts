@@ -60,7 +60,7 @@ test("registrations in a file from another user are ignored", async () => {
   }
   await using ours = await start("b", "me");
   await until(
-    () => ours.logged.some((line) => line.includes("was not kept by this user")),
+    () => ours.logged.some((line) => line.includes("it was not signed by this user")),
     "the warning",
   );
   expect(names(ours)).toEqual([]);

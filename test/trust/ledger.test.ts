@@ -43,7 +43,13 @@ describe("the ledger", () => {
 
   test.each<[string, (text: string) => string]>([
     ["one more grant", (text) => text.replace('"box.echo"', '"box.delete"')],
-    ["another signature", (text) => text.replace(/"signature": "./, '"signature": "_')],
+    [
+      "another signature",
+      (text) =>
+        text.replace(/("signature": ")(.)/, (_all, key: string, first: string) =>
+          first === "A" ? `${key}B` : `${key}A`,
+        ),
+    ],
     ["no signature", (text) => text.replace(/"signature"/, '"signed"')],
     ["another project", (text) => text.replace("/a/project", "/b/project")],
     ["half of it", (text) => text.slice(0, text.length / 2)],
