@@ -178,8 +178,8 @@ test("an error for an unknown agent lists the known ones", async () => {
     .connect()
     .request("tools/call", modern({ name: "fils_agent", arguments: { task: "x" } }));
   expect(refused.error).toMatchObject({
-    message: expect.stringContaining("no groups have been made"),
-    data: { suggestion: "Run `guildhall build`." },
+    message: expect.stringContaining("no groups have been built"),
+    data: { suggestion: "The user can run `guildhall build`." },
   });
 });
 
