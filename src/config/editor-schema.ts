@@ -1,5 +1,5 @@
+import { foreignKeys } from "./foreign-keys.ts";
 import { createOutline, type Outline } from "./outline.ts";
-import { foreignKeys } from "./schema.ts";
 
 /** The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted entry is not an error. */
 export function createEditorSchema(): Outline {

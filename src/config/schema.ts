@@ -394,28 +394,6 @@ export type PartialConfig = Partial<z.input<typeof configSchema>>;
 
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
 
-/** Keys of other clients in an entry of mcpServers, with advice. Accepted so that pasting works; ignored with a warning. */
-export const foreignKeys: Readonly<Record<string, string>> = {
-  alwaysAllow: trustAdvice(),
-  autoApprove: trustAdvice(),
-  trust: trustAdvice(),
-  includeTools: "use tools.include",
-  excludeTools: "use tools.exclude",
-  disabledTools: "use tools.exclude",
-  timeout: "use timeoutSeconds",
-  envFile: "set the variables before the hall starts and list them in env",
-  authProviderType: "use headers",
-  ...Object.fromEntries(
-    "description gallery icon version sandbox sandboxEnabled dev watchPaths"
-      .split(" ")
-      .map((key) => [key, "you can remove it"]),
-  ),
-};
-
-function trustAdvice(): string {
-  return "Guildhall's trust settings decide which calls require approval";
-}
-
 function field<Schema extends z.core.$ZodType>(description: string, schema: Schema): Schema {
   z.globalRegistry.add(schema, { description });
   return schema;

@@ -15,7 +15,7 @@ import {
   readPrompts,
   readTools,
 } from "./lists.ts";
-import type { Supervisor } from "./supervisor.ts";
+import type { Supervisor, SupervisorState } from "./supervisor.ts";
 
 /** What a server offers: from the lock, each start, its change notifications, and discovery. */
 export interface KnownOffer {
@@ -50,14 +50,8 @@ export interface KnownOfferOptions {
 const relookMsMin = 1_000;
 const everything: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-export function createKnownOffer({
-  name,
-  log,
-  known,
-  readMs,
-  isUsable,
-  supervisor,
-}: KnownOfferOptions): KnownOffer {
+export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
+  const { name, log, known, readMs, isUsable, supervisor } = options;
   const listeners = new Set<(kind: ListKind) => void>();
   const refreshing = createOneAtATime(refresh);
   let offer: Offer = known ?? emptyOffer;
@@ -144,10 +138,7 @@ export function createKnownOffer({
         const reason = messageOf(error);
         if (reason !== warned) log.warn(`not reached yet: ${reason}`);
         warned = reason;
-        const state = supervisor.state();
-        const waitMs =
-          state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
-        await sleep(waitMs, undefined, { ref: false });
+        await sleep(untilRetryMs(supervisor.state()), undefined, { ref: false });
       }
     } while (!isKnown && supervisor.state().kind !== "closed");
     isLooking = false;
@@ -176,6 +167,10 @@ export function createKnownOffer({
       return () => listeners.delete(listener);
     },
   };
+}
+
+function untilRetryMs(state: SupervisorState): number {
+  return state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
 }
 
 async function readList(

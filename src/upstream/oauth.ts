@@ -31,101 +31,150 @@ const rereadMs = 1_000;
 const freshMs = 10_000;
 const hiddenMax = 8;
 
-export function createOAuth({ name, config, store, secrets }: OAuthOptions): Authorizer {
-  const hidden: string[] = [];
-  const flights = new Map<number, Promise<boolean>>();
-  let known: Logins | undefined;
-  let readAt = 0;
-  let freshUntil = 0;
+/** The public side as plain functions: transports take them one by one. */
+export function createOAuth(options: OAuthOptions): Authorizer {
+  const oauth = new RemoteAccount(options);
+  return {
+    headers: () => oauth.headers(),
+    authorize: (response, sent) => oauth.authorize(response, sent),
+    forget: () => oauth.forget(),
+  };
+}
 
-  async function read(): Promise<Logins> {
-    known = await store.read();
-    readAt = performance.now();
-    const { client, tokens } = accountIn(known) ?? {};
-    hide([tokens?.access_token, tokens?.refresh_token, client?.client_secret]);
-    return known;
+class RemoteAccount implements Authorizer {
+  readonly #name: string;
+  readonly #config: RemoteServerConfig;
+  readonly #store: TokenStore;
+  readonly #secrets: Secrets | undefined;
+  readonly #hidden: string[] = [];
+  readonly #flights = new Map<number, Promise<boolean>>();
+  #known: Logins | undefined;
+  #readAt = 0;
+  #freshUntil = 0;
+
+  constructor({ name, config, store, secrets }: OAuthOptions) {
+    this.#name = name;
+    this.#config = config;
+    this.#store = store;
+    this.#secrets = secrets;
+  }
+
+  async headers(): Promise<Readonly<Record<string, string>>> {
+    const isRecent = performance.now() - this.#readAt < rereadMs;
+    const logins = this.#known && isRecent ? this.#known : await this.#read();
+    const authorization = this.#bearerOf(logins);
+    return authorization === undefined ? {} : { authorization };
+  }
+
+  async authorize(response: Response, sent: string | undefined): Promise<boolean> {
+    const challenge = await readChallenge(response);
+    if (challenge.status === 403 && challenge.error !== "insufficient_scope") return false;
+    const running = this.#flights.get(challenge.status);
+    if (running) return running;
+    const flight = this.#improve(challenge, sent).finally(() =>
+      this.#flights.delete(challenge.status),
+    );
+    this.#flights.set(challenge.status, flight);
+    return flight;
+  }
+
+  forget(): void {
+    this.#known = undefined;
+  }
+
+  async #read(): Promise<Logins> {
+    this.#known = await this.#store.read();
+    this.#readAt = performance.now();
+    const { client, tokens } = this.#accountIn(this.#known) ?? {};
+    this.#hide([tokens?.access_token, tokens?.refresh_token, client?.client_secret]);
+    return this.#known;
   }
 
   /** Older tokens stay redacted for a while: a late log line may contain them. */
-  function hide(values: readonly (string | undefined)[]): void {
+  #hide(values: readonly (string | undefined)[]): void {
     for (const value of values) {
-      if (value === undefined || hidden.includes(value)) continue;
-      hidden.push(value);
-      secrets?.add(value);
-      const oldest = hidden.length > hiddenMax ? hidden.shift() : undefined;
-      if (oldest !== undefined) secrets?.remove(oldest);
+      if (value === undefined || this.#hidden.includes(value)) continue;
+      this.#hidden.push(value);
+      this.#secrets?.add(value);
+      const oldest = this.#hidden.length > hiddenMax ? this.#hidden.shift() : undefined;
+      if (oldest !== undefined) this.#secrets?.remove(oldest);
     }
   }
 
   /** The tokens in use; not those of another client or issuer than the config names. */
-  function accountIn({ issuer, accounts }: Logins): Account | undefined {
+  #accountIn({ issuer, accounts }: Logins): Account | undefined {
     const account = issuer === undefined ? undefined : accounts[issuer];
-    const { clientId, issuer: wanted } = config.oauth ?? {};
+    const { clientId, issuer: wanted } = this.#config.oauth ?? {};
     const isOther =
       (clientId !== undefined && account?.client.client_id !== clientId) ||
       (wanted !== undefined && issuer !== wanted);
     return isOther ? undefined : account;
   }
 
-  function bearerOf(logins: Logins): string | undefined {
-    const token = accountIn(logins)?.tokens?.access_token;
+  #bearerOf(logins: Logins): string | undefined {
+    const token = this.#accountIn(logins)?.tokens?.access_token;
     return token === undefined ? undefined : `Bearer ${token}`;
   }
 
-  async function improve(challenge: Challenge, sent: string | undefined): Promise<boolean> {
-    const logins = await read();
-    if (bearerOf(logins) !== sent) return true;
-    const account = accountIn(logins);
+  async #improve(challenge: Challenge, sent: string | undefined): Promise<boolean> {
+    const logins = await this.#read();
+    if (this.#bearerOf(logins) !== sent) return true;
+    const account = this.#accountIn(logins);
     const granted = account?.tokens?.scope;
     if (challenge.status === 403 && covers(granted, challenge.scope)) return false;
-    const isOwn = config.oauth?.grant === "client_credentials";
-    if (challenge.status === 401 && performance.now() < freshUntil)
-      throw isOwn ? refused(name) : needsLogin(name);
-    if (isOwn) return renew(sent, (current) => fetchOwn(challenge, current));
+    const isOwn = this.#config.oauth?.grant === "client_credentials";
+    if (challenge.status === 401 && performance.now() < this.#freshUntil)
+      throw isOwn ? refused(this.#name) : needsLogin(this.#name);
+    if (isOwn) return this.#renew(sent, (current) => this.#fetchOwn(challenge, current));
     if (challenge.status === 403) {
-      await store.write({ ...logins, wantedScope: unite(logins.wantedScope, challenge.scope) });
-      throw needsLogin(name, challenge.scope);
+      await this.#store.write({
+        ...logins,
+        wantedScope: unite(logins.wantedScope, challenge.scope),
+      });
+      throw needsLogin(this.#name, challenge.scope);
     }
-    if (account?.tokens?.refresh_token === undefined) throw needsLogin(name);
-    return renew(sent, (current) => refresh(challenge, current));
+    if (account?.tokens?.refresh_token === undefined) throw needsLogin(this.#name);
+    return this.#renew(sent, (current) => this.#refresh(challenge, current));
   }
 
   /** One process at a time; those that waited use the result. */
-  function renew(
-    sent: string | undefined,
-    work: (current: Logins) => Promise<Logins>,
-  ): Promise<boolean> {
-    return store.exclusively(async () => {
-      const current = await read();
-      if (bearerOf(current) !== sent) return true;
+  #renew(sent: string | undefined, work: (current: Logins) => Promise<Logins>): Promise<boolean> {
+    return this.#store.exclusively(async () => {
+      const current = await this.#read();
+      if (this.#bearerOf(current) !== sent) return true;
       const next = await work(current).catch(async (error: unknown) =>
-        Promise.reject(await explainOAuth(error, `cannot renew the token for server "${name}"`)),
+        Promise.reject(
+          await explainOAuth(error, `cannot renew the token for server "${this.#name}"`),
+        ),
       );
-      await store.write(next);
-      freshUntil =
+      await this.#store.write(next);
+      this.#freshUntil =
         performance.now() +
-        Math.min(freshMs, (accountIn(next)?.tokens?.expires_in ?? Number.POSITIVE_INFINITY) * 1000);
-      await read();
+        Math.min(
+          freshMs,
+          (this.#accountIn(next)?.tokens?.expires_in ?? Number.POSITIVE_INFINITY) * 1000,
+        );
+      await this.#read();
       return true;
     });
   }
 
-  async function refresh(challenge: Challenge, logins: Logins): Promise<Logins> {
-    const account = accountIn(logins);
+  async #refresh(challenge: Challenge, logins: Logins): Promise<Logins> {
+    const account = this.#accountIn(logins);
     const refreshToken = account?.tokens?.refresh_token;
-    const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
+    const issuer = await findIssuer(this.#config, challenge.resourceMetadataUrl);
     // Never send the credentials of one issuer to another.
     if (!account || refreshToken === undefined || issuer.id !== logins.issuer)
-      throw needsLogin(name);
+      throw needsLogin(this.#name);
     const { OAuthError, refreshAuthorization } = await loadSdk();
     const { resource = issuer.resource } = account;
     try {
       const tokens = await refreshAuthorization(issuer.url, {
         ...(issuer.metadata ? { metadata: issuer.metadata } : {}),
-        clientInformation: clientOf(account, config),
+        clientInformation: clientOf(account, this.#config),
         refreshToken,
         ...(resource === undefined ? {} : { resource }),
-        fetchFn: createOAuthFetch(config),
+        fetchFn: createOAuthFetch(this.#config),
       });
       return withAccount(logins, issuer.id, {
         ...account,
@@ -133,20 +182,20 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
       });
     } catch (error) {
       if (!(error instanceof OAuthError) || transient.has(error.code)) throw error;
-      await store.write(withAccount(logins, issuer.id, { ...account, tokens: undefined }));
-      throw needsLogin(name);
+      await this.#store.write(withAccount(logins, issuer.id, { ...account, tokens: undefined }));
+      throw needsLogin(this.#name);
     }
   }
 
   /** For the client credentials grant. */
-  async function fetchOwn(challenge: Challenge, logins: Logins): Promise<Logins> {
-    const { clientId, clientSecret, scope } = config.oauth ?? {};
+  async #fetchOwn(challenge: Challenge, logins: Logins): Promise<Logins> {
+    const { clientId, clientSecret, scope } = this.#config.oauth ?? {};
     if (clientId === undefined || clientSecret === undefined) {
-      throw new HallError("DENIED", `server "${name}" has no OAuth client`, {
+      throw new HallError("DENIED", `server "${this.#name}" has no OAuth client`, {
         hint: "Set oauth.clientId and oauth.clientSecret in its entry.",
       });
     }
-    const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
+    const issuer = await findIssuer(this.#config, challenge.resourceMetadataUrl);
     const { ClientCredentialsProvider, fetchToken } = await loadSdk();
     const wanted = unite(
       scope ?? issuer.found.resourceMetadata?.scopes_supported?.join(" "),
@@ -162,7 +211,7 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
       ...(issuer.metadata ? { metadata: issuer.metadata } : {}),
       ...(issuer.resource === undefined ? {} : { resource: issuer.resource }),
       ...scoped(wanted),
-      fetchFn: createOAuthFetch(config),
+      fetchFn: createOAuthFetch(this.#config),
     });
     return withAccount(logins, issuer.id, {
       client: { client_id: clientId },
@@ -170,26 +219,6 @@ export function createOAuth({ name, config, store, secrets }: OAuthOptions): Aut
       resource: issuer.resource,
     });
   }
-
-  return {
-    async headers() {
-      const logins = known && performance.now() - readAt < rereadMs ? known : await read();
-      const authorization = bearerOf(logins);
-      return authorization === undefined ? {} : { authorization };
-    },
-    async authorize(response, sent) {
-      const challenge = await readChallenge(response);
-      if (challenge.status === 403 && challenge.error !== "insufficient_scope") return false;
-      const running = flights.get(challenge.status);
-      if (running) return running;
-      const flight = improve(challenge, sent).finally(() => flights.delete(challenge.status));
-      flights.set(challenge.status, flight);
-      return flight;
-    },
-    forget() {
-      known = undefined;
-    },
-  };
 }
 
 /** Errors after which a retry may succeed. */
