@@ -124,7 +124,7 @@ class RemoteAccount implements Authorizer {
     if (challenge.status === 403 && covers(granted, challenge.scope)) return false;
     const isOwn = this.#config.oauth?.grant === "client_credentials";
     if (challenge.status === 401 && performance.now() < this.#freshUntil)
-      throw isOwn ? refused(this.#name) : needsLogin(this.#name);
+      throw isOwn ? refused() : needsLogin(this.#name);
     if (isOwn) return this.#renew(sent, (current) => this.#fetchOwn(challenge, current));
     if (challenge.status === 403) {
       await this.#store.write({
@@ -191,7 +191,7 @@ class RemoteAccount implements Authorizer {
   async #fetchOwn(challenge: Challenge, logins: Logins): Promise<Logins> {
     const { clientId, clientSecret, scope } = this.#config.oauth ?? {};
     if (clientId === undefined || clientSecret === undefined) {
-      throw new HallError("DENIED", `server "${this.#name}" has no OAuth client`, {
+      throw new HallError("DENIED", "has no OAuth client", {
         hint: "Set oauth.clientId and oauth.clientSecret in its entry.",
       });
     }
@@ -236,8 +236,8 @@ function needsLogin(name: string, scope?: string): HallError {
   });
 }
 
-function refused(name: string): HallError {
-  return new HallError("DENIED", `server "${name}" rejects the access token from its issuer`, {
+function refused(): HallError {
+  return new HallError("DENIED", "rejects the access token from its issuer", {
     hint: "Check oauth.clientId, oauth.clientSecret and oauth.scope of its entry.",
   });
 }

@@ -208,7 +208,7 @@ describe.concurrent("clients of one project", () => {
       encoding: "utf8",
     });
     expect(status).toBe(77);
-    expect(stderr).toContain("closed to others");
+    expect(stderr).toContain("not accessible to others");
     rmSync(open, { recursive: true, force: true });
   });
 
@@ -283,7 +283,7 @@ describe.concurrent("when the hall", () => {
         expect(await client.answer(running[n])).toMatchObject({
           error: {
             code: -32603,
-            message: expect.stringContaining("may have done its work"),
+            message: expect.stringContaining("the call may have taken effect"),
             data: { error_type: "unavailable" },
           },
         });

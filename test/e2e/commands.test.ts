@@ -665,7 +665,7 @@ describe.concurrent("the reader of the output", () => {
 
 describe.concurrent("a server whose own entry cannot be used", () => {
   const bad = faulty("", { args: [faultyFile, `\${GUILDHALL_TEST_UNSET}`] });
-  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set; expected a value; set it, or write \${GUILDHALL_TEST_UNSET:-} to do without`;
+  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set; expected a value; set it, or write \${GUILDHALL_TEST_UNSET:-} for an empty value`;
 
   test("is named with the reason, keeps its entry, and affects nothing else", async () => {
     const good = faulty("starts=nowhere");

@@ -99,13 +99,13 @@ test("build finds the tools of twelve real servers, in both versions, and writes
     timeout: 60_000,
   });
   const built = JSON.parse(stdout) as {
-    servers: { name: string; ok: boolean; era: string; tools: string[] }[];
+    servers: { name: string; ok: boolean; protocol: string; tools: string[] }[];
   };
   expect(built.servers.map(({ name, ok }) => [name, ok])).toEqual(
     Object.keys(servers()).map((name) => [name, true]),
   );
-  expect(built.servers.find(({ name }) => name === "context7")?.era).toBe("modern");
-  expect(built.servers.find(({ name }) => name === "files")?.era).toBe("legacy");
+  expect(built.servers.find(({ name }) => name === "context7")?.protocol).toBe("2026-07-28");
+  expect(built.servers.find(({ name }) => name === "files")?.protocol).toBe("2025-11-25");
   const first = readFileSync(lock, "utf8");
   await run(process.execPath, [cli, "build", "--yes", "--json"], {
     cwd: project,

@@ -1,7 +1,9 @@
 /** A hall with the suite's server as its only upstream, and a client of that hall which uses whatever it is shown. */
+
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
 import { login } from "../../src/upstream/login.ts";
@@ -70,14 +72,15 @@ function readOAuth(): RemoteServerConfig["oauth"] {
   };
 }
 
-/** Does what `guildhall login` does, each time the hall says that it is needed, with a browser that clicks on everything. */
+/** Logs in as `guildhall login` does whenever the hall asks for it, with a browser that accepts everything. */
 async function withLogins<T>(work: () => Promise<T>): Promise<T> {
   for (let count = 0; ; count++) {
     try {
       return await work();
     } catch (error) {
       const needsLogin =
-        error instanceof Error && error.message.includes(`guildhall login ${name}`);
+        (error instanceof HallError && error.next.some((advice) => advice.do === "login")) ||
+        String(error).includes(`guildhall login ${name}`);
       if (!needsLogin || count === loginsMax) throw error;
       const store = createTokenStore(url, tokenFolder);
       await login({

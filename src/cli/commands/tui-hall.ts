@@ -1,7 +1,7 @@
 import { basename } from "node:path";
 import { connectAdmin } from "../../hall/admin-client.ts";
 import { attach } from "../../hall/attach.ts";
-import { type Project, type ProjectOptions, reachHall } from "../../hall/project.ts";
+import { type Project, type ProjectOptions, reachOrBecomeHall } from "../../hall/project.ts";
 import { socketPath } from "../../hall/socket.ts";
 import { type ClientTarget, createHallTarget } from "../../tui/target.ts";
 import type { Channel } from "../../wire/channel.ts";
@@ -15,7 +15,7 @@ export function openHallTarget(options: ProjectOptions): ClientTarget {
   let project: Project | undefined;
 
   async function dial(): Promise<Channel> {
-    const reached = await reachHall(options);
+    const reached = await reachOrBecomeHall(options);
     project = reached.project ?? project;
     return reached.channel;
   }
