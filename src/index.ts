@@ -1,4 +1,4 @@
-/** What `import … from "guildhall"` gives. */
+/** The exports of the package. */
 
 export {
   type AuthoredTool,

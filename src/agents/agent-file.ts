@@ -251,7 +251,7 @@ function isEmpty(line: string | undefined): boolean {
   return /^\s*(#.*)?$/.test(line ?? "");
 }
 
-/** Whether a line belongs to the key above: indented, a list item, or empty. */
+/** True if a line belongs to the key above: indented, a list item, or empty. */
 function isBelow(line: string): boolean {
   return /^(\s|- |-$)/.test(line) || line === "";
 }

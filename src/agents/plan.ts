@@ -111,7 +111,7 @@ function findPrevious(
   return { previous: [], chosen: [...chosen, ...unreadable] };
 }
 
-/** Whether a person edited its name or its tools. */
+/** True if a person edited its name or its tools. */
 function isChosen({ name, tools }: AgentFile, last: LockedAgent | undefined): boolean {
   return (
     last === undefined ||

@@ -77,7 +77,7 @@ export interface OfferedTool {
   readonly inputSchema: JsonObject;
   /** How well it fits the task, from 0 to about 1; comparable within one list. */
   readonly score: number;
-  /** Whether it changes and sends nothing, by its reviewed annotations or its name. */
+  /** True if it changes and sends nothing, by its reviewed annotations or its name. */
   readonly isReadOnly: boolean;
   /** Why it requires approval. A run cannot ask, so such a call is refused and listed in the answer. */
   readonly asks?: string | undefined;
@@ -176,7 +176,7 @@ export function describeFailure({ code, message, hint, next, details }: HallErro
   };
 }
 
-/** Whether a result has no content. */
+/** True if a result has no content. */
 export function isEmpty({ content, structuredContent }: Outcome): boolean {
   const hasText = (item: JsonObject): boolean =>
     item.type !== "text" || String(item.text ?? "").trim() !== "";

@@ -72,7 +72,7 @@ export function explainToProgram(error: unknown): JsonObject {
   return { error: { ...readFailure(error) } };
 }
 
-/** Whether a command line asks for JSON; arguments after `--` belong to another program. */
+/** True if a command line asks for JSON; arguments after `--` belong to another program. */
 export function wantsJson(args: readonly string[]): boolean {
   const end = args.indexOf("--");
   return args.slice(0, end < 0 ? args.length : end).includes("--json");

@@ -8,7 +8,7 @@ import { visible, visibleLines } from "../base/sanitize.ts";
 /** Asks for one line. Rejects at the end of the input. */
 export type AskLine = (question: string) => Promise<string>;
 
-/** Whether a person can be asked: not in a pipe, and not with --json or --yes. */
+/** True if a person can be asked: not in a pipe, and not with --json or --yes. */
 export function isAttended({
   yes = false,
   json = false,

@@ -13,7 +13,7 @@ const pingMs = 5_000;
 /** How ws says that a server knows no name for what we speak; such servers are asked again without one. */
 const withoutProtocol = "Server sent no subprotocol";
 const silentMsMax = 300_000;
-/** What is too long for a message is still read, up to this many times the limit, so that only whoever asked for it fails. */
+/** Longer messages are read up to this many times the limit, so that only their request fails. */
 const oversizeFactor = 6;
 
 /** A WebSocket server: the messages of stdio, one a frame. */
@@ -155,7 +155,7 @@ function createPairChannel(
       if (response.ok) return;
       const reason = await refusal(response, true);
       if (request !== undefined) receiver?.failed?.(request, () => reason);
-      // Nobody hears of a notification that is refused, but the address is gone.
+      // A refused notification has no caller, but 404 means that the endpoint is gone.
       else if (response.status === 404) end();
     } catch (error) {
       if (request !== undefined) receiver?.failed?.(request, () => explain(error));

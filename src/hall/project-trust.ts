@@ -54,7 +54,7 @@ export function findTools(
   );
 }
 
-/** Whether a person has reviewed the tool as it is now. */
+/** True if a person has reviewed the tool as it is now. */
 export function isReviewed({ source, level, held }: ToolTrust): boolean {
   return held === undefined && (source !== "upstream" || level !== "untrusted");
 }

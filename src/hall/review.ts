@@ -162,7 +162,7 @@ function applyDecision(
   return { ...review, tools, isApproved };
 }
 
-/** Whether the project names toolkit modules that are not approved. */
+/** True if the project names toolkit modules that are not approved. */
 export function hasUnapprovedModules({
   settings,
   entries,

@@ -48,7 +48,7 @@ export interface PrintStyle {
   readonly level: number;
   readonly circle: boolean;
   readonly pretty: boolean;
-  /** Whether hash tables print their contents: `#{"a" 1 "b" 2}`. */
+  /** True if hash tables print their contents: `#{"a" 1 "b" 2}`. */
   readonly tables: boolean;
   readonly rightMargin: number;
 }

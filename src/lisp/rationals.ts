@@ -121,7 +121,7 @@ export function shortestDigits(value: number): FloatDigits {
   return { exponent, digits: digits.slice(0, -1) + (Number(digits.at(-1)) + 1) };
 }
 
-/** Whether `value` lies exactly halfway above `digits`, the last of which stands `places` behind the point. */
+/** True if `value` lies exactly halfway above `digits`, the last of which stands `places` behind the point. */
 function isTie(value: number, digits: string, places: number): boolean {
   const { mantissa, exponent } = decodeDouble(value);
   if (exponent >= 0 || places < 0) return false;

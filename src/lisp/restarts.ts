@@ -15,7 +15,7 @@ export interface Restart {
   readonly report: ((m: Machine) => string) | null;
   /** Supplies the arguments for `invoke-restart-interactively`. */
   readonly interactive: ((m: Machine) => Value[]) | null;
-  /** Whether it applies to a condition. */
+  /** True if it applies to a condition. */
   readonly test: ((m: Machine, condition: Instance | null) => boolean) | null;
   /** The associated conditions; empty means any. */
   readonly conditions: Instance[];

@@ -58,7 +58,7 @@ export function typep(m: Machine, value: Value, specifier: Value): boolean {
   return isOfClass(value, cls);
 }
 
-/** Whether it is a type of the table without a class. */
+/** True if it is a type of the table without a class. */
 export function isAtomicType(name: Sym): boolean {
   return table.has(name);
 }

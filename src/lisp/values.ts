@@ -100,7 +100,7 @@ export class Stream {
   /** The text that a string stream has collected. */
   gathered = "";
   closed = false;
-  /** Whether writing counts as output of the session; otherwise it counts as memory. */
+  /** True if writing counts as output of the session; otherwise it counts as memory. */
   isOutput = false;
 }
 

@@ -39,7 +39,7 @@ export class ChainWalk {
   readonly #head: Anchor;
   #last: Anchor;
   #rows = 0;
-  /** Whether a row of the chain itself records the pruning. */
+  /** True if a row of the chain itself records the pruning. */
   #isAnchored: boolean;
 
   constructor(anchor: Anchor, head: Anchor) {

@@ -11,7 +11,7 @@ export interface Failure {
   readonly message: string;
   /** The next step for the user. */
   readonly hint: string;
-  /** Whether trying again can succeed. */
+  /** True if trying again can succeed. */
   readonly mayRetry: boolean;
 }
 

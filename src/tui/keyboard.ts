@@ -164,7 +164,7 @@ const modifiers: Readonly<Record<string, string>> = { 2: "shift+", 3: "alt+", 5:
 export interface KeyGuard {
   /** Called with the visible question after each frame. */
   onFrame(question: string | undefined): void;
-  /** Whether the key came too soon for that question. */
+  /** True if the key came too soon for that question. */
   isAccidental(question: string | undefined, key: KeyPress): boolean;
 }
 

@@ -164,7 +164,7 @@ export interface ToolList {
   readonly tools: readonly ToolView[];
   readonly agents: readonly ToolView[];
   readonly missing: readonly string[];
-  /** Whether the server offers more than `toolsMax`. */
+  /** True if the server offers more than `toolsMax`. */
   readonly isCut: boolean;
 }
 

@@ -51,7 +51,7 @@ export async function readPicture(
   }
 }
 
-/** Whether the header names a size within the limit, checked before pixels take any memory. */
+/** True if the header names a size within the limit, checked before pixels take any memory. */
 export function isDecodable(bytes: Buffer): boolean {
   if (bytes.length > bytesMax) return false;
   const { width, height } = readSize(bytes) ?? { width: 0, height: 0 };

@@ -259,7 +259,7 @@ function streamOf(logger: string | undefined): "out" | "err" | undefined {
 /** Fits below the output on the smallest screen. */
 const coveredCharactersMax = 150;
 
-/** Whether the failure, which is shown below the output, already says everything. */
+/** True if the failure, which is shown below the output, already says everything. */
 function isCovered(lines: readonly OutputLine[], { message, hint }: Failure): boolean {
   return lines.every(
     ({ text }) =>

@@ -203,7 +203,7 @@ export interface AgentsState {
 }
 
 export interface LispState {
-  /** Whether the server offers `evaluate-lisp`; undefined until its tools are known. */
+  /** True if the server offers `evaluate-lisp`; undefined until its tools are known. */
   readonly isOffered: boolean | undefined;
   readonly entries: readonly LispEntry[];
   readonly input: string;

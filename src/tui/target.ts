@@ -41,7 +41,7 @@ export interface HallTargetOptions {
   readonly log: Log;
   /** Connects to the hall, in this process or another. */
   reach(): Promise<Channel>;
-  /** Whether this process runs the hall. */
+  /** True if this process runs the hall. */
   isHere(): boolean;
   admin(): Promise<AdminClient | undefined>;
   close(): Promise<void>;

@@ -107,11 +107,11 @@ export function createFleet(options: FleetOptions): Fleet {
       const near = findNear(name, upstreams.keys());
       throw new HallError(
         "NOT_FOUND",
-        `there is no server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
+        `unknown server "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
         {
           hint:
             upstreams.size > 0
-              ? `There is: ${[...upstreams.keys()].join(", ")}.`
+              ? `Servers: ${[...upstreams.keys()].join(", ")}.`
               : "Add servers under mcpServers in guildhall.json.",
         },
       );

@@ -10,7 +10,7 @@ export class Batch {
     this.#send = send;
   }
 
-  /** Whether the list stays within a message, with room for a short refusal of each that is still missing. */
+  /** True if the list stays within a message, with room for a short refusal of each that is still missing. */
   hasRoom(frame: string, bytesMax: number): boolean {
     return this.#bytes + Buffer.byteLength(frame) + this.#missing * refusalBytes <= bytesMax;
   }

@@ -43,7 +43,7 @@ export class Exchange {
   }
 }
 
-/** What an exchange needs of the peer it belongs to. */
+/** The part of the peer that an exchange uses. */
 interface ExchangePeer {
   notify(method: string, params: unknown, about?: Id): void;
   request(method: string, params: unknown, options?: AskOptions): Promise<unknown>;

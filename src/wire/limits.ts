@@ -1,4 +1,4 @@
-/** What one connection may cost us. Every transport takes the same ones. */
+/** Limits of one connection, the same for every transport. */
 export interface Limits {
   /** One message, in and out. */
   readonly messageBytesMax: number;

@@ -21,7 +21,7 @@ export interface Notification {
   readonly method: string;
   readonly params: JsonObject | undefined;
 }
-/** What a peer says to a request of ours. `bad` when it cannot be read as either outcome. */
+/** The answer to a request of ours. `bad` if it is neither a result nor an error. */
 export interface Answer {
   readonly kind: "answer";
   /** Undefined when unreadable: nobody waits for such an answer, and an answer is never answered. */

@@ -44,7 +44,7 @@ interface Question {
 
 interface Answer {
   readonly text: string;
-  /** Nobody chose it: the recommended answer was taken. */
+  /** The recommended answer, taken without a choice. */
   readonly isAssumed: boolean;
 }
 

@@ -97,7 +97,7 @@ export async function askForm(
   return reply?.action === "accept" && isObject(reply.content) ? reply.content : undefined;
 }
 
-/** Whether the client supports forms: it names them, or names no mode at all. */
+/** True if the client supports forms: it names them, or names no mode at all. */
 export function canAsk({ capabilities }: CallContext): boolean {
   const elicitation = capabilities?.elicitation;
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));

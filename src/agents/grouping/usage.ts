@@ -6,7 +6,7 @@ export interface WordUsage {
   plural(noun: string): string;
   /** With the authors' capitals: `GitHub`, `PDF`. */
   spell(word: string): string;
-  /** Whether it is a proper name. */
+  /** True if it is a proper name. */
   isName(word: string): boolean;
 }
 

@@ -17,9 +17,9 @@ export interface Choice<Tool extends ScoredTool = OfferedTool> {
   readonly filling: Filling;
   /** Words that neither the tool's own text nor its arguments account for: running it would ignore them. */
   readonly leftOver: readonly string[];
-  /** Whether the step names the tool. */
+  /** True if the step names the tool. */
   readonly isNamed: boolean;
-  /** Whether the step has every word of the tool's name. */
+  /** True if the step has every word of the tool's name. */
   readonly isCovered: boolean;
 }
 

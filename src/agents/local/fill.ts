@@ -21,7 +21,7 @@ export interface Filled extends TaskSpan {
   readonly from: string;
   /** False for a suggestion that the caller has to check. */
   readonly isSure: boolean;
-  /** Whether the value can only mean this parameter, by its name or its form. */
+  /** True if the value can only mean this parameter, by its name or its form. */
   readonly isExplicit: boolean;
 }
 

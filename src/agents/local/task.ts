@@ -187,7 +187,7 @@ export function splitSteps(task: string): readonly string[] {
   return isSplit ? steps : [task.trim()];
 }
 
-/** Whether a step refers to the result of an earlier one. */
+/** True if a step refers to the result of an earlier one. */
 export function refersBack(step: string): boolean {
   return /\b(?:it|its|them|their|they|that|those|these|this|there|the (?:results?|output|answer|same|former|latter|above))\b/i.test(
     step,

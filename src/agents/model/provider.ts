@@ -74,7 +74,7 @@ export interface KeySource {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Whether a key is configured, as far as that is known without running a program. */
+/** True if a key is configured, as far as that is known without running a program. */
 export function hasKey({ provider }: ModelName, source: KeySource): boolean {
   if (source.apiKeyCommand) return true;
   const { needsKey } = factsOf(provider);

@@ -15,7 +15,7 @@ import { findObject, streamOf, type Turn } from "./turn.ts";
  * `sampling.tools` (before 2025-11-25) get the tools described in the prompt, and their model answers in JSON.
  */
 export interface SamplingModelOptions {
-  /** Whether the client declared `sampling.tools`. */
+  /** True if the client declared `sampling.tools`. */
   readonly hasTools: boolean;
   /** Sends the request and returns its result. Throws HallError. */
   sample(params: JsonObject): Promise<JsonObject>;

@@ -193,7 +193,7 @@ function escapeText(text: string): string {
   return text.replace(/\$\{/g, () => "$${");
 }
 
-/** Whether an entry starts a hall, which must not run behind a hall. `ownScript` is the file of this process. */
+/** True if an entry starts a hall, which must not run behind a hall. `ownScript` is the file of this process. */
 export function isHall(
   name: string,
   { command, args, url }: JsonObject,

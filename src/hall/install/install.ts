@@ -28,7 +28,7 @@ export interface InstallPlan {
   readonly after: Buffer | undefined;
   readonly name: string;
   readonly moved: readonly string[];
-  /** Whether the file becomes byte for byte what it was before `install`. */
+  /** True if the file becomes byte for byte what it was before `install`. */
   readonly isRestored: boolean;
 }
 

@@ -39,7 +39,7 @@ export class Emitter {
     this.code = code;
   }
 
-  /** Whether the node may return EXIT. */
+  /** True if the node may return EXIT. */
   exits(node: Node): boolean {
     return this.lambda.exiting.has(node);
   }
@@ -256,7 +256,7 @@ function prognWithExits(runs: readonly Run[], last: Run): Run {
   };
 }
 
-/** Whether the node always has one value, so that `mv` need not be cleared. */
+/** True if the node always has one value, so that `mv` need not be cleared. */
 export function isSingle(node: Node): boolean {
   switch (node.kind) {
     case "constant":

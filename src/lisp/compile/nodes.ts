@@ -126,7 +126,7 @@ export function mayWait(node: Node): boolean {
   return answer;
 }
 
-/** Whether the function may wait for a host function. Undefined functions may. */
+/** True if the function may wait for a host function. Undefined functions may. */
 function canWait(lambda: Lambda, seen: Set<Lambda>): boolean {
   if (seen.has(lambda)) return false;
   seen.add(lambda);

@@ -239,7 +239,7 @@ const accumulations: ReadonlyMap<string, Accumulation> = new Map([
 ]);
 
 class Accumulators {
-  /** Whether there is an `always` or `never` clause, so that a complete loop returns T. */
+  /** True if there is an `always` or `never` clause, so that a complete loop returns T. */
   decides = false;
   readonly #plan: LoopPlan;
   readonly #named = new Map<Sym, Accumulator>();

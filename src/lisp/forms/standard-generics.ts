@@ -98,7 +98,7 @@ function defaultMethod(name: Value, { shape: taken, native }: Standard): Method 
   return made;
 }
 
-/** Whether the session has methods on one of these. */
+/** True if the session has methods on one of these. */
 export const isExtended = (m: Machine, ...names: readonly Sym[]): boolean =>
   names.some((name) => findGeneric(m, name) !== undefined);
 

@@ -24,7 +24,7 @@ export interface StructurePlan {
   slots: StructureSlot[];
   /** Null for a structure with its own class. */
   representation: "list" | "vector" | null;
-  /** Whether a list or vector starts with the structure's name. */
+  /** True if a list or vector starts with the structure's name. */
   isNamed: boolean;
   offset: number;
   /** A function and its arguments after the structure and the stream. */

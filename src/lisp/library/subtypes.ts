@@ -155,7 +155,7 @@ function isRangeWithin(m: Machine, inner: readonly Value[], outer: readonly Valu
   return isBoundWithin(m, inner[0], outer[0], 1) && isBoundWithin(m, inner[1], outer[1], -1);
 }
 
-/** Whether the inner bound is not outside the outer one; `sign` is 1 for lower bounds. */
+/** True if the inner bound is not outside the outer one; `sign` is 1 for lower bounds. */
 function isBoundWithin(
   m: Machine,
   inner: Value | undefined,

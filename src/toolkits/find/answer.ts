@@ -9,7 +9,7 @@ import { signatureOf } from "./signature.ts";
 
 export type Detail = "signature" | "full";
 
-/** Who knows about the tools that were found. */
+/** Sources of facts about the tools that were found. */
 export interface AnswerParts {
   readonly registry: Registry;
   readonly health: HealthBook;
@@ -23,7 +23,7 @@ export interface AnswerOptions extends AnswerParts {
   readonly looking?: boolean;
 }
 
-/** What was found, for a model to read and for a program: nothing is left out silently. */
+/** The search result as text for a model and as data; omissions are stated. */
 export function answerFinding({ found, fits, total }: Finding, options: AnswerOptions): Outcome {
   const tools = found.map((item) => describeFound(item, options));
   const notes = [

@@ -28,7 +28,7 @@ export function createExperience({ store, log, now = Date.now }: ExperienceOptio
       const { tools } = await store.statistics(now() - lately);
       known = new Map(tools.map(({ tool, calls, errorRate }) => [tool, judge(calls, errorRate)]));
     } catch (err) {
-      // What was known is still worth something; the store itself says what is wrong with it.
+      // Keep the earlier figures; the store reports its own failure.
       log.debug({ err }, "how calls went could not be looked up");
     } finally {
       isLooking = false;

@@ -91,7 +91,7 @@ async function waitForLists({ registry }: AnswerParts, signal: AbortSignal): Pro
   return Promise.race([looking.then(() => false), timeUp]).finally(() => clearTimeout(timer));
 }
 
-/** What a `call_tool` asks for. Throws VALIDATION. */
+/** The call inside a `call_tool`. Throws VALIDATION. */
 export function readToolCall(args: JsonObject): {
   readonly name: string;
   readonly args: JsonObject;

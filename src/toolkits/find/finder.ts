@@ -38,7 +38,7 @@ export interface Found {
 
 export interface FinderOptions {
   readonly registry: Registry;
-  /** What is held back is not found. */
+  /** Tools that are held back are not found. */
   readonly trust?: Pick<Trust, "heldBecause"> | undefined;
   /** Other words for tools, by full name, and questions they answer. */
   readonly aliases?: Readonly<Record<string, readonly string[]>> | undefined;
@@ -55,12 +55,12 @@ export function createFinder({
   log,
 }: FinderOptions): Finder {
   let loading: Promise<Ranker> | undefined;
-  /** What the index holds, toolkit by toolkit; the registry makes a new Target of a tool that was listed again. */
+  /** The indexed tools by toolkit; the registry creates a new Target for a tool that is listed again. */
   const indexed = new Map<string, readonly Target[]>();
   /** Targets by the name the index knows them by: toolkit and tool, whatever the prefix. */
   let byKey = new Map<string, Target>();
   let seen: readonly Target[] | undefined;
-  /** What was learned, by the names of the index. */
+  /** Past outcomes, by the names of the index. */
   let learned:
     | {
         readonly from: unknown;

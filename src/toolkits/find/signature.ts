@@ -25,7 +25,7 @@ interface Place {
 function membersOf(schema: JsonObject, place: Place): string[] {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-  // What must be given comes first: it is what a cut must not take.
+  // Required parameters first, so that shortening does not remove them.
   const sorted = [
     ...properties.filter(([name]) => required.has(name)),
     ...properties.filter(([name]) => !required.has(name)),

@@ -18,7 +18,7 @@ export interface AnswerOptions {
   readonly calls: readonly CallReport[];
   /** Content that the program wants to show. */
   readonly shown: readonly JsonObject[];
-  /** Whether the caller must send the handle back to reach the same session. */
+  /** True if the caller must send the handle back to reach the same session. */
   readonly isHandleNeeded: boolean;
   readonly isShort: boolean;
   /** How to resume a program that needs an approval. */

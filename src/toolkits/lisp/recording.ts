@@ -111,7 +111,7 @@ export interface EvaluationRun {
   readonly before?: string | undefined;
   /** Undefined if it was too large: such a run can be shown but not replayed. */
   readonly entry?: SavedEntry | undefined;
-  /** Whether secrets were removed; a replay differs where the program depends on them. */
+  /** True if secrets were removed; a replay differs where the program depends on them. */
   readonly isScrubbed?: boolean | undefined;
   /** The tools that the program names. */
   readonly tools: readonly ToolEntry[];

@@ -11,7 +11,7 @@ export interface ToolAccess {
   findTool(name: string): Target | undefined;
   /** Throws NOT_FOUND, with similar names. */
   getTool(name: string): Target;
-  /** Whether it may destroy or send: refused in explore mode. */
+  /** True if it may destroy or send: refused in explore mode. */
   isDestructive(target: Target): boolean;
   /** The tool as programs may read it. Default: unchanged. */
   describe?(target: Target): Tool;
@@ -25,7 +25,7 @@ export interface HallServiceOptions {
   readonly order: EvaluateOrder;
   /** Recorded answers, used before any tool is called. */
   readonly replay?: FindRecorded | undefined;
-  /** Whether requests without a recorded answer are served. Default true. */
+  /** True if requests without a recorded answer are served. Default true. */
   readonly isLive?: boolean;
   /** Default: none. */
   readonly contents?: ContentHandles | undefined;
@@ -51,7 +51,7 @@ export class HallService {
     return this.#shown.parts;
   }
 
-  /** Whether a call was refused that a person can still approve. */
+  /** True if a call was refused that a person can still approve. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
