@@ -276,12 +276,12 @@ test("links cannot lead a worktree out of the project", async () => {
   symlinkSync(elsewhere.folder, join(folder, ".worktrees"));
   await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({
     code: "DENIED",
-    message: expect.stringContaining('.worktrees" is a link'),
+    message: expect.stringMatching(/\.worktrees.*link/),
   });
   rmSync(join(folder, ".worktrees"));
   await expect(openWorktree(folder, "001-a", "001-a")).rejects.toMatchObject({
     code: "DENIED",
-    message: expect.stringContaining("specs is a link"),
+    message: expect.stringMatching(/specs.*link/),
   });
   const path = await openWorktree(folder, "002-b", "001-a");
   expect(readdirSync(join(path, "specs", "001-a"))).toEqual(["spec.md"]);
