@@ -22,5 +22,5 @@ test("a list of large pages that does not end is read as far as it may fill the 
     warn: (message) => void warnings.push(message),
   });
   expect(tools).toHaveLength(9);
-  expect(warnings).toEqual(["tools/list does not end: the first 9 are used"]);
+  expect(warnings).toEqual(["tools/list does not end; using the first 9 items"]);
 });
