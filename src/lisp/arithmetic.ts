@@ -75,7 +75,8 @@ function smallStep(
       const rest = Math.abs(b) - Math.abs(remainder);
       const isUp =
         Math.abs(remainder) > rest || (Math.abs(remainder) === rest && quotient % 2 !== 0);
-      return isUp ? (isNegative ? -1 : 1) : 0;
+      if (!isUp) return 0;
+      return isNegative ? -1 : 1;
     }
   }
 }
@@ -121,7 +122,8 @@ function stepFor(
     case "round": {
       const side = compare(m, multiply(m, magnitude(m, remainder), 2), magnitude(m, y));
       const isUp = side > 0 || (side === 0 && BigInt(quotient) % 2n !== 0n);
-      return isUp ? (isNegative ? -1 : 1) : 0;
+      if (!isUp) return 0;
+      return isNegative ? -1 : 1;
     }
   }
 }
@@ -185,11 +187,8 @@ function exactPower(m: Machine, base: Rational, exponent: Int): Value {
   const size = exponent < 0 ? -BigInt(exponent) : BigInt(exponent);
   reservePower(m, base, size);
   const [top, bottom] = [numeratorOf(base) ** size, denominatorOf(base) ** size];
-  return exponent < 0
-    ? rational(m, bottom, top)
-    : bottom === 1n
-      ? integer(top)
-      : new Ratio(top, bottom);
+  if (exponent < 0) return rational(m, bottom, top);
+  return bottom === 1n ? integer(top) : new Ratio(top, bottom);
 }
 
 /** Checks the size of the result before computing it. */

@@ -24,6 +24,12 @@ export function findClass(m: Machine, name: Sym): LispClass | undefined {
   return m.classes.get(name) ?? shared.get(name);
 }
 
+/** The class that a program names, or passes itself. */
+export function designatedClass(m: Machine, designator: Value): LispClass | undefined {
+  if (designator instanceof LispClass) return designator;
+  return designator instanceof Sym ? findClass(m, designator) : undefined;
+}
+
 /** A class of the language, by name. */
 export function classNamed(name: string): LispClass {
   const found = shared.get(named(name));
@@ -108,27 +114,20 @@ function builtInName(value: Value): string {
   if (value instanceof Float) return "DOUBLE-FLOAT";
   if (value instanceof Ratio) return "RATIO";
   if (value instanceof Char) return "CHARACTER";
-  if (value instanceof Vec)
-    return value.dims === null
-      ? value.elementType.name === "BIT"
-        ? "BIT-VECTOR"
-        : "VECTOR"
-      : "ARRAY";
+  if (value instanceof Vec) {
+    if (value.dims !== null) return "ARRAY";
+    return value.elementType.name === "BIT" ? "BIT-VECTOR" : "VECTOR";
+  }
   if (value instanceof Table) return "HASH-TABLE";
   if (value instanceof Fn) return value.code.generic ? "STANDARD-GENERIC-FUNCTION" : "FUNCTION";
   if (value instanceof Package) return "PACKAGE";
   if (value instanceof Stream) return "STREAM";
-  if (value instanceof LispClass)
-    return value.kind === "structure"
-      ? "STRUCTURE-CLASS"
-      : value.kind === "built-in"
-        ? "BUILT-IN-CLASS"
-        : "STANDARD-CLASS";
-  return value instanceof Instance
-    ? "STANDARD-OBJECT"
-    : opaqueNames.has(value.label)
-      ? value.label
-      : "T";
+  if (value instanceof LispClass) {
+    if (value.kind === "structure") return "STRUCTURE-CLASS";
+    return value.kind === "built-in" ? "BUILT-IN-CLASS" : "STANDARD-CLASS";
+  }
+  if (value instanceof Instance) return "STANDARD-OBJECT";
+  return opaqueNames.has(value.label) ? value.label : "T";
 }
 
 const opaqueNames = new Set(["RANDOM-STATE", "RESTART", "READTABLE", "METHOD"]);

@@ -213,10 +213,12 @@ export function checkPattern(m: Machine, value: Value, min: Value, max: Value, w
   )
     count++;
   if (count < (min as number) || count > limit || (max !== NIL && at !== NIL)) {
+    const exact = min === max ? `exactly ${min}` : `${min} to ${max}`;
+    const needed = max === NIL ? `at least ${min}` : exact;
     mismatch(
       m,
       what,
-      `${m.show(value)} does not fit the lambda list of ${m.show(what)}: it needs ${max === NIL ? `at least ${min}` : min === max ? `exactly ${min}` : `${min} to ${max}`} element(s)`,
+      `${m.show(value)} does not fit the lambda list of ${m.show(what)}: it needs ${needed} element(s)`,
     );
   }
   return value;

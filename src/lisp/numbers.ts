@@ -137,7 +137,8 @@ function compareReals(x: Real, y: Real): number {
 
 // JS compares numbers with bigints by their exact values.
 function order(a: Int, b: Int): number {
-  return a < b ? -1 : a > b ? 1 : 0;
+  if (a < b) return -1;
+  return a > b ? 1 : 0;
 }
 
 export function isNumber(value: Value): value is Real {
@@ -161,7 +162,7 @@ export function isZero(value: Real): boolean {
 export function signOf(value: Real): number {
   if (value instanceof Float) return Math.sign(value.value) + 0;
   if (value instanceof Ratio) return value.numerator < 0n ? -1 : 1;
-  return value < 0 ? -1 : value > 0 ? 1 : 0;
+  return order(value, 0);
 }
 
 export function real(m: Machine, value: Value, expected: "NUMBER" | "REAL" = "REAL"): Real {

@@ -43,8 +43,8 @@ function floatText(value: number): string {
   const marker =
     floatFormat.value === cl("SINGLE-FLOAT") || floatFormat.value === cl("SHORT-FLOAT") ? "d" : "e";
   const plainEnd = marker === "d" ? "d0" : "";
-  if (!Number.isFinite(value))
-    return value > 0 ? "#<FLOAT INFINITY>" : value < 0 ? "#<FLOAT -INFINITY>" : "#<FLOAT NAN>";
+  if (Number.isNaN(value)) return "#<FLOAT NAN>";
+  if (!Number.isFinite(value)) return value > 0 ? "#<FLOAT INFINITY>" : "#<FLOAT -INFINITY>";
   const sign = value < 0 || Object.is(value, -0) ? "-" : "";
   const { digits, exponent } = shortestDigits(Math.abs(value));
   if (value === 0) return `${sign}0.0${plainEnd}`;

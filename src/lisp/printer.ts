@@ -112,6 +112,11 @@ function letterCase(): LetterCase {
 }
 
 /** The state of printing one value: its labels and the length so far. */
+const marks = new Map<Value, string>([
+  [cl("QUOTE"), "'"],
+  [cl("FUNCTION"), "#'"],
+]);
+
 class Printing {
   readonly #m: Machine;
   readonly #style: PrintStyle;
@@ -183,7 +188,7 @@ class Printing {
 
   /** `'x` and `#'x`, used only by the pretty printer. */
   quoted(list: Cons, depth: number): string | undefined {
-    const mark = list.car === cl("QUOTE") ? "'" : list.car === cl("FUNCTION") ? "#'" : undefined;
+    const mark = marks.get(list.car);
     if (mark === undefined || !(list.cdr instanceof Cons) || list.cdr.cdr !== NIL) return undefined;
     return mark + this.text(list.cdr.car, depth);
   }

@@ -209,13 +209,9 @@ function counterpart(
 
 /** The weight of a digit in a radix up to 36. */
 export function digitWeight(code: number, radix: number): number | undefined {
-  const weight =
-    code >= 48 && code <= 57
-      ? code - 48
-      : code >= 97 && code <= 122
-        ? code - 87
-        : code >= 65 && code <= 90
-          ? code - 55
-          : 99;
+  let weight = 99;
+  if (code >= 48 && code <= 57) weight = code - 48;
+  else if (code >= 97 && code <= 122) weight = code - 87;
+  else if (code >= 65 && code <= 90) weight = code - 55;
   return weight < radix ? weight : undefined;
 }

@@ -138,11 +138,12 @@ const isVector = (value: Value): boolean =>
 const sized =
   (holds: (value: Value) => boolean): TypePredicate =>
   (_, value, [size]) =>
-    holds(value) &&
-    (size === undefined ||
-      size === any ||
-      size ===
-        (value instanceof Str ? value.capacity : value instanceof Vec ? value.items.length : NIL));
+    holds(value) && (size === undefined || size === any || size === capacityOf(value));
+
+function capacityOf(value: Value): Value {
+  if (value instanceof Str) return value.capacity;
+  return value instanceof Vec ? value.items.length : NIL;
+}
 
 export function defineTypeTable(): void {
   defineType("AND", (m, value, args) => args.every((type) => typep(m, value, type)));

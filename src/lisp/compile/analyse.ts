@@ -122,12 +122,9 @@ export class Analyser {
     if (fn instanceof Cons && fn.car === functionName && fn.cdr instanceof Cons) {
       const name = fn.cdr.car;
       const setter = setterName(name);
-      const found =
-        name instanceof Sym
-          ? scope.findFunction(name)
-          : setter === null
-            ? undefined
-            : scope.findFunction(setter, true);
+      let found: ReturnType<Scope["findFunction"]>;
+      if (name instanceof Sym) found = scope.findFunction(name);
+      else if (setter !== null) found = scope.findFunction(setter, true);
       if (found?.kind === "function")
         return {
           kind: "call-local",

@@ -147,7 +147,8 @@ export function emitValuesLet(
     const first = form(f);
     const { mv } = m;
     for (let at = 0; at < binders.length; at++) {
-      const value = mv === null ? (at === 0 ? first : NIL) : (mv[at] ?? NIL);
+      const single = at === 0 ? first : NIL;
+      const value = mv === null ? single : (mv[at] ?? NIL);
       (binders[at] as (f: Frame, value: Value) => void)(f, value);
     }
   };

@@ -19,7 +19,8 @@ export function makeCode(m: Machine, lambda: Lambda): Code {
   code.max = lambda.required.length + lambda.optional.length;
   const emitter = new Emitter(m, lambda, makeCode);
   const isDynamic = lambda.dynamic.size > 0;
-  const body = emitter.run(lambda.body, single ? "single" : isDynamic ? "values" : "tail");
+  const many = isDynamic ? "values" : "tail";
+  const body = emitter.run(lambda.body, single ? "single" : many);
   if (isDynamic) setDynamicEntry(code, emitter, body);
   else if (lambda.optional.length > 0 || lambda.rest !== null || lambda.hasKeys)
     setGeneralEntry(code, emitter, body);

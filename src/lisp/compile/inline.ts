@@ -48,20 +48,9 @@ const slowElement = named("AREF");
 const max = Number.MAX_SAFE_INTEGER;
 
 const inliners = new Map<string, (e: Emitter, args: readonly Node[]) => Run | null>([
-  [
-    "+",
-    (e, args) => (args.length === 2 ? sum(e, args) : args.length > 2 ? chain(e, args, add) : null),
-  ],
-  [
-    "-",
-    (e, args) =>
-      args.length === 2 ? difference(e, args) : args.length > 2 ? chain(e, args, subtract) : null,
-  ],
-  [
-    "*",
-    (e, args) =>
-      args.length === 2 ? product(e, args) : args.length > 2 ? chain(e, args, multiply) : null,
-  ],
+  ["+", (e, args) => (args.length === 2 ? sum(e, args) : chainOf(e, args, add))],
+  ["-", (e, args) => (args.length === 2 ? difference(e, args) : chainOf(e, args, subtract))],
+  ["*", (e, args) => (args.length === 2 ? product(e, args) : chainOf(e, args, multiply))],
   [
     "1+",
     (e, args) =>
@@ -186,7 +175,8 @@ function remainderOf(e: Emitter, args: readonly Node[], name: "MOD" | "REM"): Ru
   };
 }
 
-function chain(e: Emitter, args: readonly Node[], combine: typeof add): Run {
+function chainOf(e: Emitter, args: readonly Node[], combine: typeof add): Run | null {
+  if (args.length < 3) return null;
   const { m } = e;
   const [first, ...rest] = args.map((arg) => e.run(arg)) as [Run, ...Run[]];
   return (f) => {

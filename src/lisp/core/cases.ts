@@ -51,9 +51,10 @@ function expandCase(m: Machine, whole: Cons, strictness: Strictness): Value {
   const [key, ...items] = itemsOf(whole.cdr) as [Value, ...Value[]];
   const clauses = clausesOf(m, items);
   const value = fresh("KEY");
-  const wanted = clauses.flatMap(({ keys }) =>
-    keys instanceof Cons ? itemsOf(keys) : keys === NIL ? [] : [keys],
-  );
+  const wanted = clauses.flatMap(({ keys }) => {
+    if (keys instanceof Cons) return itemsOf(keys);
+    return keys === NIL ? [] : [keys];
+  });
   const failure = () =>
     failed(whole, strictness, key, value, form(["QUOTE", form(["MEMBER", ...wanted])]), wanted);
   const chosen = clauses.reduceRight<Template>(

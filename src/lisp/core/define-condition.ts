@@ -55,10 +55,15 @@ function expand(whole: Cons, _: Opaque, m: Machine): Value {
     ["QUOTE", name],
     ["QUOTE", supers],
     ["LIST", ...itemsOf(slots).map(slotForm)],
-    report === undefined ? "NIL" : report instanceof Str ? report : ["FUNCTION", report],
+    reportForm(report),
     ["LIST", ...initargs],
     option("DOCUMENTATION")[0] ?? "NIL",
   ]);
+}
+
+function reportForm(report: Value | undefined): Template {
+  if (report === undefined) return "NIL";
+  return report instanceof Str ? report : ["FUNCTION", report];
 }
 
 /** `(name initargs init-function readers writers)`. */

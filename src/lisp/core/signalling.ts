@@ -1,5 +1,5 @@
 // signal, error, cerror, warn, and making the conditions they take.
-import { findClass } from "../classes.ts";
+import { designatedClass } from "../classes.ts";
 import {
   conditionSlot,
   isCondition,
@@ -14,16 +14,8 @@ import type { Machine } from "../machine.ts";
 import { keepWarning, write } from "../output.ts";
 import { transferOut, withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { NIL, Sym, T } from "../symbol.ts";
-import {
-  type Cons,
-  Instance,
-  itemsOf,
-  LispClass,
-  type Opaque,
-  Stream,
-  type Value,
-} from "../values.ts";
+import { NIL, type Sym, T } from "../symbol.ts";
+import { type Cons, Instance, itemsOf, type Opaque, Stream, type Value } from "../values.ts";
 import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {
@@ -94,8 +86,7 @@ function designated(m: Machine, datum: Value, args: readonly Value[], simple: st
 }
 
 function conditionOf(m: Machine, type: Value, initargs: readonly Value[]): Instance {
-  const cls =
-    type instanceof LispClass ? type : type instanceof Sym ? findClass(m, type) : undefined;
+  const cls = designatedClass(m, type);
   if (cls?.kind !== "condition")
     return m.error("SIMPLE-TYPE-ERROR", {
       DATUM: type,

@@ -102,7 +102,8 @@ function leave(run: Run, directive: Directive): Ending | undefined {
   const [first, second, third] = [parameters.any(), parameters.any(), parameters.any()];
   if (directive.colon && run.isLastSublist === undefined) run.fail("~:^ outside ~:{");
   const isOver = directive.colon ? run.isLastSublist === true : run.left === 0;
-  return isLeaving(isOver, first, second, third) ? (directive.colon ? "up-up" : "up") : undefined;
+  if (!isLeaving(isOver, first, second, third)) return undefined;
+  return directive.colon ? "up-up" : "up";
 }
 
 type Compared = number | bigint | string | undefined;

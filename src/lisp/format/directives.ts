@@ -79,11 +79,8 @@ function callNamed(run: Run, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const extra: Value[] = directive.parameters.map(() => {
     const value = parameters.any();
-    return value === undefined
-      ? NIL
-      : typeof value === "string"
-        ? new Char(value.codePointAt(0) ?? 0)
-        : value;
+    if (value === undefined) return NIL;
+    return typeof value === "string" ? new Char(value.codePointAt(0) ?? 0) : value;
   });
   const fn = run.m.fn(symbolNamed(run, directive.name));
   run.m.apply(fn, [
@@ -142,7 +139,8 @@ function writeInteger(
   }
   const digits = (value < 0 ? -value : value).toString(base).toUpperCase();
   const grouped = directive.colon ? group(run, digits, comma, interval) : digits;
-  const sign = value < 0 ? "-" : directive.at ? "+" : "";
+  const plus = directive.at ? "+" : "";
+  const sign = value < 0 ? "-" : plus;
   writeField(run, sign + grouped, { width, step: 1, padding: 0, pad, isRight: true });
 }
 

@@ -51,7 +51,7 @@ export function exponentText(value: number, shape: ExponentShape): string {
     exponentLength > exponentDigits
   )
     return fill(overflow, width);
-  const fractionDigits = digits === undefined ? undefined : scale > 0 ? digits + 1 - scale : digits;
+  const fractionDigits = digits !== undefined && scale > 0 ? digits + 1 - scale : digits;
   const atLeast = scale < 0 ? 1 : fractionDigits;
   const space = width === undefined ? undefined : width - 2 - exponentLength - sign.length;
   const body = pointText(fraction, { space, digits: fractionDigits, scale, atLeast });
@@ -183,12 +183,10 @@ function scaleExponent(value: number): { fraction: number; exponent: number } {
   if (value === 0) return { fraction: 0, exponent: 1 };
   const { mantissa, exponent: binary } = decodeDouble(value);
   let exponent = Math.round((binary + mantissa.toString(2).length) * 0.30102999566398114);
-  const scaled =
-    exponent >= 0
-      ? value / 10 / powerOfTen(exponent - 1)
-      : value < 2 ** -1022
-        ? value * 1e16 * powerOfTen(-exponent - 16)
-        : value * 10 * powerOfTen(-exponent - 1);
+  let scaled: number;
+  if (exponent >= 0) scaled = value / 10 / powerOfTen(exponent - 1);
+  else if (value < 2 ** -1022) scaled = value * 1e16 * powerOfTen(-exponent - 16);
+  else scaled = value * 10 * powerOfTen(-exponent - 1);
   let down = scaled;
   for (let divisor = 10; down >= 1; divisor *= 10) {
     down = scaled / divisor;

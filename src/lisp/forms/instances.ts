@@ -1,5 +1,5 @@
 // Creation and initialisation of objects, and access to slots.
-import { findClass } from "../classes.ts";
+import { designatedClass } from "../classes.ts";
 import {
   defineFunction,
   defineMacro,
@@ -11,7 +11,7 @@ import {
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
 import { bool, keyword, NIL, Sym, T } from "../symbol.ts";
-import { Cons, Instance, itemsOf, LispClass, type Slot, type Value } from "../values.ts";
+import { Cons, Instance, itemsOf, type LispClass, type Slot, type Value } from "../values.ts";
 import { bringUpToDate, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, initargsShape, isExtended } from "./standard-generics.ts";
@@ -50,12 +50,7 @@ export function defineInstances(): void {
 }
 
 function instantiable(m: Machine, designator: Value): LispClass {
-  const cls =
-    designator instanceof LispClass
-      ? designator
-      : designator instanceof Sym
-        ? findClass(m, designator)
-        : undefined;
+  const cls = designatedClass(m, designator);
   if (cls === undefined) return missingClass(m, designator);
   const [missing] = missingSupers(cls);
   if (missing !== undefined)

@@ -1,12 +1,12 @@
 // `defgeneric` and `defmethod`. A method that may call the next one gets it as a hidden first argument.
-import { findClass } from "../classes.ts";
+import { designatedClass } from "../classes.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
 import { parseLambdaList } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
 import { bool, isKeyword, NIL, Sym } from "../symbol.ts";
-import { Cons, itemsOf, LispClass, list, listOf, Opaque, type Value } from "../values.ts";
+import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
 import { missingClass } from "./class-table.ts";
 import {
   applicableMethods,
@@ -279,12 +279,7 @@ export function addMethod(generic: Generic, parts: Omit<Method, "handle">): Opaq
 function specializerOf(m: Machine, specializer: Value): Specializer {
   if (specializer instanceof Cons && specializer.cdr instanceof Cons)
     return { kind: "eql", value: specializer.cdr.car };
-  const cls =
-    specializer instanceof LispClass
-      ? specializer
-      : specializer instanceof Sym
-        ? findClass(m, specializer)
-        : undefined;
+  const cls = designatedClass(m, specializer);
   if (cls === undefined) return missingClass(m, specializer);
   return { kind: "class", name: cls.name };
 }

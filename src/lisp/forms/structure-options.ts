@@ -79,12 +79,7 @@ function emptyPlan(m: Machine, name: Sym, given: [string, Value[]][]): Structure
     predicate: isNamed ? internHere(m, `${name.name}-P`) : null,
     included: null,
     slots: [],
-    representation:
-      type === undefined
-        ? null
-        : nameOf(m, type instanceof Cons ? type.car : type) === "LIST"
-          ? "list"
-          : "vector",
+    representation: type === undefined ? null : representationOf(m, type),
     isNamed,
     offset: 0,
     printer: null,
@@ -92,12 +87,14 @@ function emptyPlan(m: Machine, name: Sym, given: [string, Value[]][]): Structure
   };
 }
 
-const prefixOf = (prefix: Value | undefined): string =>
-  prefix === undefined || prefix === NIL
-    ? ""
-    : prefix instanceof Sym
-      ? prefix.name
-      : String(prefix);
+function representationOf(m: Machine, type: Value): "list" | "vector" {
+  return nameOf(m, type instanceof Cons ? type.car : type) === "LIST" ? "list" : "vector";
+}
+
+function prefixOf(prefix: Value | undefined): string {
+  if (prefix === undefined || prefix === NIL) return "";
+  return prefix instanceof Sym ? prefix.name : String(prefix);
+}
 
 function applyOption(m: Machine, plan: StructurePlan, option: string, args: Value[]): void {
   const [first, second] = args;

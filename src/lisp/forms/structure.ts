@@ -215,9 +215,10 @@ function asSequence(
   const layout = layoutOf(plan);
   const values = (given: Template[]): Template => [
     representation === "list" ? "LIST" : "VECTOR",
-    ...layout.map((place) =>
-      place === null ? NIL : place instanceof Sym ? ["QUOTE", place] : (given[place.slot] ?? NIL),
-    ),
+    ...layout.map((place): Template => {
+      if (place === null) return NIL;
+      return place instanceof Sym ? ["QUOTE", place] : (given[place.slot] ?? NIL);
+    }),
   ];
   const access = (structure: Template, index: number): Template =>
     representation === "list" ? ["NTH", index, structure] : ["AREF", structure, index];

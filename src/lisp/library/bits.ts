@@ -168,10 +168,15 @@ export type BitOperation = "and" | "or" | "xor";
 function combineBits(m: Machine, operation: BitOperation, a: Value, b: Value): Int {
   const x = toInteger(m, a);
   const y = toInteger(m, b);
-  if (isSmall(x) && isSmall(y))
-    return operation === "and" ? x & y : operation === "or" ? x | y : x ^ y;
-  const [p, q] = [BigInt(x), BigInt(y)];
-  return integer(operation === "and" ? p & q : operation === "or" ? p | q : p ^ q);
+  const areSmall = isSmall(x) && isSmall(y);
+  switch (operation) {
+    case "and":
+      return areSmall ? x & y : integer(BigInt(x) & BigInt(y));
+    case "or":
+      return areSmall ? x | y : integer(BigInt(x) | BigInt(y));
+    case "xor":
+      return areSmall ? x ^ y : integer(BigInt(x) ^ BigInt(y));
+  }
 }
 
 function invertBits(m: Machine, value: Value): Int {
@@ -183,7 +188,8 @@ function shiftBits(m: Machine, value: Value, count: Value): Int {
   const x = toInteger(m, value);
   const by = toInteger(m, count);
   if (x === 0 || by === 0) return x;
-  if (by < 0) return by < -4_000_000_000 ? (x < 0 ? -1 : 0) : integer(BigInt(x) >> BigInt(-by));
+  if (by < -4_000_000_000) return x < 0 ? -1 : 0;
+  if (by < 0) return integer(BigInt(x) >> BigInt(-by));
   if (typeof x === "number" && by <= 21 && isSmall(x)) return x * 2 ** Number(by);
   m.checkBits(Number(by) + wordsOf(BigInt(x)) * 16);
   return integer(BigInt(x) << BigInt(by));

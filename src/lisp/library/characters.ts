@@ -100,10 +100,13 @@ export function codeOf(m: Machine, value: Value): number {
 
 /** A character designator: a character, or a string or symbol of one character. */
 function character(m: Machine, value: Value): Char {
+  return findCharacter(value) ?? m.typeError(value, "CHARACTER");
+}
+
+export function findCharacter(value: Value): Char | undefined {
   if (value instanceof Char) return value;
-  const text =
-    value instanceof Str ? value : value instanceof Sym ? new Str(value.name) : undefined;
-  return text?.length === 1 ? char(text.codeAt(0)) : m.typeError(value, "CHARACTER");
+  const text = value instanceof Sym ? new Str(value.name) : value;
+  return text instanceof Str && text.length === 1 ? char(text.codeAt(0)) : undefined;
 }
 
 export function radixOf(m: Machine, radix: Value): number {

@@ -53,7 +53,8 @@ export function defineHelp(): void {
 }
 
 function kindName(kind: Value): string {
-  return kind instanceof Sym ? kind.name : kind === NIL ? "" : "T";
+  if (kind instanceof Sym) return kind.name;
+  return kind === NIL ? "" : "T";
 }
 
 function documentationOf(m: Machine, object: Value, kind: string): string | null {
@@ -133,11 +134,13 @@ function describeLines(m: Machine, object: Value): string[] {
 }
 
 function kindOf(cls: LispClass): string {
-  return cls.kind === "structure"
-    ? "structure-object"
-    : cls.kind === "condition"
-      ? "condition"
-      : "standard-object";
+  if (cls.kind === "structure") return "structure-object";
+  return cls.kind === "condition" ? "condition" : "standard-object";
+}
+
+function variableKind(sym: Sym): string {
+  if (sym.kind === "constant") return "a constant variable";
+  return sym.kind === "special" ? "a special variable" : "an undeclared variable";
 }
 
 function slotLines(m: Machine, object: Instance): string[] {
@@ -152,15 +155,9 @@ function describeSymbol(m: Machine, sym: Sym): string[] {
   const lines: string[] = [];
   const name = printText(m, sym, true);
   if (sym.value !== undefined) {
-    const kind =
-      sym.kind === "constant"
-        ? "a constant variable"
-        : sym.kind === "special"
-          ? "a special variable"
-          : "an undeclared variable";
     lines.push(
       "",
-      `${name} names ${kind}:`,
+      `${name} names ${variableKind(sym)}:`,
       `  Value: ${printText(m, sym.value, true)}`,
       ...noteLines(m.documentation.get(sym) ?? null),
     );

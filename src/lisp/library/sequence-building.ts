@@ -119,12 +119,8 @@ export function defineSequenceBuilding(): void {
     "MAP-INTO",
     "target function &rest sequences",
     (m, target: Value, fn: Value, sequences: Value[]) => {
-      const room =
-        target instanceof Vec
-          ? target.items.length
-          : target instanceof Str
-            ? target.capacity
-            : lengthOf(m, target);
+      const length = target instanceof Str ? target.capacity : lengthOf(m, target);
+      const room = target instanceof Vec ? target.items.length : length;
       const results = callAcross(m, fn, sequences, room);
       if ((target instanceof Vec || target instanceof Str) && target.fill >= 0)
         target.fill = results.length;

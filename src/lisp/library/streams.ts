@@ -256,12 +256,11 @@ function defineReading(): void {
     "&optional peek-type stream eof-error-p eof-value recursive-p",
     (m, type: Value = NIL, stream?: Value, isError?: Value, value?: Value) => {
       const input = inputOf(m, stream);
-      const isWanted = (text: string) =>
-        type === NIL
-          ? true
-          : type === T
-            ? text.trim() !== ""
-            : type instanceof Char && text.codePointAt(0) === type.code;
+      const isWanted = (text: string) => {
+        if (type === NIL) return true;
+        if (type === T) return text.trim() !== "";
+        return type instanceof Char && text.codePointAt(0) === type.code;
+      };
       while (input.at < input.source.length && !isWanted(input.source[input.at] as string))
         input.at += 1;
       const next = input.source[input.at];

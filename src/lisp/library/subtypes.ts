@@ -24,8 +24,10 @@ export function isSubtype(m: Machine, type1: Value, type2: Value): Answer {
   if (left === "AND")
     return argsOf(a).some((part) => isSubtype(m, part, b) === "yes") ? "yes" : "unknown";
   if (right === "NOT") return isDisjoint(m, a, argsOf(b)[0] ?? NIL);
-  if (left === "NOT")
-    return b === T ? "yes" : isKnown(m, argsOf(a)[0] ?? NIL) && isKnown(m, b) ? "no" : "unknown";
+  if (left === "NOT") {
+    if (b === T) return "yes";
+    return isKnown(m, argsOf(a)[0] ?? NIL) && isKnown(m, b) ? "no" : "unknown";
+  }
   if (left === "SATISFIES" || right === "SATISFIES") return "unknown";
   if (right === "MEMBER" || right === "EQL") return isKnown(m, a) ? "no" : "unknown";
   return compareNamed(m, a, b);

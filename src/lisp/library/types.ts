@@ -10,6 +10,7 @@ import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, sharedKeywords, T } from "../symbol.ts";
 import { expandType, sessionTypes, typep, unknownType } from "../types.ts";
 import { Cons, Float, Instance, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
+import { findCharacter } from "./characters.ts";
 import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {
@@ -70,14 +71,7 @@ function typeOf(m: Machine, value: Value): Value {
   if (typeof value === "number" || typeof value === "bigint") return integerType(m, value);
   if (value instanceof Float) return cl("DOUBLE-FLOAT");
   if (value instanceof Ratio) return cl("RATIO");
-  if (value instanceof Char)
-    return cl(
-      value.code === 10 || (value.code >= 32 && value.code < 127)
-        ? "STANDARD-CHAR"
-        : value.code < 128
-          ? "BASE-CHAR"
-          : "EXTENDED-CHAR",
-    );
+  if (value instanceof Char) return cl(characterType(value.code));
   if (value === NIL) return cl("NULL");
   if (value === T) return cl("BOOLEAN");
   if (value instanceof Sym) return cl(value.pkg === sharedKeywords ? "KEYWORD" : "SYMBOL");
@@ -127,30 +121,27 @@ const sequences = new Set([
   "BIT-VECTOR",
 ]);
 
+function characterType(code: number): string {
+  if (code === 10 || (code >= 32 && code < 127)) return "STANDARD-CHAR";
+  return code < 128 ? "BASE-CHAR" : "EXTENDED-CHAR";
+}
+
 function coerce(m: Machine, value: Value, type: Value): Value {
   const expanded = expandType(m, type);
   const head = expanded instanceof Cons ? expanded.car : expanded;
   const name = head instanceof Sym ? head.name : "";
-  if (floats.has(name))
-    return value instanceof Float
-      ? value
-      : isNumber(value)
-        ? new Float(toDouble(m, value))
-        : cannot(m, value, type);
+  if (floats.has(name)) {
+    if (value instanceof Float) return value;
+    return isNumber(value) ? new Float(toDouble(m, value)) : cannot(m, value, type);
+  }
   if (typep(m, value, expanded)) return value;
   if (sequences.has(name) && isSequence(value))
     return sequenceOfType(m, expanded, elements(m, value, undefined, undefined));
-  if (name === "CHARACTER") return toCharacter(m, value, type);
+  if (name === "CHARACTER") return findCharacter(value) ?? cannot(m, value, type);
   if (name === "FUNCTION") return m.fn(value);
   if (name === "AND" && expanded instanceof Cons)
     return coerce(m, value, itemsOf(expanded.cdr)[0] ?? T);
   return name === "" ? unknownType(m, type) : cannot(m, value, type);
-}
-
-function toCharacter(m: Machine, value: Value, type: Value): Value {
-  const text =
-    value instanceof Str ? value : value instanceof Sym ? new Str(value.name) : undefined;
-  return text?.length === 1 ? char(text.codeAt(0)) : cannot(m, value, type);
 }
 
 function cannot(m: Machine, value: Value, type: Value): never {
