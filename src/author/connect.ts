@@ -4,7 +4,7 @@ import { Client, type ClientOptions } from "../client/client.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { openServer } from "../upstream/opening.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 
 /** A program to start (stdio), or an address (http, https, ws, wss). */
 export type ConnectTarget =

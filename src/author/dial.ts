@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { loadOwnToken } from "../server/http/tokens.ts";
 import type { Channel } from "../wire/channel.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 
 const pingMs = 5_000;
 

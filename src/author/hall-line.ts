@@ -3,9 +3,9 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { McpConnection } from "../client/connection.ts";
 import { readHallError } from "../client/hall-error.ts";
 import type { Channel } from "../wire/channel.ts";
-import type { Exchange } from "../wire/exchange.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import type { Request, RpcError } from "../wire/message.ts";
+import type { Exchange } from "../wire/running-requests.ts";
 
 /** Our end of a connection to a hall, in the registry dialect. */
 export interface HallLine {

@@ -6,7 +6,7 @@ import { isLoopback } from "../server/http/guard.ts";
 import { listenHttp } from "../server/http/listener.ts";
 import { loadOwnToken } from "../server/http/tokens.ts";
 import type { Toolkit } from "../tool.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 
 export interface ServeOptions {

@@ -2,8 +2,8 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
-import type { Exchange } from "../wire/exchange.ts";
 import type { Request } from "../wire/message.ts";
+import type { Exchange } from "../wire/running-requests.ts";
 
 /** The service behind a registration: handles the hall's requests in the registry dialect. */
 export type Service = (request: Request, exchange: Exchange) => unknown;

@@ -15,8 +15,7 @@ import {
 } from "../net/answer.ts";
 import type { Dialled, Dialler } from "../net/dial.ts";
 import { readEvents } from "../net/event-reader.ts";
-import type { Channel, Outgoing, Receiver } from "../wire/channel.ts";
-import type { Limits } from "../wire/limits.ts";
+import type { Channel, Limits, Outgoing, Receiver } from "../wire/channel.ts";
 import { type Id, isId } from "../wire/message.ts";
 import { standardHeaders } from "./headers.ts";
 

@@ -5,7 +5,7 @@ import { version } from "../base/version.ts";
 import { McpConnection } from "../client/connection.ts";
 import { readHallError } from "../client/hall-error.ts";
 import type { Channel } from "../wire/channel.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { AdminMethods, Hello, HelloAnswer } from "./admin-contract.ts";
 import { readFirstLine } from "./control.ts";

@@ -2,8 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
-import type { Channel } from "../wire/channel.ts";
-import type { Limits } from "../wire/limits.ts";
+import type { Channel, Limits } from "../wire/channel.ts";
 import { errorFrame, type Id, isId } from "../wire/message.ts";
 import { leaving, left } from "./admin-contract.ts";
 

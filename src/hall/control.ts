@@ -3,8 +3,7 @@ import { errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { version } from "../base/version.ts";
 import type { Server } from "../server/server.ts";
-import type { Channel } from "../wire/channel.ts";
-import type { Limits } from "../wire/limits.ts";
+import type { Channel, Limits } from "../wire/channel.ts";
 import { Peer } from "../wire/peer.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import {

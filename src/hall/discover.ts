@@ -5,7 +5,7 @@ import { createTrust } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock, type LockedServer, readLock } from "../upstream/lock.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import { openProjectLedger } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 

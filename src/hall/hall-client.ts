@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { type AnswerQuestion, Client, type ClientRequestOptions } from "../client/client.ts";
 import { McpConnection } from "../client/connection.ts";
 import { readHallError } from "../client/hall-error.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import { type ProjectOptions, reachHall } from "./project.ts";
 
 /** A client of the project's hall: the running one, or a temporary one. */

@@ -40,7 +40,7 @@ import { markTool } from "../trust/marks.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet } from "../upstream/fleet.ts";
 import { emptyLock, type Lock } from "../upstream/lock.ts";
-import { defaultLimits, type Limits } from "../wire/limits.ts";
+import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 

@@ -5,7 +5,7 @@ import type { Target } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createFleet } from "../upstream/fleet.ts";
 import type { Lock } from "../upstream/lock.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import type { Settings } from "./settings.ts";
 
 /** The tools a hall of this config would have, as the lock knows them. Nothing is started. */

@@ -13,7 +13,7 @@ import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { openLedger } from "../trust/ledger.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { createHallChannel, greetHall } from "./admin-client.ts";
 import type { HallStatus } from "./admin-contract.ts";

@@ -1,10 +1,9 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Scope } from "../base/scope.ts";
 import { type LogLevel, logLevels } from "../tool.ts";
 import { readToolCall } from "../toolkits/find/find.ts";
-import type { AskOptions } from "../wire/exchange.ts";
 import { Prepared, type Request } from "../wire/message.ts";
+import type { Exchange } from "../wire/running-requests.ts";
 
 /** `legacy`: a handshake first. `modern`: every request carries its own version and capabilities. */
 export type Era = "legacy" | "modern";
@@ -45,21 +44,11 @@ export interface ClientRequest {
   readonly principal: string;
   /** The rate limit that its calls count against; undefined where calls are not limited. */
   readonly quota: string | undefined;
-  readonly exchange: RequestExchange;
+  readonly exchange: Exchange;
   /** The lowest level of log messages that the client wants; undefined for none. */
   readonly logLevel: LogLevel | undefined;
   /** Progress tokens in use on this connection; undefined where a connection has one request. */
   readonly progressTokens: Set<string | number> | undefined;
-}
-
-/** How a handler learns of cancellation and talks to the client while its request runs. */
-export interface RequestExchange {
-  readonly request: Request;
-  readonly scope: Scope;
-  /** The request stays open until it is cancelled, such as a subscription. */
-  keepOpen(): void;
-  notify(method: string, params: unknown): void;
-  ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown>;
 }
 
 /** The part of a modern request that `_meta` declares. */
@@ -165,4 +154,33 @@ export function addModernEnvelope(
     ...body,
     _meta: { ...(isObject(body._meta) ? body._meta : {}), ...serverInfo },
   };
+}
+
+/** The methods of the registry dialect, see `dialect.ts`. */
+const dialectMethods = [
+  "tools/register",
+  "tools/unregister",
+  "tools/registered",
+  "tools/toolkits",
+  "tools/toolkit",
+  "tools/schema",
+  "tools/refresh",
+  "tools/call",
+  "health/check",
+] as const;
+export type DialectMethod = (typeof dialectMethods)[number];
+
+/** `tools/call` exists in MCP too; its params tell which. */
+export function isInDialect(method: string, params: JsonObject): method is DialectMethod {
+  if (method === "tools/call") return "tool_name" in params || "function_name" in params;
+  return (dialectMethods as readonly string[]).includes(method);
+}
+
+/** The modern era cannot call a client back, so it does not include the dialect. */
+export function refuseEnvelope(method: string): HallError {
+  return new HallError(
+    "INVALID_PARAMS",
+    `${method} in the registry dialect does not accept a protocol version in _meta`,
+    { hint: "Remove _meta, or use the parameters that MCP defines." },
+  );
 }

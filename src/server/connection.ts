@@ -2,28 +2,29 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Runner } from "../registry/registered.ts";
 import type { ListKind, LogLevel } from "../tool.ts";
-import type { Reply } from "../wire/answers.ts";
 import type { Channel } from "../wire/channel.ts";
-import type { Exchange } from "../wire/exchange.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
+import type { Exchange, Reply } from "../wire/running-requests.ts";
 import {
   type ClientRequest,
   clientName,
+  type DialectMethod,
   type Envelope,
+  isInDialect,
   isLegacyVersion,
   metaKeys,
   newestLegacy,
   readEnvelope,
   readLogLevel,
+  refuseEnvelope,
   resolveCallTool,
   type Version,
 } from "./client-request.ts";
-import { dialectMethods, isInDialect, refuseEnvelope } from "./dialect.ts";
+import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
-import { methods, readString, unknownMethod } from "./methods.ts";
+import { handleModern, methods, readString, unknownMethod, whenListed } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
-import { handleModern, whenListed } from "./stateless.ts";
 import { watchedMax, watchResource } from "./subscriptions.ts";
 
 /** Handshake state of a legacy client; modern requests ignore it. */
@@ -133,12 +134,7 @@ export class ClientConnection {
   /** Lets running requests end for up to `drainMs`, answers the rest with an error, and closes. */
   async close(drainMs: number): Promise<void> {
     const reason = new HallError("UNAVAILABLE", "the hall is shutting down");
-    let timer: NodeJS.Timeout | undefined;
-    const timeUp = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, drainMs);
-    });
-    await Promise.race([this.#peer.drain(reason), timeUp, this.closed]);
-    clearTimeout(timer);
+    await this.#peer.drain(reason, drainMs);
     await this.#peer.close(reason, drainMs === 0 ? hurriedFlushMs : undefined);
   }
 
@@ -159,9 +155,7 @@ export class ClientConnection {
   }
 
   #handle(request: Request, exchange: Exchange): unknown {
-    return whenListed(request, exchange.scope, this.#parts, () =>
-      this.#dispatch(request, exchange),
-    );
+    return whenListed(exchange, this.#parts, () => this.#dispatch(request, exchange));
   }
 
   #dispatch(request: Request, exchange: Exchange): unknown {
@@ -227,11 +221,9 @@ export class ClientConnection {
   }
 
   /** The registry dialect needs no handshake. */
-  #handleDialect(method: string, params: JsonObject, exchange: Exchange): unknown {
+  #handleDialect(method: DialectMethod, params: JsonObject, exchange: Exchange): unknown {
     if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
     const { principal, isNetwork, isOrdered } = this.#options;
-    const handler = dialectMethods[method];
-    if (!handler) throw unknownMethod(method);
     const client = "client" in this.#state ? this.#state.client : "unnamed client";
     const request = this.#clientRequest(exchange, {
       era: "legacy",
@@ -240,15 +232,9 @@ export class ClientConnection {
       client,
       logLevel: undefined,
     });
-    return handler(
-      params,
-      {
-        ...request,
-        mayRegister: !isNetwork || principal !== withoutToken,
-        runner: isOrdered ? this.#runner() : undefined,
-      },
-      this.#parts,
-    );
+    const mayRegister = !isNetwork || principal !== withoutToken;
+    const runner = isOrdered ? this.#runner() : undefined;
+    return dialectMethods[method](params, { ...request, mayRegister, runner }, this.#parts);
   }
 
   /** This connection as the runner of toolkits that were registered on it. */

@@ -11,9 +11,9 @@ import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/trust.ts";
-import type { Reply } from "../wire/answers.ts";
 import type { Request } from "../wire/message.ts";
-import type { ClientRequest } from "./client-request.ts";
+import type { Reply } from "../wire/running-requests.ts";
+import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
@@ -31,7 +31,7 @@ type DialectHandler = (
   parts: ServerParts,
 ) => Promise<unknown>;
 
-export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
+export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   async "tools/register"(params, request, parts) {
     requireToken(request, "tools/register");
     const { toolId } = await parts.registrations.register(params, request.runner);
@@ -115,21 +115,6 @@ export const dialectMethods: Readonly<Record<string, DialectHandler>> = {
     return describeHealth(toolkit, parts);
   },
 };
-
-/** `tools/call` exists in both; its params tell which. */
-export function isInDialect(method: string, params: JsonObject): boolean {
-  if (method === "tools/call") return "tool_name" in params || "function_name" in params;
-  return Object.hasOwn(dialectMethods, method);
-}
-
-/** The modern era cannot call a client back, so it does not include the dialect. */
-export function refuseEnvelope(method: string): HallError {
-  return new HallError(
-    "INVALID_PARAMS",
-    `${method} in the registry dialect does not accept a protocol version in _meta`,
-    { hint: "Remove _meta, or use the parameters that MCP defines." },
-  );
-}
 
 /** Methods that require the token over the network. */
 export function changesRegistry(method: string): boolean {

@@ -1,10 +1,10 @@
 import { adviceForModel } from "../base/advice.ts";
 import { type ErrorCode, errorTable, errorType, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Reply } from "../wire/answers.ts";
 import type { Request, RpcError } from "../wire/message.ts";
-import { addModernEnvelope, resolveCallTool, type Version } from "./client-request.ts";
-import { asHallError, explainInDialect, isInDialect } from "./dialect.ts";
+import type { Reply } from "../wire/running-requests.ts";
+import { addModernEnvelope, isInDialect, resolveCallTool, type Version } from "./client-request.ts";
+import { asHallError, explainInDialect } from "./dialect.ts";
 import type { ServerParts } from "./server.ts";
 
 /**

@@ -2,42 +2,31 @@ import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Call, CallContext, Toolkit } from "../tool.ts";
-import { Prepared } from "../wire/message.ts";
+import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
+import type { Exchange } from "../wire/running-requests.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import {
+  addModernEnvelope,
   type ClientRequest,
   isModernVersion,
   modernVersions,
   type Version,
 } from "./client-request.ts";
 import { callerOf, claimProgressToken, createContext } from "./context.ts";
-import { type Face, faces, parseFaces, type ShownTool } from "./faces.ts";
-import { fitOutcome, fitPrompt, fitTool } from "./fit.ts";
-import { type Page, takePage } from "./paging.ts";
+import { faces } from "./faces.ts";
+import { listMethods } from "./lists.ts";
 import type { ServerParts } from "./server.ts";
+import { listen } from "./subscriptions.ts";
 
-/** Methods of both eras. Those of one era only are in `connection.ts` and `stateless.ts`. */
 export type MethodHandler = (
   params: JsonObject,
   request: ClientRequest,
   parts: ServerParts,
 ) => unknown;
 
+/** Methods of both eras. Those of the legacy era only are in `connection.ts`. */
 export const methods: Readonly<Record<string, MethodHandler>> = {
-  "tools/list": (params, { version }, parts) => {
-    const { items, nextCursor } = page(
-      "tools",
-      parts.shownTools(readFaces(params)),
-      params,
-      parts,
-      (tool) => tool.name,
-    );
-    const tools = items.map((tool) => writeTool(tool, version)).join(",");
-    return new Prepared(
-      `{"tools":[${tools}]${nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`}}`,
-    );
-  },
+  ...listMethods,
 
   "tools/call": (params, request, parts) => {
     const name = readString(params, "name");
@@ -47,28 +36,6 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     return runAsking(params, request, parts, (context) =>
       parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, request.version)),
     );
-  },
-
-  "resources/list": (params, _request, parts) => {
-    const { items, ...rest } = page(
-      "resources",
-      parts.registry.resources(),
-      params,
-      parts,
-      ({ uri }) => uri,
-    );
-    return { resources: items, ...rest };
-  },
-
-  "resources/templates/list": (params, _request, parts) => {
-    const { items, ...rest } = page(
-      "templates",
-      parts.registry.resourceTemplates(),
-      params,
-      parts,
-      ({ uriTemplate }) => String(uriTemplate),
-    );
-    return { resourceTemplates: items, ...rest };
   },
 
   "resources/read": (params, request, parts) => {
@@ -81,20 +48,6 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
       parts,
       within(parts.timeoutMs, (context) => source.read(uri, context)),
     );
-  },
-
-  "prompts/list": (params, _request, parts) => {
-    const { items, ...rest } = page(
-      "prompts",
-      parts.registry.prompts(),
-      params,
-      parts,
-      ({ fullName }) => fullName,
-    );
-    return {
-      prompts: items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName })),
-      ...rest,
-    };
   },
 
   "prompts/get": (params, request, parts) => {
@@ -149,12 +102,6 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
 const refuseToAsk = (): Promise<never> =>
   Promise.reject(new HallError("EXECUTION", "a completion cannot ask the client"));
 
-/** Faces that the client requests instead of the default. They change the list, not what may be called. Throws INVALID_PARAMS. */
-function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
-  const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
-  return typeof asked === "string" ? parseFaces(asked) : undefined;
-}
-
 /** For the call record only; `tools/list` refuses unknown faces. */
 function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
   const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
@@ -162,22 +109,6 @@ function faceOf({ _meta }: JsonObject, parts: ServerParts): string {
     asked.split(",").every((name) => Object.hasOwn(faces, name.trim()))
     ? asked
     : parts.face();
-}
-
-const serialized = {
-  modern: new WeakMap<ShownTool, string>(),
-  legacy: new WeakMap<ShownTool, string>(),
-};
-
-/** A tool's definition as JSON, cached because long lists are requested often. */
-function writeTool(tool: ShownTool, version: Version): string {
-  const kept = isModernVersion(version) ? serialized.modern : serialized.legacy;
-  let text = kept.get(tool);
-  if (text === undefined) {
-    text = JSON.stringify(fitTool(tool, version));
-    kept.set(tool, text);
-  }
-  return text;
 }
 
 const callIds = createIds("call");
@@ -197,22 +128,6 @@ export function createCall(
     face,
     target: undefined,
   };
-}
-
-function page<T>(
-  kind: string,
-  sorted: readonly T[],
-  params: JsonObject,
-  parts: ServerParts,
-  key: (item: T) => string,
-): Page<T> {
-  return takePage(sorted, {
-    kind,
-    cursor: params.cursor,
-    size: parts.pageSize,
-    seal: parts.seal,
-    key,
-  });
 }
 
 /** Runs work that may ask the client, in the way of its era. */
@@ -297,14 +212,95 @@ function readPromptArguments(args: unknown): Readonly<Record<string, string>> {
   return args as Record<string, string>;
 }
 
-export function discover(parts: ServerParts): JsonObject {
-  return {
+const modernMethods: Readonly<Record<string, MethodHandler>> = {
+  ...methods,
+  "server/discover": (_params, _request, parts) => ({
     supportedVersions: modernVersions,
     capabilities: parts.capabilities(),
     instructions: parts.instructions(),
-  };
+  }),
+  "subscriptions/listen": listen,
+};
+
+/** Runs a modern request and adds the envelope to its result. Throws METHOD_NOT_FOUND. */
+export function handleModern(
+  method: string,
+  params: JsonObject,
+  request: ClientRequest,
+  parts: ServerParts,
+): unknown {
+  const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
+  if (!handler) throw unknownMethod(method);
+  const { info } = parts;
+  const result = handler(params, request, parts);
+  return result instanceof Promise
+    ? result.then((value) => addModernEnvelope(method, value, info))
+    : addModernEnvelope(method, result, info);
+}
+
+/** Dispatches again after discovery if a name is unknown and a server that may have it is still being listed. */
+export function whenListed(
+  { request, scope }: Exchange,
+  { registry }: ServerParts,
+  dispatch: () => unknown,
+): unknown {
+  try {
+    return dispatch();
+  } catch (error) {
+    if (!(error instanceof HallError) || error.code !== "NOT_FOUND") throw error;
+    const name = request.params?.name;
+    const pending = registry.looking(typeof name === "string" ? name : undefined);
+    if (!pending) throw error;
+    return scope.race(pending).then(dispatch);
+  }
 }
 
 export function unknownMethod(method: string): HallError {
   return new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
+}
+
+/** Replaces content that a client's version does not know with text. */
+function fitOutcome(outcome: Outcome, version: Version): Outcome {
+  const content = fitContent(outcome.content, version);
+  const { structuredContent, ...rest } = outcome;
+  if (structuredContent === undefined || isObject(structuredContent) || isModernVersion(version)) {
+    return content === outcome.content ? outcome : { ...outcome, content };
+  }
+  const hasText = content.some(({ type }) => type === "text");
+  return {
+    ...rest,
+    content: hasText
+      ? content
+      : [...content, { type: "text", text: JSON.stringify(structuredContent) }],
+  };
+}
+
+function fitPrompt(result: JsonObject, version: Version): JsonObject {
+  const unknown = unknownKinds[version];
+  if (!unknown || !Array.isArray(result.messages)) return result;
+  const messages = result.messages.map((message) =>
+    isObject(message) && isObject(message.content)
+      ? { ...message, content: fitContent([message.content], version)[0] }
+      : message,
+  );
+  return { ...result, messages };
+}
+
+const unknownKinds: Partial<Record<Version, ReadonlySet<unknown>>> = {
+  "2024-11-05": new Set(["audio", "resource_link"]),
+  "2025-03-26": new Set(["resource_link"]),
+};
+
+function fitContent(content: readonly JsonObject[], version: Version): readonly JsonObject[] {
+  const unknown = unknownKinds[version];
+  if (!unknown || !content.some(({ type }) => unknown.has(type))) return content;
+  return content.map((item) =>
+    unknown.has(item.type) ? { type: "text", text: describe(item) } : item,
+  );
+}
+
+function describe(item: JsonObject): string {
+  return item.type === "audio"
+    ? `[audio, ${item.mimeType}: this client cannot play it]`
+    : `[resource] ${item.uri}`;
 }

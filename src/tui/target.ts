@@ -9,7 +9,7 @@ import type { ListKind } from "../tool.ts";
 import { createGuard } from "../upstream/guard.ts";
 import { openServer } from "../upstream/opening.ts";
 import type { Channel } from "../wire/channel.ts";
-import { defaultLimits } from "../wire/limits.ts";
+import { defaultLimits } from "../wire/channel.ts";
 import type { TargetView } from "./state.ts";
 
 /** The project's hall, or any MCP server. */

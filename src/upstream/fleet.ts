@@ -5,7 +5,7 @@ import { findNear } from "../base/similar-names.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ConfiguredServers } from "../config/unusable.ts";
 import type { Toolkit } from "../tool.ts";
-import type { Limits } from "../wire/limits.ts";
+import type { Limits } from "../wire/channel.ts";
 import type { Authorizer } from "./authorizer.ts";
 import { createGuard } from "./guard.ts";
 import type { Lock } from "./lock.ts";

@@ -1,8 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Channel } from "../wire/channel.ts";
-import type { Limits } from "../wire/limits.ts";
+import type { Channel, Limits } from "../wire/channel.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { ProcessGuard } from "./guard.ts";
 

@@ -18,7 +18,7 @@ import type {
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import { toolChanged } from "../trust/trust.ts";
-import type { Limits } from "../wire/limits.ts";
+import type { Limits } from "../wire/channel.ts";
 import type { Authorizer } from "./authorizer.ts";
 import type { Carrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";

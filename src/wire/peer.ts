@@ -1,12 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
-import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
-import { Answers, type Explain } from "./answers.ts";
-import { Batch, findBatchFault } from "./batch.ts";
-import type { Channel } from "./channel.ts";
-import { type AnswerFrame, type AskOptions, Exchange } from "./exchange.ts";
-import type { Limits } from "./limits.ts";
+import type { Channel, Limits } from "./channel.ts";
 import {
   findIdAtEdge,
   type Id,
@@ -21,13 +16,20 @@ import {
   requestFrame,
   type UnreadableId,
 } from "./message.ts";
-import { Outlet } from "./outlet.ts";
-import { PendingRequests } from "./pending-requests.ts";
+import { Outlet, PendingRequests } from "./outgoing.ts";
+import {
+  type AnswerFrame,
+  type AskOptions,
+  Batch,
+  Exchange,
+  type Explain,
+  type RequestSender,
+  RunningRequests,
+} from "./running-requests.ts";
 
 /**
- * One JSON-RPC peer on one channel, in both roles. It guarantees that **every request gets exactly
- * one answer**, or none when the peer cancelled it. One gate ensures that, `#settle`: the first of
- * handler, cancel, deadline and shutdown to pass it decides; the others find the request gone.
+ * One JSON-RPC peer on one channel, in both roles: `RunningRequests` are the requests that it sent us,
+ * `PendingRequests` those that we sent it.
  */
 export interface PeerOptions {
   readonly limits: Limits;
@@ -57,17 +59,15 @@ export interface PeerCounts {
   dropped: number;
 }
 
-export class Peer {
+export class Peer implements RequestSender {
   readonly #channel: Channel;
   readonly #options: PeerOptions;
   readonly #limits: Limits;
   readonly #outlet: Outlet;
-  readonly #answers: Answers;
-  readonly #inFlight = new SlotMap<Id, Exchange>();
+  readonly #running: RunningRequests;
+  readonly #handle: (exchange: Exchange) => unknown;
   readonly #pending = new PendingRequests();
-  readonly #idle: (() => void)[] = [];
   #nextId = 0;
-  #sweep: NodeJS.Timeout | undefined;
   #refusal: HallError | undefined;
   #isClosed = false;
   #hasEnded = false;
@@ -80,7 +80,8 @@ export class Peer {
     this.#options = options;
     this.#limits = options.limits;
     this.#outlet = new Outlet(channel, options.limits);
-    this.#answers = new Answers(options.explain, options.limits.messageBytesMax);
+    this.#running = new RunningRequests(options.limits, options.explain);
+    this.#handle = (exchange) => options.handle(exchange.request, exchange);
     channel.start({
       frame: (bytes, owner) => this.#receiveFrame(bytes, owner),
       oversize: () => this.#refuseOversize(),
@@ -102,7 +103,7 @@ export class Peer {
   }
 
   get inFlightCount(): number {
-    return this.#inFlight.size;
+    return this.#running.size;
   }
 
   /** True while the peer does not read what we send. */
@@ -112,7 +113,7 @@ export class Peer {
 
   /** How to address an answer to something unreadable; set once the peer's version is known. */
   set unreadableId(unreadableId: UnreadableId) {
-    this.#answers.unreadableId = unreadableId;
+    this.#running.answers.unreadableId = unreadableId;
   }
 
   /** A notification is only a hint: it is dropped while the peer does not read. */
@@ -165,20 +166,13 @@ export class Peer {
    * An id that is not in flight is ignored, as the protocol requires.
    */
   cancel(id: Id, reason: HallError, answer?: RpcError): void {
-    const exchange = this.#inFlight.get(id);
-    if (!exchange || !this.#settle(exchange)) return;
-    this.counts.withdrawn++;
-    exchange.reply(answer && this.#answers.error(id, answer));
-    exchange.scope.cancel(reason);
+    if (this.#running.cancel(id, reason, answer)) this.counts.withdrawn++;
   }
 
-  /** From now on requests are refused; resolves when the running ones have answered. */
-  drain(reason: HallError): Promise<void> {
+  /** From now on requests are refused; resolves when the running ones have answered, or after `waitMs`. */
+  drain(reason: HallError, waitMs?: number): Promise<void> {
     this.#refusal ??= reason;
-    for (const exchange of this.#inFlight.values())
-      if (exchange.isStanding) exchange.scope.cancel(reason);
-    if (this.#inFlight.size === 0) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
+    return this.#running.drain(reason, waitMs);
   }
 
   /** Stops reading while the handlers cannot take more. */
@@ -193,10 +187,7 @@ export class Peer {
   /** Answers what still runs with an error, writes everything out, for `flushMs` at most, and closes. Idempotent. */
   async close(reason: HallError = shuttingDown, flushMs?: number): Promise<void> {
     this.#refusal ??= reason;
-    for (const exchange of this.#inFlight.values()) {
-      this.#fail(exchange, reason);
-      exchange.scope.cancel(reason);
-    }
+    this.#running.failAll(reason);
     const cut =
       flushMs === undefined
         ? undefined
@@ -222,7 +213,7 @@ export class Peer {
   }
 
   #receiveBatch(messages: readonly Message[]): void {
-    const fault = findBatchFault(messages.length, this.acceptsBatches, this.#limits.inFlightMax);
+    const fault = this.#findBatchFault(messages.length);
     if (fault !== undefined) {
       this.#refuse(undefined, new HallError("INVALID_REQUEST", fault));
       return;
@@ -236,6 +227,15 @@ export class Peer {
       else if (about !== undefined) this.#channel.withdrawn?.(about);
     });
     for (const message of messages) this.#take(message, batch);
+  }
+
+  /** Why messages that came together are not served, or undefined when they are. */
+  #findBatchFault(messageCount: number): string | undefined {
+    const countMax = this.#limits.inFlightMax;
+    if (messageCount === 0) return "an empty batch";
+    if (!this.acceptsBatches) return "batches are part of protocol version 2025-03-26 only";
+    // Junk costs two bytes to send and a hundred to refuse.
+    return messageCount > countMax ? `a batch may have ${countMax} messages` : undefined;
   }
 
   #take(message: Message, batch: Batch | undefined): void {
@@ -259,40 +259,17 @@ export class Peer {
 
   #serve(request: Request, batch: Batch | undefined): void {
     const refusal = this.#refusal ?? this.#overLimit(request);
-    if (refusal) {
-      this.#reply(batch, this.#answers.failure(request, refusal), request.id);
-      return;
-    }
-    const exchange = new Exchange(
-      this,
-      request,
-      batch,
-      performance.now() + this.#limits.answerMsMax,
-    );
-    this.#inFlight.set(request.id, exchange);
-    this.#watchDeadlines();
-    let result: unknown;
-    try {
-      result = this.#options.handle(request, exchange);
-    } catch (error) {
-      this.#fail(exchange, error);
-      return;
-    }
-    if (result instanceof Promise) {
-      result.then(
-        (value) => this.#complete(exchange, value),
-        (error: unknown) => this.#fail(exchange, error),
-      );
-    } else this.#complete(exchange, result);
+    if (refusal) this.#reply(batch, this.#running.answers.failure(request, refusal), request.id);
+    else this.#running.start(new Exchange(this, request, request.id, batch), this.#handle);
   }
 
   #overLimit(request: Request): HallError | undefined {
-    if (this.#inFlight.has(request.id))
+    if (this.#running.has(request.id))
       return new HallError(
         "INVALID_REQUEST",
         `a request with the id ${JSON.stringify(request.id)} is still running`,
       );
-    if (this.#inFlight.size >= this.#limits.inFlightMax)
+    if (this.#running.size >= this.#limits.inFlightMax)
       return new HallError(
         "OVERLOADED",
         `${this.#limits.inFlightMax} requests are already running`,
@@ -300,29 +277,8 @@ export class Peer {
     return undefined;
   }
 
-  #complete(exchange: Exchange, result: unknown): void {
-    if (!this.#settle(exchange)) return;
-    exchange.reply(this.#answers.result(exchange.request, result));
-    exchange.scope.close();
-  }
-
-  #fail(exchange: Exchange, error: unknown): void {
-    if (!this.#settle(exchange)) return;
-    exchange.reply(this.#answers.failure(exchange.request, error));
-    exchange.scope.close();
-  }
-
-  /** The gate: true for the first caller, false for all later ones. */
-  #settle(exchange: Exchange): boolean {
-    const { id } = exchange.request;
-    if (this.#inFlight.get(id) !== exchange) return false;
-    this.#inFlight.delete(id);
-    if (this.#inFlight.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
-    return true;
-  }
-
   #refuse(id: Id | undefined, failure: HallError, batch?: Batch): void {
-    this.#reply(batch, this.#answers.refusal(id, failure), id);
+    this.#reply(batch, this.#running.answers.refusal(id, failure), id);
   }
 
   #reply(batch: Batch | undefined, answer: AnswerFrame, about: Id | undefined): void {
@@ -331,60 +287,34 @@ export class Peer {
   }
 
   /** Called by an exchange when its request is answered or withdrawn (`undefined`). */
-  deliver(exchange: Exchange, answer: AnswerFrame | undefined): void {
-    if (!answer && !exchange.batch) this.#channel.withdrawn?.(exchange.request.id);
-    else if (!answer) exchange.batch?.add(undefined);
-    else if (exchange.batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true)
-      this.#reply(exchange.batch, answer, exchange.request.id);
+  deliver({ request, batch }: Exchange, answer: AnswerFrame | undefined): void {
+    if (!answer && !batch) this.#channel.withdrawn?.(request.id);
+    else if (!answer) batch?.add(undefined);
+    else if (batch?.hasRoom(answer.frame, this.#limits.messageBytesMax) ?? true)
+      this.#reply(batch, answer, request.id);
     else {
+      const limit = formatBytes(this.#limits.messageBytesMax);
       const reason = new HallError(
         "TOO_LARGE",
-        `the answers of one batch exceed the limit of ${formatBytes(this.#limits.messageBytesMax)}`,
+        `the answers of one batch exceed the limit of ${limit}`,
       );
-      this.#reply(
-        exchange.batch,
-        this.#answers.failure(exchange.request, reason),
-        exchange.request.id,
-      );
+      this.#reply(batch, this.#running.answers.failure(request, reason), request.id);
     }
-  }
-
-  /** One coarse timer for all requests of the connection: the hot path only compares numbers once a second. */
-  #watchDeadlines(): void {
-    this.#sweep ??= setInterval(() => {
-      const now = performance.now();
-      for (const exchange of this.#inFlight.values()) {
-        if (exchange.expiresAt > now) continue;
-        const reason = new HallError(
-          "TIMEOUT",
-          `no answer to ${exchange.request.method} within ${this.#limits.answerMsMax / 1000} s`,
-        );
-        this.#fail(exchange, reason);
-        exchange.scope.cancel(reason);
-      }
-      if (this.#inFlight.size > 0) return;
-      clearInterval(this.#sweep);
-      this.#sweep = undefined;
-    }, sweepMs);
   }
 
   #lost(): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#outlet.close();
-    clearInterval(this.#sweep);
+    this.#running.close();
     this.#hasEnded = true;
-    // Every stateless HTTP request ends here; an error and its stack are built only when needed.
-    if (this.#inFlight.size > 0 || this.#pending.size > 0) this.#cancelAll(connectionClosed());
-    this.#options.closed?.();
-  }
-
-  #cancelAll(reason: HallError): void {
-    for (const exchange of this.#inFlight.values()) {
-      this.#settle(exchange);
-      exchange.scope.cancel(reason);
+    // An error and its stack are built only when needed.
+    if (this.#running.size > 0 || this.#pending.size > 0) {
+      const reason = connectionClosed();
+      this.#running.abandonAll(reason);
+      this.#pending.failAll(reason);
     }
-    this.#pending.failAll(reason);
+    this.#options.closed?.();
   }
 
   #requestFrame(id: Id, method: string, params: unknown): string {
@@ -428,10 +358,9 @@ function withOwner(
     : parsed;
 }
 
-const sweepMs = 1_000;
 const never = (): boolean => false;
 
-/** Built once: every stateless HTTP request closes a peer. */
+/** Built once: every request in the registry dialect over HTTP closes a peer. */
 const shuttingDown = new HallError("UNAVAILABLE", "the hall is shutting down");
 
 function connectionClosed(): HallError {

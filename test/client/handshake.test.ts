@@ -10,7 +10,7 @@ import { Scope } from "../../src/base/scope.ts";
 import { type Handshake, type HandshakeOptions, shakeHands } from "../../src/client/handshake.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
 import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { Peer } from "../../src/wire/peer.ts";
 import { guardMs } from "../servers/until.ts";

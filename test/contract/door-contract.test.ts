@@ -1,10 +1,9 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
-import { createLineReader } from "../../src/wire/lines.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
-import { createStdioChannel } from "../../src/wire/stdio.ts";
+import { createLineReader, createStdioChannel } from "../../src/wire/stdio.ts";
 import { keys, modern, RawClient } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
 import {

@@ -3,9 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest"
 import { HallError } from "../../src/base/errors.ts";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { createBuiltinToolkits } from "../../src/toolkits/builtin.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
-import { createLineReader } from "../../src/wire/lines.ts";
-import { createStdioChannel } from "../../src/wire/stdio.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
+import { createLineReader, createStdioChannel } from "../../src/wire/stdio.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
 import { connectLegacy, connectWebSocket, greet, modernHeaders } from "../servers/door-clients.ts";

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
-import { createLineReader } from "../../src/wire/lines.ts";
+import { createLineReader } from "../../src/wire/stdio.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
 import { said } from "../servers/toolkits.ts";

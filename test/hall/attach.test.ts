@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { expect, test } from "vitest";
 import { attach } from "../../src/hall/attach.ts";
 import type { Channel } from "../../src/wire/channel.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { createStdioChannel } from "../../src/wire/stdio.ts";
 import { until } from "../servers/until.ts";

@@ -1,10 +1,9 @@
 import { PassThrough } from "node:stream";
 import { createLog } from "../../src/base/log.ts";
 import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
-import { createLineReader } from "../../src/wire/lines.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
-import { createStdioChannel } from "../../src/wire/stdio.ts";
+import { createLineReader, createStdioChannel } from "../../src/wire/stdio.ts";
 import { RawClient } from "./client.ts";
 
 /** A hall inside this process, with as many clients as a test connects. */

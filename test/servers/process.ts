@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import { createLineReader } from "../../src/wire/lines.ts";
+import { createLineReader } from "../../src/wire/stdio.ts";
 import { RawClient } from "./client.ts";
 import { guardMs } from "./until.ts";
 

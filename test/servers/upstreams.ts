@@ -21,7 +21,7 @@ import { reviewServer } from "../../src/trust/review.ts";
 import type { LockedServer } from "../../src/upstream/lock.ts";
 import { sourceOf } from "../../src/upstream/source.ts";
 import type { Upstream, UpstreamState } from "../../src/upstream/upstream.ts";
-import { createLineReader } from "../../src/wire/lines.ts";
+import { createLineReader } from "../../src/wire/stdio.ts";
 import { RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
 import { until } from "./until.ts";

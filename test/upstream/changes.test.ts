@@ -9,7 +9,7 @@ import {
   type Upstream,
   type UpstreamOptions,
 } from "../../src/upstream/upstream.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { type Knock, type Scripted, sendJson, startScripted } from "../servers/scripted.ts";
 import { until } from "../servers/until.ts";
 

@@ -3,7 +3,7 @@ import { createLog } from "../../src/base/log.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { createFleet, type FleetChange } from "../../src/upstream/fleet.ts";
 import { emptyLock } from "../../src/upstream/lock.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { faulty } from "../servers/upstreams.ts";
 
 /** A fleet in front of a registry that takes its time to let go of a server. */

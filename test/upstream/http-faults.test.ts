@@ -7,7 +7,7 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { HttpChannel } from "../../src/client/http.ts";
 import { createDialler, lookupOutside } from "../../src/net/dial.ts";
 import type { Upstream } from "../../src/upstream/upstream.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { modern, type RawClient } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import {

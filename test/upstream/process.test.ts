@@ -22,7 +22,7 @@ import {
   startProcess,
   type UpstreamProcess,
 } from "../../src/upstream/process.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
 import { guardMs, until } from "../servers/until.ts";
 import {

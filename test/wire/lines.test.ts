@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createLineReader } from "../../src/wire/lines.ts";
+import { createLineReader } from "../../src/wire/stdio.ts";
 
 test("any way of cutting the bytes gives the same lines", () => {
   fc.assert(

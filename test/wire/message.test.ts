@@ -1,8 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import {
   errorFrame,
+  findFault,
   isId,
   type Message,
   notificationFrame,
@@ -10,7 +11,6 @@ import {
   requestFrame,
   resultFrame,
 } from "../../src/wire/message.ts";
-import { findFault } from "../../src/wire/scan.ts";
 
 describe("a message that is one", () => {
   test("with id and method is a request", () => {

@@ -3,12 +3,11 @@ import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { errorTable, HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
-import type { Reply } from "../../src/wire/answers.ts";
-import type { Exchange } from "../../src/wire/exchange.ts";
-import { defaultLimits, type Limits } from "../../src/wire/limits.ts";
+import { defaultLimits, type Limits } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import type { Id, Notification, Request } from "../../src/wire/message.ts";
 import { Peer, type PeerOptions } from "../../src/wire/peer.ts";
+import type { Exchange, Reply } from "../../src/wire/running-requests.ts";
 import { FakeChannel } from "./fake-channel.ts";
 
 describe("a request", () => {

@@ -1,11 +1,10 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { errorTable, HallError } from "../../src/base/errors.ts";
-import type { Reply } from "../../src/wire/answers.ts";
-import type { Exchange } from "../../src/wire/exchange.ts";
-import { defaultLimits } from "../../src/wire/limits.ts";
+import { defaultLimits } from "../../src/wire/channel.ts";
 import type { Id, Request } from "../../src/wire/message.ts";
 import { Peer } from "../../src/wire/peer.ts";
+import type { Exchange, Reply } from "../../src/wire/running-requests.ts";
 import { FakeChannel } from "./fake-channel.ts";
 
 /**

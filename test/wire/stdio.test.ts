@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { errorTable, HallError } from "../../src/base/errors.ts";
 import type { Channel, Receiver } from "../../src/wire/channel.ts";
-import { defaultLimits, type Limits } from "../../src/wire/limits.ts";
+import { defaultLimits, type Limits } from "../../src/wire/channel.ts";
 import { Peer, type PeerOptions } from "../../src/wire/peer.ts";
 import { createStdioChannel } from "../../src/wire/stdio.ts";
 import { until } from "../servers/until.ts";

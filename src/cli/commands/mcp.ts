@@ -6,7 +6,7 @@ import type { Project, ProjectOptions } from "../../hall/project.ts";
 import type { SettingsOptions } from "../../hall/settings.ts";
 import { socketPath } from "../../hall/socket.ts";
 import type { Channel } from "../../wire/channel.ts";
-import { defaultLimits } from "../../wire/limits.ts";
+import { defaultLimits } from "../../wire/channel.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
 import { drainMs, onStopSignals } from "../exit.ts";
 

@@ -5,7 +5,7 @@ import { type Project, type ProjectOptions, reachOrBecomeHall } from "../../hall
 import { socketPath } from "../../hall/socket.ts";
 import { type ClientTarget, createHallTarget } from "../../tui/target.ts";
 import type { Channel } from "../../wire/channel.ts";
-import { defaultLimits } from "../../wire/limits.ts";
+import { defaultLimits } from "../../wire/channel.ts";
 import { createMemoryPair } from "../../wire/memory.ts";
 import { drainMs } from "../exit.ts";
 

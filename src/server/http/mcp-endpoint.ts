@@ -4,13 +4,14 @@ import type { EventStreamOptions } from "../../net/event-writer.ts";
 import { type Id, type Message, parseFrame, type Request } from "../../wire/message.ts";
 import {
   hasEnvelope,
+  isInDialect,
   isLegacyVersion,
   isModernVersion,
   legacyVersions,
   readEnvelope,
 } from "../client-request.ts";
 import { isNotification, readGreeting } from "../connection.ts";
-import { changesRegistry, isInDialect } from "../dialect.ts";
+import { changesRegistry } from "../dialect.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
 import type { AccessGuard } from "./guard.ts";

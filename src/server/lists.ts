@@ -1,0 +1,114 @@
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { Prepared } from "../wire/message.ts";
+import { isModernVersion, type Version } from "./client-request.ts";
+import { type Face, parseFaces, type ShownTool } from "./faces.ts";
+import type { MethodHandler } from "./methods.ts";
+import type { ServerParts } from "./server.ts";
+
+/** The methods that return a list, one page at a time. */
+export const listMethods: Readonly<Record<string, MethodHandler>> = {
+  "tools/list": (params, { version }, parts) => {
+    const shown = parts.shownTools(readFaces(params));
+    const { items, ...rest } = takePage(shown, "tools", ({ name }) => name, params, parts);
+    const tools = items.map((tool) => writeTool(tool, version)).join(",");
+    const cursor = JSON.stringify(rest).slice(1, -1);
+    return new Prepared(`{"tools":[${tools}]${cursor === "" ? "" : `,${cursor}`}}`);
+  },
+
+  "resources/list": (params, _request, parts) => {
+    const sorted = parts.registry.resources();
+    const { items, ...rest } = takePage(sorted, "resources", ({ uri }) => uri, params, parts);
+    return { resources: items, ...rest };
+  },
+
+  "resources/templates/list": (params, _request, parts) => {
+    const sorted = parts.registry.resourceTemplates();
+    const keyOf = ({ uriTemplate }: JsonObject): string => String(uriTemplate);
+    const { items, ...rest } = takePage(sorted, "templates", keyOf, params, parts);
+    return { resourceTemplates: items, ...rest };
+  },
+
+  "prompts/list": (params, _request, parts) => {
+    const sorted = parts.registry.prompts();
+    const { items, ...rest } = takePage(sorted, "prompts", (item) => item.fullName, params, parts);
+    const prompts = items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName }));
+    return { prompts, ...rest };
+  },
+};
+
+/** One page of a sorted list. The cursor contains the last key, so it stays valid when the list changes. */
+function takePage<T>(
+  sorted: readonly T[],
+  kind: string,
+  keyOf: (item: T) => string,
+  { cursor }: JsonObject,
+  { seal, pageSize }: ServerParts,
+): { readonly items: readonly T[]; readonly nextCursor?: string } {
+  let start = 0;
+  if (cursor !== undefined) {
+    const last = seal.open(cursor, kind);
+    if (last === undefined)
+      throw new HallError("INVALID_PARAMS", "invalid cursor", {
+        hint: "Request the list again without a cursor.",
+      });
+    start = sorted.findIndex((item) => keyOf(item) > last);
+    if (start === -1) start = sorted.length;
+  }
+  const items = sorted.slice(start, start + pageSize);
+  const lastItem = items.at(-1);
+  if (start + pageSize >= sorted.length || lastItem === undefined) return { items };
+  return { items, nextCursor: seal.close(keyOf(lastItem), kind) };
+}
+
+/** Faces that the client requests instead of the default. They change the list, not what may be called. Throws INVALID_PARAMS. */
+function readFaces({ _meta }: JsonObject): readonly Face[] | undefined {
+  const asked = isObject(_meta) ? _meta["guildhall/expose"] : undefined;
+  return typeof asked === "string" ? parseFaces(asked) : undefined;
+}
+
+const serialized = {
+  modern: new WeakMap<ShownTool, string>(),
+  legacy: new WeakMap<ShownTool, string>(),
+};
+
+/** A tool's definition as JSON, cached because long lists are requested often. */
+function writeTool(tool: ShownTool, version: Version): string {
+  const isModern = isModernVersion(version);
+  const kept = isModern ? serialized.modern : serialized.legacy;
+  let text = kept.get(tool);
+  if (text === undefined) {
+    text = JSON.stringify(isModern ? tool : fitTool(tool));
+    kept.set(tool, text);
+  }
+  return text;
+}
+
+/**
+ * Before 2026 tool schemas, and those of their properties, must be objects, and a client may reject
+ * the whole list over one that is not.
+ */
+export function fitTool(tool: ShownTool): ShownTool {
+  const { inputSchema, outputSchema } = tool;
+  const hasOutput = isObject(outputSchema) && outputSchema.type === "object";
+  return {
+    ...tool,
+    inputSchema: fitSchema(inputSchema),
+    outputSchema: hasOutput ? fitSchema(outputSchema) : undefined,
+  };
+}
+
+function fitSchema(schema: unknown): unknown {
+  if (!isObject(schema) || !isObject(schema.properties)) return schema;
+  const properties = Object.entries(schema.properties);
+  if (!properties.some(([, property]) => typeof property === "boolean")) return schema;
+  const fitted = properties.map(([name, property]) => [
+    name,
+    typeof property === "boolean" ? schemaOfBoolean(property) : property,
+  ]);
+  return { ...schema, properties: Object.fromEntries(fitted) };
+}
+
+function schemaOfBoolean(allowed: boolean): JsonObject {
+  return allowed ? {} : { not: {} };
+}

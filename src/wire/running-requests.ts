@@ -1,0 +1,310 @@
+import { errorTable, HallError } from "../base/errors.ts";
+import { Scope } from "../base/scope.ts";
+import { SlotMap } from "../base/slot-map.ts";
+import { formatBytes } from "../base/text.ts";
+import type { FrameKind, Limits } from "./channel.ts";
+import {
+  errorFrame,
+  type Id,
+  isLonger,
+  type Request,
+  type RpcError,
+  resultFrame,
+  type UnreadableId,
+} from "./message.ts";
+
+/**
+ * Requests of the other side while they run. **Every request gets exactly one answer**, or none when
+ * it was cancelled. One gate ensures that, `#settle`: the first of handler, cancel, deadline and
+ * shutdown to pass it decides; the others find the request gone.
+ */
+export class RunningRequests {
+  readonly answers: Answers;
+  readonly #answerMsMax: number;
+  readonly #running = new SlotMap<Id, Exchange>();
+  readonly #idle: (() => void)[] = [];
+  #sweep: NodeJS.Timeout | undefined;
+
+  constructor(limits: Pick<Limits, "answerMsMax" | "messageBytesMax">, explain: Explain) {
+    this.answers = new Answers(explain, limits.messageBytesMax);
+    this.#answerMsMax = limits.answerMsMax;
+  }
+
+  get size(): number {
+    return this.#running.size;
+  }
+
+  has(key: Id): boolean {
+    return this.#running.has(key);
+  }
+
+  /** Runs a request; its answer is what `handle` returns or throws. */
+  start(exchange: Exchange, handle: (exchange: Exchange) => unknown): void {
+    exchange.expiresAt = performance.now() + this.#answerMsMax;
+    this.#running.set(exchange.key, exchange);
+    this.#watchDeadlines();
+    let result: unknown;
+    try {
+      result = handle(exchange);
+    } catch (error) {
+      this.#fail(exchange, error);
+      return;
+    }
+    if (result instanceof Promise) {
+      result.then(
+        (value) => this.#complete(exchange, value),
+        (error: unknown) => this.#fail(exchange, error),
+      );
+    } else this.#complete(exchange, result);
+  }
+
+  /** Stops a request with no answer, or with this error. False if it does not run. */
+  cancel(key: Id, reason: HallError, answer?: RpcError): boolean {
+    const exchange = this.#running.get(key);
+    if (!exchange || !this.#settle(exchange)) return false;
+    exchange.reply(answer && this.answers.error(exchange.request.id, answer));
+    exchange.scope.cancel(reason);
+    return true;
+  }
+
+  /** Resolves when all are answered, after `waitMs` at the latest. Standing requests end at once. */
+  async drain(reason: HallError, waitMs?: number): Promise<void> {
+    for (const exchange of this.#running.values())
+      if (exchange.isStanding) exchange.scope.cancel(reason);
+    if (this.#running.size === 0) return;
+    let timer: NodeJS.Timeout | undefined;
+    await new Promise<void>((resolve) => {
+      this.#idle.push(resolve);
+      if (waitMs !== undefined) timer = setTimeout(resolve, waitMs);
+    });
+    clearTimeout(timer);
+  }
+
+  /** Answers all with an error. */
+  failAll(reason: HallError): void {
+    for (const exchange of this.#running.values()) this.#stop(exchange, reason);
+  }
+
+  /** The other side is gone: all are cancelled, and nothing is sent. */
+  abandonAll(reason: HallError): void {
+    for (const exchange of this.#running.values()) {
+      this.#settle(exchange);
+      exchange.scope.cancel(reason);
+    }
+  }
+
+  /** Stops the clock. */
+  close(): void {
+    clearInterval(this.#sweep);
+  }
+
+  #complete(exchange: Exchange, result: unknown): void {
+    if (!this.#settle(exchange)) return;
+    exchange.reply(this.answers.result(exchange.request, result));
+    exchange.scope.close();
+  }
+
+  #fail(exchange: Exchange, error: unknown): void {
+    if (!this.#settle(exchange)) return;
+    exchange.reply(this.answers.failure(exchange.request, error));
+    exchange.scope.close();
+  }
+
+  #stop(exchange: Exchange, reason: HallError): void {
+    this.#fail(exchange, reason);
+    exchange.scope.cancel(reason);
+  }
+
+  /** The gate: true for the first caller, false for all later ones. */
+  #settle(exchange: Exchange): boolean {
+    if (this.#running.get(exchange.key) !== exchange) return false;
+    this.#running.delete(exchange.key);
+    if (this.#running.size === 0) for (const resolve of this.#idle.splice(0)) resolve();
+    return true;
+  }
+
+  /** One coarse timer for all requests: the hot path only compares numbers once a second. */
+  #watchDeadlines(): void {
+    this.#sweep ??= setInterval(() => {
+      const now = performance.now();
+      for (const exchange of this.#running.values()) {
+        if (exchange.expiresAt > now) continue;
+        const { method } = exchange.request;
+        const seconds = this.#answerMsMax / 1000;
+        this.#stop(
+          exchange,
+          new HallError("TIMEOUT", `no answer to ${method} within ${seconds} s`),
+        );
+      }
+      if (this.#running.size > 0) return;
+      clearInterval(this.#sweep);
+      this.#sweep = undefined;
+    }, sweepMs);
+  }
+}
+
+const sweepMs = 1_000;
+
+/** One running request: how its handler learns of cancellation and talks back. */
+export class Exchange {
+  /** Unique among the requests that run together. */
+  readonly key: Id;
+  readonly request: Request;
+  readonly scope = new Scope();
+  readonly batch: Batch | undefined;
+  /** Set when it starts. */
+  expiresAt = 0;
+  readonly #sender: RequestSender;
+  #isOver = false;
+
+  constructor(sender: RequestSender, request: Request, key: Id = request.id, batch?: Batch) {
+    this.#sender = sender;
+    this.request = request;
+    this.key = key;
+    this.batch = batch;
+  }
+
+  /** A request that stays open until somebody ends it, such as a subscription. */
+  get isStanding(): boolean {
+    return this.expiresAt === Number.POSITIVE_INFINITY;
+  }
+
+  keepOpen(): void {
+    this.expiresAt = Number.POSITIVE_INFINITY;
+  }
+
+  /** Does nothing once the request is answered or withdrawn: what comes later belongs to nobody. */
+  notify(method: string, params: unknown): void {
+    if (!this.#isOver) this.#sender.notify(method, params, this.request.id);
+  }
+
+  ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown> {
+    return this.#sender.request(method, params, { ...options, about: this.request.id });
+  }
+
+  reply(answer: AnswerFrame | undefined): void {
+    this.#isOver = true;
+    this.#sender.deliver(this, answer);
+  }
+}
+
+/** The sender of a request, as far as its exchange uses it. */
+export interface RequestSender {
+  notify(method: string, params: unknown, about?: Id): void;
+  request(method: string, params: unknown, options?: AskOptions): Promise<unknown>;
+  /** Takes the answer; undefined when the request was withdrawn. */
+  deliver(exchange: Exchange, answer: AnswerFrame | undefined): void;
+}
+
+export interface AskOptions {
+  readonly scope?: Scope | undefined;
+  readonly timeoutMs?: number | undefined;
+  /** The peer's request that this one belongs to. */
+  readonly about?: Id;
+  /** Called with the request's id before it is sent. */
+  readonly onId?: ((id: number) => void) | undefined;
+}
+
+export type Reply = { readonly result: unknown } | { readonly error: RpcError };
+
+/** Turns a failure into what the peer expects: an error, or a result that carries it. */
+export type Explain = (failure: unknown, request: Request | undefined) => Reply;
+
+export interface AnswerFrame {
+  readonly frame: string;
+  readonly kind: FrameKind;
+}
+
+/** Writes answers: anything a handler returned or threw becomes a frame. Nothing here throws. */
+class Answers {
+  readonly #explain: Explain;
+  readonly #bytesMax: number;
+  /** How to address an answer to something unreadable. */
+  unreadableId: UnreadableId = "null";
+
+  constructor(explain: Explain, bytesMax: number) {
+    this.#explain = explain;
+    this.#bytesMax = bytesMax;
+  }
+
+  result(request: Request, result: unknown): AnswerFrame {
+    let frame: string;
+    try {
+      frame = resultFrame(request.id, result);
+    } catch (cause) {
+      const message = `cannot serialize the answer to ${request.method} as JSON`;
+      return this.failure(request, new HallError("SERIALIZATION", message, { cause }));
+    }
+    if (!isLonger(frame, this.#bytesMax)) return { frame, kind: "result" };
+    const limit = formatBytes(this.#bytesMax);
+    const message = `the answer to ${request.method} exceeds the limit of ${limit}`;
+    return this.failure(request, new HallError("TOO_LARGE", message));
+  }
+
+  /** Falls back to a plain error when the explanation itself cannot be sent. */
+  failure(request: Request, failure: unknown): AnswerFrame {
+    try {
+      const reply = this.#explain(failure, request);
+      const answer: AnswerFrame =
+        "result" in reply
+          ? { frame: resultFrame(request.id, reply.result), kind: "result" }
+          : this.error(request.id, reply.error);
+      if (!isLonger(answer.frame, this.#bytesMax)) return answer;
+    } catch {
+      // The failure cannot be explained or serialized: the plain error below is sent instead.
+    }
+    return this.error(request.id, {
+      code: -32603,
+      message: "the error could not be serialized as JSON",
+    });
+  }
+
+  /** The answer to something that is not a request, with its id if it could be read. */
+  refusal(id: Id | undefined, failure: HallError): AnswerFrame {
+    return this.error(id, this.#explainRefusal(failure));
+  }
+
+  error(id: Id | undefined, error: RpcError): AnswerFrame {
+    return { frame: errorFrame(id, error, this.unreadableId), kind: error.code };
+  }
+
+  #explainRefusal(failure: HallError): RpcError {
+    try {
+      const reply = this.#explain(failure, undefined);
+      if ("error" in reply) return reply.error;
+    } catch {
+      // The explanation itself failed: send the plain message.
+    }
+    return { code: errorTable[failure.code].request, message: failure.message };
+  }
+}
+
+/** Collects the answers of a batch and sends them as one array; undefined when there are none. */
+export class Batch {
+  #missing: number;
+  readonly #frames: string[] = [];
+  #bytes = 0;
+  readonly #send: (frame: string | undefined) => void;
+
+  constructor(expected: number, send: (frame: string | undefined) => void) {
+    this.#missing = expected;
+    this.#send = send;
+  }
+
+  /** True if the list stays within a message, with room for a short refusal of each that is still missing. */
+  hasRoom(frame: string, bytesMax: number): boolean {
+    return this.#bytes + Buffer.byteLength(frame) + this.#missing * refusalBytes <= bytesMax;
+  }
+
+  add(frame: string | undefined): void {
+    if (frame !== undefined) {
+      this.#frames.push(frame);
+      this.#bytes += Buffer.byteLength(frame) + 1;
+    }
+    if (--this.#missing === 0)
+      this.#send(this.#frames.length > 0 ? `[${this.#frames.join(",")}]` : undefined);
+  }
+}
+
+/** Room for one short refusal. */
+const refusalBytes = 512;
