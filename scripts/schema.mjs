@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const { createEditorSchema } = await loadSource("src/config/editor-schema.ts");
+const { createEditorSchema } = await loadSource("src/config/outline.ts");
 const schema = createEditorSchema();
 const docs = `${root}docs/config.md`;
 

@@ -15,15 +15,16 @@ export function configVariables(env: NodeJS.ProcessEnv): string[] {
  * of servers match those of the lower layers, otherwise they are used as written. Throws ConfigError
  * for an unknown field: a typo would have no effect otherwise.
  */
-export function createVariablesLayer(
+export async function createVariablesLayer(
   env: NodeJS.ProcessEnv,
-  outline: Outline,
   below: JsonObject,
-): Layer {
+): Promise<Layer> {
   const places = new Map<string, string>();
   const problems: string[] = [];
   let tree: JsonObject = {};
-  for (const variable of configVariables(env)) {
+  const variables = configVariables(env);
+  const outline = variables.length > 0 ? (await import("./outline.ts")).createOutline() : {};
+  for (const variable of variables) {
     const field = findField(outline, variable.slice(prefix.length).split("__"), below);
     if (!field) {
       problems.push(`${variable}: unknown config field; ${advice(variable, outline)}`);
@@ -33,11 +34,7 @@ export function createVariablesLayer(
     tree = mergeTrees(tree, nest(field.path, parseValue(env[variable] ?? "", field.outline)));
   }
   if (problems.length > 0) throw new ConfigError(problems);
-  return {
-    tree,
-    kind: "override",
-    locate: (path) => places.get(keyOf(path)) ?? nearest(places, path),
-  };
+  return { tree, source: "override", locate: (path) => nearest(places, path) };
 }
 
 interface Field {

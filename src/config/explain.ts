@@ -1,15 +1,14 @@
 import type { z } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/similar-names.ts";
-import type { Path, Problem } from "./error.ts";
-import { quote, tellable } from "./error.ts";
+import { type Path, type Problem, quote } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 import { createOutline, kindIndexOf, type Outline, outlineAt } from "./outline.ts";
 
 /** Schema errors as problems with a next step. */
 export function explainIssues(issues: readonly Issue[], tree: JsonObject): Problem[] {
   const outline = createOutline();
-  return tellable(issues).flatMap((issue) => explain(issue, [], tree, outline));
+  return issues.flatMap((issue) => explain(issue, [], tree, outline));
 }
 
 type Issue = z.core.$ZodIssue;
@@ -17,42 +16,34 @@ type Issue = z.core.$ZodIssue;
 function explain(issue: Issue, above: Path, tree: JsonObject, outline: Outline): Problem[] {
   const path = [...above, ...issue.path];
   if (issue.code === "unrecognized_keys")
-    return tellable(issue.keys).map((key) => explainUnknown(key, path, tree, outline));
+    return issue.keys.map((key) => explainUnknown(key, path, tree, outline));
   if (issue.code === "invalid_union") return explainServer(issue.errors, path, tree, outline);
   // Server names: findServerProblems explains them better.
   if (issue.code === "invalid_key") return [];
   const value = fieldAt(tree, path);
   const field = outlineAt(outline, path, tree);
-  const example =
-    field?.default === undefined ? "" : `; write for example ${JSON.stringify(field.default)}`;
-  return [
-    {
-      path,
-      text: `${found(value, field)}; expected ${expectation(field, value)}${example || "; change it"}`,
-    },
-  ];
+  const advice =
+    field?.default === undefined
+      ? "change it"
+      : `write for example ${JSON.stringify(field.default)}`;
+  const text = `${found(value, field)}; expected ${expectation(field, value)}; ${advice}`;
+  return [{ path, text }];
 }
 
 function explainUnknown(key: string, parent: Path, tree: JsonObject, outline: Outline): Problem {
-  const path = [...parent, key];
   const server = fieldAt(tree, parent);
-  if (
-    parent[0] === "mcpServers" &&
-    parent.length === 2 &&
-    isObject(server) &&
-    "command" in server &&
-    "url" in server
-  ) {
+  const isServer = parent[0] === "mcpServers" && parent.length === 2;
+  if (isServer && isObject(server) && "command" in server && "url" in server)
     return {
       path: parent,
       text: 'has both command and url; expected one of them; remove "command" for a remote server, "url" for a local program',
     };
-  }
   const known = Object.keys(outlineAt(outline, parent, tree)?.properties ?? {});
   const [near] = findNear(key, known);
+  const advice = near ? `did you mean "${near}"?` : "remove it";
   return {
-    path,
-    text: `unknown key; expected one of ${known.join(", ")}; ${near ? `did you mean "${near}"?` : "remove it"}`,
+    path: [...parent, key],
+    text: `unknown key; expected one of ${known.join(", ")}; ${advice}`,
   };
 }
 
@@ -65,20 +56,16 @@ function explainServer(
 ): Problem[] {
   const server = fieldAt(tree, path);
   if (isObject(server) && !("command" in server) && !("url" in server)) {
-    return [
-      {
-        path,
-        text: `has neither command nor url; expected one of them; ${adviceFor(Object.keys(server))}`,
-      },
-    ];
+    const advice = adviceFor(Object.keys(server));
+    return [{ path, text: `has neither command nor url; expected one of them; ${advice}` }];
   }
-  return tellable(errors[kindIndexOf(server)] ?? []).flatMap((issue) =>
+  return (errors[kindIndexOf(server)] ?? []).flatMap((issue) =>
     explain(issue, path, tree, outline),
   );
 }
 
 function adviceFor(keys: readonly string[]): string {
-  for (const key of tellable(keys)) {
+  for (const key of keys) {
     const [near] = findNear(key, ["command", "url"]);
     if (near) return `did you mean "${near}" by ${quote(key)}?`;
   }
@@ -108,27 +95,16 @@ function kindName(value: unknown): string {
   return names[typeof value] ?? typeof value;
 }
 
-function expectation(field: Outline | undefined, value: unknown): string {
-  const {
-    type,
-    enum: choices,
-    const: only,
-    minimum,
-    maximum,
-    maxLength,
-    pattern,
-    items,
-    additionalProperties,
-  } = field ?? {};
-  if (choices) return choices.map((choice) => JSON.stringify(choice)).join(" or ");
-  if (only !== undefined) return JSON.stringify(only);
-  if (type === "integer") return `a whole number from ${minimum} to ${maximum}`;
+function expectation(field: Outline = {}, value: unknown): string {
+  const { type, pattern } = field;
+  if (field.enum) return field.enum.map((choice) => JSON.stringify(choice)).join(" or ");
+  if (field.const !== undefined) return JSON.stringify(field.const);
+  if (type === "integer") return `a whole number from ${field.minimum} to ${field.maximum}`;
   if (type === "string" && pattern) return `text like ${pattern}`;
   if (type === "string")
-    return value && typeof value === "string" ? `at most ${maxLength}` : "text";
+    return value && typeof value === "string" ? `at most ${field.maxLength}` : "text";
   if (type === "boolean") return "true or false";
-  if (type === "array") return `a list of ${items?.type === "string" ? "texts" : "values"}`;
-  if (type === "object" && additionalProperties && additionalProperties.type === "string")
-    return "an object of texts";
-  return "an object";
+  if (type === "array") return `a list of ${field.items?.type === "string" ? "texts" : "values"}`;
+  const isOfTexts = field.additionalProperties && field.additionalProperties.type === "string";
+  return isOfTexts ? "an object of texts" : "an object";
 }

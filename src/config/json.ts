@@ -10,10 +10,10 @@ import {
 import { isObject } from "../base/json.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, depthMax, partsMax } from "./files.ts";
-import type { Layer } from "./layer.ts";
+import type { ParsedFile } from "./layer.ts";
 
-/** A layer from JSON with comments and trailing commas. Throws ConfigError, also for duplicate keys. */
-export function parseJsonLayer({ file, text }: ConfigFile): Layer {
+/** A config file in JSON with comments and trailing commas. Throws ConfigError, also for duplicate keys. */
+export function parseJsonFile({ file, text }: ConfigFile): ParsedFile {
   const place = (offset: number): string => `${file}:${positionOf(text, offset)}`;
   const root = parseRoot(text, place);
   const faults: Fault[] = [];
@@ -28,7 +28,7 @@ export function parseJsonLayer({ file, text }: ConfigFile): Layer {
     throw new ConfigError(
       `${place(root.offset)}: must be an object; expected { … }; for example {"expose": "tools"}`,
     );
-  return { tree, kind: "file", locate: (path) => place(offsetOf(root, path)) };
+  return { tree, locate: (path) => place(offsetOf(root, path)) };
 }
 
 interface Fault extends Problem {

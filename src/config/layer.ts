@@ -1,12 +1,22 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path } from "./error.ts";
+import type { ConfigFile } from "./files.ts";
 
-/** One source of config: a file, the environment, the flags. Later layers win. */
-export interface Layer {
+export interface ParsedFile {
   readonly tree: JsonObject;
-  readonly kind: "file" | "override";
   /** Location of a field: "file:line:column" or a variable's name. For a missing field, the location of its parent. */
   locate(path: Path): string;
+}
+
+/** One source of config: a file, or the environment and the flags (override). Later layers win. */
+export interface Layer extends ParsedFile {
+  readonly source: "user" | "project" | "override";
+}
+
+/** Loads the parser for this file type. Throws ConfigError. */
+export async function parseConfigFile(file: ConfigFile): Promise<ParsedFile> {
+  if (file.file.endsWith(".toml")) return (await import("./toml.ts")).parseTomlFile(file);
+  return (await import("./json.ts")).parseJsonFile(file);
 }
 
 /**
@@ -15,9 +25,9 @@ export interface Layer {
  * another host. The same applies to sections with a key.
  */
 export function mergeLayers(layers: readonly Layer[]): JsonObject {
-  return layers.reduce<JsonObject>((below, { tree, kind }) => {
+  return layers.reduce<JsonObject>((below, { tree, source }) => {
     const merged = mergeTrees(below, tree);
-    if (kind !== "file") return merged;
+    if (source === "override") return merged;
     const whole = Object.fromEntries(
       sectionsWithKeys.flatMap((name) => (isObject(tree[name]) ? [[name, tree[name]]] : [])),
     );

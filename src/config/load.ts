@@ -1,5 +1,4 @@
 import type { JsonObject } from "../base/json.ts";
-import { defaultConfig } from "./defaults.ts";
 import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
@@ -14,7 +13,7 @@ export interface LoadOptions {
   readonly flags?: PartialConfig;
   /** Default: `guildhall/config.json` under XDG_CONFIG_HOME or ~/.config. */
   readonly userFile?: string;
-  /** Read instead of the project file. */
+  /** Read instead of the project file, and trusted like the user's. */
   readonly projectFile?: string | undefined;
 }
 
@@ -47,37 +46,52 @@ export async function loadConfig({
 }: LoadOptions): Promise<LoadedConfig> {
   const projectFiles = projectFile === undefined ? projectFilesOf(folder) : [projectFile];
   const files = await readConfigFiles(userFile, projectFiles);
-  const hasVariables = configVariables(env).length > 0;
-  const isUntouched = files.length === 0 && !hasVariables;
+  const isUntouched = files.length === 0 && configVariables(env).length === 0;
   const found = isUntouched
-    ? untouched(flags)
-    : await (await import("./assemble.ts")).assembleConfig({
-        folder,
-        files,
-        env,
-        flags,
-        hasVariables,
-      });
+    ? { config: defaultsWith(flags), unusable: {}, warnings: [], secrets: [] }
+    : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags });
   return {
+    ...found,
     config: freeze(found.config),
     unusable: freeze(found.unusable),
     files: files.map(({ file }) => file),
     places: [userFile, ...projectFiles],
-    warnings: found.warnings,
-    secrets: found.secrets,
   };
 }
 
-/** The result without any config: nothing to check. */
-function untouched(
-  flags: PartialConfig,
-): Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets"> {
-  const config = mergeTrees(
-    defaultConfig as unknown as JsonObject,
-    flags as JsonObject,
-  ) as unknown as Config;
-  return { config, unusable: {}, warnings: [], secrets: [] };
+function defaultsWith(flags: PartialConfig): Config {
+  const defaults = defaultConfig as unknown as JsonObject;
+  return mergeTrees(defaults, flags as JsonObject) as unknown as Config;
 }
+
+/** The schema's result for an empty file, so that a hall without a config starts without zod. A test compares the two. */
+export const defaultConfig: Config = {
+  names: "dot",
+  timeoutSeconds: 30,
+  listen: { host: "127.0.0.1", port: 8080 },
+  toolkits: [],
+  limits: {
+    client: { perSecond: 2_000, burst: 4_000 },
+    registered: { perSecond: 50, burst: 100, concurrent: 16, queue: 100 },
+    clients: {},
+    toolkits: {},
+    tools: {},
+  },
+  trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
+  health: { intervalSeconds: 60 },
+  registration: { allowPrivate: false },
+  store: { record: "digest", runs: "full", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },
+  telemetry: {},
+  log: {},
+  hints: [],
+  aliases: {},
+  mcpServers: {},
+  images: {},
+  search: { folders: [] },
+  planner: { kind: "auto" },
+  workflow: { commands: false, roots: [] },
+  documents: { roots: [] },
+};
 
 function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

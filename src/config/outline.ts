@@ -2,6 +2,7 @@ import { toJSONSchema } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path } from "./error.ts";
 import { configSchema } from "./schema.ts";
+import { foreignKeys } from "./servers.ts";
 
 /** The schema as JSON Schema: for editors, for error messages, and to map variables to fields. */
 export interface Outline {
@@ -28,9 +29,9 @@ export function createOutline(): Outline {
 
 /** The intended kind of an entry of mcpServers, as an index into the schema's union. */
 export function kindIndexOf(entry: unknown): 0 | 1 {
-  if (!isObject(entry)) return 0;
-  if (entry.type === "stdio") return 0;
-  return "url" in entry || isRemoteType(entry) ? 1 : 0;
+  if (!isObject(entry) || entry.type === "stdio") return 0;
+  const isRemoteType = typeof entry.type === "string" && entry.command === undefined;
+  return "url" in entry || isRemoteType ? 1 : 0;
 }
 
 /** The JSON Schema of one field. The value in the tree selects the branch of a union. */
@@ -55,6 +56,26 @@ function unwrap(node: Outline, value: unknown): Outline {
   return node.anyOf?.[kindIndexOf(value)] ?? node;
 }
 
-function isRemoteType({ type, command }: JsonObject): boolean {
-  return typeof type === "string" && command === undefined;
+/** The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted entry is not an error. */
+export function createEditorSchema(): Outline {
+  const outline = createOutline();
+  const { mcpServers } = outline.properties ?? {};
+  const entry = mcpServers?.additionalProperties;
+  if (!mcpServers || !entry) throw new Error("the schema has no mcpServers map");
+  const kinds =
+    entry.anyOf?.map((kind) => ({
+      ...kind,
+      properties: { ...kind.properties, ...foreignProperties() },
+    })) ?? [];
+  const servers: Outline = { ...mcpServers, additionalProperties: { ...entry, anyOf: kinds } };
+  return { ...outline, properties: { ...outline.properties, mcpServers: servers } };
+}
+
+function foreignProperties(): Record<string, Outline> {
+  return Object.fromEntries(
+    Object.entries(foreignKeys).map(([key, advice]) => [
+      key,
+      { description: `Ignored: a setting of another client; ${advice}.`, deprecated: true },
+    ]),
+  );
 }

@@ -1,5 +1,5 @@
 import * as z from "zod/mini";
-import type { Written, written } from "./written.ts";
+import type { Written, written } from "./variables.ts";
 
 /**
  * The config: type, default and description of every field. `npm run format` generates
@@ -26,37 +26,25 @@ const ours = {
     "The prefix of this server's tool names. Default: the server's name; \"\" means none.",
     z.optional(z.string().check(z.regex(/^[A-Za-z0-9_-]{0,40}$/))),
   ),
-  tools: field(
-    "Which of the server's tools are offered.",
-    section({
-      include: field("Globs of the tools that are offered.", z._default(z.array(text(200)), ["*"])),
-      exclude: field(
-        "Globs of the tools that are not offered, even if included.",
-        z._default(z.array(text(200)), []),
-      ),
-    }),
-  ),
-  disabled: field("Keeps the entry, but does not use the server.", z._default(z.boolean(), false)),
-  allowPrivate: field("Allows a url inside a private network.", z._default(z.boolean(), false)),
+  tools: section("Which of the server's tools are offered.", {
+    include: field("Globs of the tools that are offered.", z._default(z.array(text(200)), ["*"])),
+    exclude: field("Globs of the tools that are not offered, even if included.", list(200)),
+  }),
+  disabled: field("Keeps the entry, but does not use the server.", flag()),
+  allowPrivate: field("Allows a url inside a private network.", flag()),
 };
 
-const stdioServer = field(
-  "A program on this machine.",
-  z.strictObject({
-    type: field(
-      "The transport: a program on this machine, over its stdin and stdout.",
-      z._default(z.literal("stdio"), "stdio"),
-    ),
-    command: field("The program to start, without arguments; no shell is used.", text()),
-    args: field("Its arguments.", z._default(z.array(z.string()), [])),
-    env: field(
-      "Its environment variables, besides a few of the hall's.",
-      z._default(z.record(text(), z.string()), {}),
-    ),
-    cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
-    ...ours,
-  }),
-);
+const stdioServer = object("A program on this machine.", {
+  type: field(
+    "The transport: a program on this machine, over its stdin and stdout.",
+    z._default(z.literal("stdio"), "stdio"),
+  ),
+  command: field("The program to start, without arguments; no shell is used.", text()),
+  args: field("Its arguments.", z._default(z.array(z.string()), [])),
+  env: field("Its environment variables, besides a few of the hall's.", map(z.string())),
+  cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
+  ...ours,
+});
 
 /** The names other clients use for the same transport. */
 const transportAliases: Readonly<Record<string, "http" | "ws">> = {
@@ -69,55 +57,44 @@ const remoteType = z.pipe(
   z.transform((type) => transportAliases[type] ?? (type as "http" | "sse" | "ws")),
 );
 
-const remoteServer = field(
-  "A remote server.",
-  z.strictObject({
-    type: field(
-      'The transport; "streamable-http" means "http", "websocket" means "ws".',
-      z.prefault(remoteType, "http"),
+const remoteServer = object("A remote server.", {
+  type: field(
+    'The transport; "streamable-http" means "http", "websocket" means "ws".',
+    z.prefault(remoteType, "http"),
+  ),
+  url: field("Its address: https (wss for ws), or http to this machine.", text()),
+  headers: field("HTTP headers sent with every request.", map(z.string())),
+  oauth: optional("For servers that require a login with settings of their own.", {
+    grant: field(
+      "Who logs in: a person, or the hall itself with clientId and clientSecret.",
+      z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
     ),
-    url: field("Its address: https (wss for ws), or http to this machine.", text()),
-    headers: field(
-      "HTTP headers sent with every request.",
-      z._default(z.record(text(), z.string()), {}),
+    clientId: field(
+      "The client that you registered with the issuer. Default: one is registered at the first login.",
+      z.optional(text()),
     ),
-    oauth: field(
-      "For servers that require a login with settings of their own.",
-      z.optional(
-        z.strictObject({
-          grant: field(
-            "Who logs in: a person, or the hall itself with clientId and clientSecret.",
-            z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
-          ),
-          clientId: field(
-            "The client that you registered with the issuer. Default: one is registered at the first login.",
-            z.optional(text()),
-          ),
-          clientSecret: field("Its secret; use a variable.", z.optional(text())),
-          clientMetadataUrl: field(
-            "The address of a client metadata document, for issuers that use one instead of registration.",
-            z.optional(text()),
-          ),
-          issuer: field(
-            "The only issuer that may see these values. Default: the one that the server names at the first login.",
-            z.optional(text()),
-          ),
-          scope: field(
-            "The scopes to request, separated by spaces. Default: those that the server asks for.",
-            z.optional(text()),
-          ),
-          callbackPort: field(
-            "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
-            z._default(whole(0, 65_535), 0),
-          ),
-        }),
-      ),
+    clientSecret: field("Its secret; use a variable.", z.optional(text())),
+    clientMetadataUrl: field(
+      "The address of a client metadata document, for issuers that use one instead of registration.",
+      z.optional(text()),
     ),
-    ...ours,
+    issuer: field(
+      "The only issuer that may see these values. Default: the one that the server names at the first login.",
+      z.optional(text()),
+    ),
+    scope: field(
+      "The scopes to request, separated by spaces. Default: those that the server asks for.",
+      z.optional(text()),
+    ),
+    callbackPort: field(
+      "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
+      z._default(whole(0, 65_535), 0),
+    ),
   }),
-);
+  ...ours,
+});
 
-const policy = () => z._default(z.enum(["destructive", "all"]), "destructive");
+const policy = z.enum(["destructive", "all"]);
 
 export const configSchema = z.strictObject({
   $schema: field("The JSON Schema of this file, for editors.", z.optional(z.string())),
@@ -133,140 +110,107 @@ export const configSchema = z.strictObject({
     "Time limit of a call in seconds, unless its tool declares another.",
     z._default(whole(1, 600), 30),
   ),
-  listen: field(
-    "The listener of `guildhall serve`.",
-    section({
-      host: field(
-        "The address to listen on. Anything but loopback needs tokenFile, and must come from the user's own file or --host.",
-        z._default(text(255), "127.0.0.1"),
-      ),
-      port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
-      tokenFile: field(
-        "A file with the token that every caller must send. A project's file cannot name one inside the project.",
-        z.optional(text()),
-      ),
-    }),
-  ),
+  listen: section("The listener of `guildhall serve`.", {
+    host: field(
+      "The address to listen on. Anything but loopback needs tokenFile, and must come from the user's own file or --host.",
+      z._default(text(255), "127.0.0.1"),
+    ),
+    port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
+    tokenFile: field(
+      "A file with the token that every caller must send. A project's file cannot name one inside the project.",
+      z.optional(text()),
+    ),
+  }),
   toolkits: field(
     "Globs of modules that export toolkits, relative to this file's folder, such as ./tools/*.js.",
-    z._default(z.array(text(500)), []),
+    list(500),
   ),
-  limits: field(
-    "Rate limits. 0 per second means no limit.",
-    section({
-      client: field("For each client over HTTP or WebSocket.", allowance(2_000, 4_000)),
-      registered: field(
-        "For each registered toolkit.",
-        capacity({ perSecond: 50, burst: 100, concurrent: 16, queue: 100 }),
-      ),
-      clients: field(
-        "Other limits for single clients, by the name they send.",
-        z._default(z.record(text(200), allowance()), {}),
-      ),
-      toolkits: field(
-        "Other limits for single toolkits, by name.",
-        z._default(z.record(text(100), capacity()), {}),
-      ),
-      tools: field(
-        "Limits for single tools, by full name.",
-        z._default(z.record(text(200), allowance()), {}),
-      ),
-    }),
-  ),
-  trust: field(
+  limits: section("Rate limits. 0 per second means no limit.", {
+    client: field("For each client over HTTP or WebSocket.", allowance(2_000, 4_000)),
+    registered: field(
+      "For each registered toolkit.",
+      capacity({ perSecond: 50, burst: 100, concurrent: 16, queue: 100 }),
+    ),
+    clients: field(
+      "Other limits for single clients, by the name they send.",
+      map(allowance(), 200),
+    ),
+    toolkits: field("Other limits for single toolkits, by name.", map(capacity(), 100)),
+    tools: field("Limits for single tools, by full name.", map(allowance(), 200)),
+  }),
+  trust: section(
     "Which calls need approval. A project's file can only ask for more; the user's own file can also ask for less.",
-    section({
+    {
       policy: field(
         "destructive: tools that may destroy or send, and all tools of servers that were not reviewed; all: every tool.",
-        policy(),
+        z._default(policy, "destructive"),
       ),
-      servers: field(
-        "Another policy for single servers, by name.",
-        z._default(z.record(text(100), z.enum(["destructive", "all"])), {}),
-      ),
+      servers: field("Another policy for single servers, by name.", map(policy, 100)),
       tools: field(
         "Marks of single tools, by server and tool such as github.create_issue, or server.* for all tools of a server.",
-        z._default(z.record(text(200), z.enum(["safe", "destructive"])), {}),
+        map(z.enum(["safe", "destructive"]), 200),
       ),
       unguarded: field(
         "Tools that the flow guard ignores, by server and tool, or server.* for all tools of a server.",
-        z._default(z.array(text(200)), []),
+        list(200),
       ),
-    }),
+    },
   ),
-  health: field(
-    "Health checks of toolkits.",
-    section({
-      intervalSeconds: field(
-        "Seconds between two checks of each toolkit that runs or is registered.",
-        z._default(whole(1, 86_400), 60),
-      ),
-    }),
-  ),
-  registration: field(
-    "Toolkits that services register.",
-    section({
-      allowPrivate: field(
-        "Allows endpoints inside a private network.",
-        z._default(z.boolean(), false),
-      ),
-    }),
-  ),
-  store: field(
-    "Records of calls and decisions, in .guildhall/state.db or in a database.",
-    section({
-      url: field(
-        "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall, with optional sslmode and schema. Use a variable for the password. Only the user's own file or GUILDHALL__STORE__URL can set it.",
-        z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
-      ),
-      record: field(
-        "How arguments and results of calls are recorded: as a hash, or in full without secrets.",
-        z._default(z.enum(["digest", "full"]), "digest"),
-      ),
-      runs: field(
-        "How runs of agents are recorded: in full without secrets, to be shown and replayed for a week, or as an outline without texts.",
-        z._default(z.enum(["full", "outline"]), "full"),
-      ),
-      keepDays: field("Days that calls are kept.", z._default(whole(1, 3_650), 30)),
-      auditKeepDays: field(
-        "Days that the audit and the statistics are kept.",
-        z._default(whole(1, 36_500), 365),
-      ),
-      sizeMbMax: field(
-        "Size limit of the file, or of all rows in the database, in megabytes. Beyond it the oldest calls are removed.",
-        z._default(whole(16, 1_000_000), 512),
-      ),
-    }),
-  ),
-  telemetry: field(
-    "Traces of calls. Only the user's own file can set a remote address.",
-    section({
-      otlpUrl: field(
-        "An OpenTelemetry collector, such as http://127.0.0.1:4318. Default: nothing is sent.",
-        z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
-      ),
-    }),
-  ),
-  log: field(
-    "The log.",
-    section({
-      level: field(
-        "The lowest level written to stderr. Default: info for `guildhall serve`, warn for `guildhall mcp`.",
-        z.optional(z.enum(["trace", "debug", "info", "warn", "error", "silent"])),
-      ),
-    }),
-  ),
+  health: section("Health checks of toolkits.", {
+    intervalSeconds: field(
+      "Seconds between two checks of each toolkit that runs or is registered.",
+      z._default(whole(1, 86_400), 60),
+    ),
+  }),
+  registration: section("Toolkits that services register.", {
+    allowPrivate: field("Allows endpoints inside a private network.", flag()),
+  }),
+  store: section("Records of calls and decisions, in .guildhall/state.db or in a database.", {
+    url: field(
+      "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall, with optional sslmode and schema. Use a variable for the password. Only the user's own file or GUILDHALL__STORE__URL can set it.",
+      z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
+    ),
+    record: field(
+      "How arguments and results of calls are recorded: as a hash, or in full without secrets.",
+      z._default(z.enum(["digest", "full"]), "digest"),
+    ),
+    runs: field(
+      "How runs of agents are recorded: in full without secrets, to be shown and replayed for a week, or as an outline without texts.",
+      z._default(z.enum(["full", "outline"]), "full"),
+    ),
+    keepDays: field("Days that calls are kept.", z._default(whole(1, 3_650), 30)),
+    auditKeepDays: field(
+      "Days that the audit and the statistics are kept.",
+      z._default(whole(1, 36_500), 365),
+    ),
+    sizeMbMax: field(
+      "Size limit of the file, or of all rows in the database, in megabytes. Beyond it the oldest calls are removed.",
+      z._default(whole(16, 1_000_000), 512),
+    ),
+  }),
+  telemetry: section("Traces of calls. Only the user's own file can set a remote address.", {
+    otlpUrl: field(
+      "An OpenTelemetry collector, such as http://127.0.0.1:4318. Default: nothing is sent.",
+      z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
+    ),
+  }),
+  log: section("The log.", {
+    level: field(
+      "The lowest level written to stderr. Default: info for `guildhall serve`, warn for `guildhall mcp`.",
+      z.optional(z.enum(["trace", "debug", "info", "warn", "error", "silent"])),
+    ),
+  }),
   domain: field(
     "The project's subject in a few words. Clients and agents see it, and it influences the groups.",
     z.optional(text(500)),
   ),
   hints: field(
     "Groups you want, each with its servers or tools, such as `web research: fetch, search_tool`; or single words that should influence the groups.",
-    z._default(z.array(text(500)), []),
+    list(500),
   ),
   aliases: field(
     "Other words for a tool, or tasks it solves, by full name; find_tools uses them.",
-    z._default(z.record(text(200), z.array(text(500))), {}),
+    map(z.array(text(500)), 200),
   ),
   mcpServers: field(
     "The servers behind the hall, by name: the map that every MCP client uses.",
@@ -275,9 +219,9 @@ export const configSchema = z.strictObject({
       {},
     ),
   ),
-  images: field(
+  images: section(
     "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv.",
-    section({
+    {
       url: field(
         "The base of an API with OpenAI's images/generations, such as https://api.openai.com/v1.",
         z.optional(text()),
@@ -287,11 +231,11 @@ export const configSchema = z.strictObject({
         "The environment variable that holds the endpoint's key.",
         z.optional(variableName()),
       ),
-    }),
+    },
   ),
-  search: field(
+  search: section(
     "The provider of search_tool. Only the user's own file can set a remote url or apiKeyEnv.",
-    section({
+    {
       provider: field(
         "SearXNG, Brave Search, Tavily, or the folders below (local).",
         z.optional(z.enum(["searxng", "brave", "tavily", "local"])),
@@ -303,13 +247,13 @@ export const configSchema = z.strictObject({
       ),
       folders: field(
         "The folders that `local` searches, relative to the project's folder.",
-        z._default(z.array(text()), []),
+        list(),
       ),
-    }),
+    },
   ),
-  planner: field(
+  planner: section(
     "The planner of agents. Only the user's own file can set a remote baseUrl or apiKeyCommand.",
-    section({
+    {
       kind: field(
         "auto: a model if there is a key for it, else the client's model (sampling), else rules (local).",
         z._default(z.enum(["auto", "model", "sampling", "local"]), "auto"),
@@ -334,56 +278,39 @@ export const configSchema = z.strictObject({
         "A program that prints the key, and its arguments; no shell is used.",
         z.optional(z.array(text()).check(z.minLength(1))),
       ),
-    }),
+    },
   ),
-  workflow: field(
-    "The spec-driven workflow, speckit.*.",
-    section({
-      commands: field(
-        "Allows implement to run the commands that tasks declare; a person approves each.",
-        z._default(z.boolean(), false),
-      ),
-      roots: field(
-        "Further folders for specs, relative to the project's folder.",
-        z._default(z.array(text()), []),
-      ),
-      agent: field(
-        "The agent that does the tasks of implement, such as coding_agent. Default: the caller does them.",
-        z.optional(text(100)),
-      ),
-    }),
-  ),
-  documents: field(
-    "Files that document_analyzer may read.",
-    section({
-      roots: field(
-        "The folders that file: URLs may point into, relative to the project's folder.",
-        z._default(z.array(text()), []),
-      ),
-    }),
-  ),
-  mcp: field(
-    "The server that Guildhall's own client connects to.",
-    z.optional(
-      z.strictObject({
-        transport: field(
-          "The transport.",
-          z._default(z.enum(["stdio", "http", "websocket"]), "stdio"),
-        ),
-        command: field("The program to start, for stdio.", z.optional(text())),
-        args: field("Its arguments.", z._default(z.array(z.string()), [])),
-        endpoint: field("The server's address, for http and websocket.", z.optional(text())),
-        headers: field(
-          "HTTP headers sent with every request, for http and websocket.",
-          z.optional(z.record(text(), z.string())),
-        ),
-        timeout: field(
-          "Seconds without progress before a request times out; at most 600 in all.",
-          z._default(whole(1, 600), 60),
-        ),
-      }),
+  workflow: section("The spec-driven workflow, speckit.*.", {
+    commands: field(
+      "Allows implement to run the commands that tasks declare; a person approves each.",
+      flag(),
     ),
-  ),
+    roots: field("Further folders for specs, relative to the project's folder.", list()),
+    agent: field(
+      "The agent that does the tasks of implement, such as coding_agent. Default: the caller does them.",
+      z.optional(text(100)),
+    ),
+  }),
+  documents: section("Files that document_analyzer may read.", {
+    roots: field(
+      "The folders that file: URLs may point into, relative to the project's folder.",
+      list(),
+    ),
+  }),
+  mcp: optional("The server that Guildhall's own client connects to.", {
+    transport: field("The transport.", z._default(z.enum(["stdio", "http", "websocket"]), "stdio")),
+    command: field("The program to start, for stdio.", z.optional(text())),
+    args: field("Its arguments.", z._default(z.array(z.string()), [])),
+    endpoint: field("The server's address, for http and websocket.", z.optional(text())),
+    headers: field(
+      "HTTP headers sent with every request, for http and websocket.",
+      z.optional(z.record(text(), z.string())),
+    ),
+    timeout: field(
+      "Seconds without progress before a request times out; at most 600 in all.",
+      z._default(whole(1, 600), 60),
+    ),
+  }),
 });
 
 /** The checked config. Deeply frozen. */
@@ -399,9 +326,35 @@ function field<Schema extends z.core.$ZodType>(description: string, schema: Sche
   return schema;
 }
 
+type Shape = z.core.$ZodLooseShape;
+
+function object<Fields extends Shape>(description: string, fields: Fields) {
+  return field(description, z.strictObject(fields));
+}
+
+function optional<Fields extends Shape>(description: string, fields: Fields) {
+  return field(description, z.optional(z.strictObject(fields)));
+}
+
 /** An optional object whose fields all have defaults. */
-function section<Shape extends z.core.$ZodLooseShape>(shape: Shape) {
-  return z.prefault(z.strictObject(shape), {} as z.input<z.ZodMiniObject<Shape, z.core.$strict>>);
+function section<Fields extends Shape>(description: string, fields: Fields) {
+  return field(description, withDefaults(fields));
+}
+
+function withDefaults<Fields extends Shape>(fields: Fields) {
+  return z.prefault(z.strictObject(fields), {} as z.input<z.ZodMiniObject<Fields, z.core.$strict>>);
+}
+
+function flag() {
+  return z._default(z.boolean(), false);
+}
+
+function list(lengthMax?: number) {
+  return z._default(z.array(text(lengthMax)), []);
+}
+
+function map<Value extends z.core.$ZodType>(value: Value, keyLengthMax?: number) {
+  return z._default(z.record(text(keyLengthMax), value), {});
 }
 
 function text(lengthMax = 10_000) {
@@ -417,12 +370,12 @@ function allowanceFields(perSecond: number, burst: number) {
 }
 
 function allowance(perSecond = 0, burst = 1) {
-  return section(allowanceFields(perSecond, burst));
+  return withDefaults(allowanceFields(perSecond, burst));
 }
 
 /** The same, with how many calls run at once and how many wait. */
 function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}) {
-  return section({
+  return withDefaults({
     ...allowanceFields(perSecond, burst),
     concurrent: field(
       "Calls that run at once; 0 means no limit.",

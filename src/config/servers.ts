@@ -2,21 +2,27 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
-import type { Path, Problem } from "./error.ts";
-import { quote } from "./error.ts";
+import { type Path, type Problem, quote } from "./error.ts";
 import { serverNamePattern } from "./schema.ts";
 
 /**
  * Checks of programs and URLs that a schema cannot express. A config that names programs is code: a
  * reviewer must see all that runs. Messages never repeat values, which may be secrets.
  */
-export function findServerProblems(tree: JsonObject, folder: string): Problem[] {
-  const servers = isObject(tree.mcpServers) ? tree.mcpServers : {};
-  const problems: Problem[] = [];
-  for (const [name, server] of Object.entries(servers))
-    if (isObject(server)) problems.push(...findEntryProblems(server, ["mcpServers", name], folder));
-  if (isObject(tree.mcp)) problems.push(...findClientProblems(tree.mcp, folder));
-  return problems;
+export function findServerProblems({ mcpServers, mcp }: JsonObject, folder: string): Problem[] {
+  const ofServers = Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(
+    ([name, server]) =>
+      isObject(server) ? problemsAt(["mcpServers", name], findServerFaults(server, folder)) : [],
+  );
+  const ofClient = isObject(mcp) ? problemsAt(["mcp"], findClientFaults(mcp, folder)) : [];
+  return [...ofServers, ...ofClient];
+}
+
+/** Fields, each with what is wrong about it, if anything. */
+type Faults = readonly (readonly [Path, string | undefined])[];
+
+function problemsAt(above: Path, faults: Faults): Problem[] {
+  return faults.flatMap(([path, text]) => (text ? [{ path: [...above, ...path], text }] : []));
 }
 
 export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
@@ -41,64 +47,55 @@ export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
   return problems;
 }
 
-function findEntryProblems(server: JsonObject, path: Path, folder: string): Problem[] {
-  const { command, cwd, url, args, env, headers, oauth } = server;
-  const problems: Problem[] = [];
-  const note = (text: string | undefined, ...keys: string[]): void =>
-    void (text && problems.push({ path: [...path, ...keys], text }));
-
-  if (typeof command === "string")
-    note(findCommandFault(command, resolve(folder, typeof cwd === "string" ? cwd : "")), "command");
-  if (typeof url === "string")
-    note(
-      findUrlFault(
-        url,
-        server.type === "ws" || server.type === "websocket",
-        server.allowPrivate === true,
-      ),
-      "url",
-    );
-  for (const [key, value] of textsOf(env)) note(findEnvFault(key, value), "env", key);
-  for (const [key, value] of textsOf(headers)) note(findHeaderFault(key, value), "headers", key);
-  for (const [key, text] of isObject(oauth) ? findOAuthFaults(oauth) : []) note(text, "oauth", key);
-  if (
-    [cwd, ...(Array.isArray(args) ? args : [])].some(
-      (text) => typeof text === "string" && text.includes("\0"),
-    )
-  ) {
-    note("contains a null character; expected text; remove it", "args");
-  }
-  return problems;
+function findServerFaults(server: JsonObject, folder: string): Faults {
+  const { command, cwd, url, args, env, headers, type, allowPrivate } = server;
+  const { issuer, clientMetadataUrl, grant, clientId, clientSecret } = isObject(server.oauth)
+    ? server.oauth
+    : {};
+  const isSocket = type === "ws" || type === "websocket";
+  const isAlone =
+    grant === "client_credentials" && (clientId === undefined || clientSecret === undefined);
+  const hasNull = [cwd, ...(Array.isArray(args) ? args : [])].some(
+    (text) => typeof text === "string" && text.includes("\0"),
+  );
+  return [
+    [["command"], findCommandFault(command, resolve(folder, typeof cwd === "string" ? cwd : ""))],
+    [["url"], findUrlFault(url, isSocket, allowPrivate === true)],
+    ...textsOf(env).map(([key, value]) => [["env", key], findEnvFault(key, value)] as const),
+    ...findHeaderFaults(headers),
+    [["oauth", "issuer"], findUrlFault(issuer, false, true)],
+    [["oauth", "clientMetadataUrl"], findUrlFault(clientMetadataUrl, false, true)],
+    [
+      ["oauth", "grant"],
+      isAlone
+        ? "needs a client; expected clientId and clientSecret beside it; add them"
+        : undefined,
+    ],
+    [["args"], hasNull ? "contains a null character; expected text; remove it" : undefined],
+  ];
 }
 
 /** The section of our own client. It is the user's own server, so a private address is fine. */
-function findClientProblems(
+function findClientFaults(
   { command, endpoint, transport = "stdio", headers }: JsonObject,
   folder: string,
-): Problem[] {
-  const faults: [Path, string | undefined][] = [
-    [["command"], typeof command === "string" ? findCommandFault(command, folder) : undefined],
-    [
-      ["endpoint"],
-      typeof endpoint === "string"
-        ? findUrlFault(endpoint, transport === "websocket", true)
-        : undefined,
-    ],
+): Faults {
+  const isUnused = transport === "stdio" && headers !== undefined;
+  return [
+    [["command"], findCommandFault(command, folder)],
+    [["endpoint"], findUrlFault(endpoint, transport === "websocket", true)],
     [
       ["headers"],
-      transport === "stdio" && headers !== undefined
+      isUnused
         ? 'go to no program; expected them with an endpoint; set transport to "http"'
         : undefined,
     ],
-    ...textsOf(headers).map(([key, value]): [Path, string | undefined] => [
-      ["headers", key],
-      findHeaderFault(key, value),
-    ]),
+    ...findHeaderFaults(headers),
   ];
-  return faults.flatMap(([path, text]) => (text ? [{ path: ["mcp", ...path], text }] : []));
 }
 
-function findCommandFault(command: string, cwd: string): string | undefined {
+function findCommandFault(command: unknown, cwd: string): string | undefined {
+  if (typeof command !== "string") return undefined;
   if (command.trim() === "") return 'is empty; expected a program; write for example "npx"';
   if (shellCharacters.test(command) || hasControls(command)) {
     return "is a whole command line; expected one program, as no shell is used; put the arguments into args, or start a script";
@@ -142,12 +139,16 @@ function findEnvFault(name: string, value: string): string | undefined {
   return "makes the program run code that command and args do not show; expected a variable the server reads; pass an option in args, or start a script that sets it";
 }
 
-function findHeaderFault(name: string, value: string): string | undefined {
-  if (/^[!#$%&'*+.^_`|~\w-]+$/.test(name) && !hasControls(value)) return undefined;
-  return "is not an HTTP header; expected a name of letters, digits and -, and a value on one line; fix it";
+function findHeaderFaults(headers: unknown): Faults {
+  const text =
+    "is not an HTTP header; expected a name of letters, digits and -, and a value on one line; fix it";
+  return textsOf(headers)
+    .filter(([name, value]) => !/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || hasControls(value))
+    .map(([name]) => [["headers", name], text]);
 }
 
-function findUrlFault(url: string, isSocket: boolean, allowPrivate: boolean): string | undefined {
+function findUrlFault(url: unknown, isSocket: boolean, allowPrivate: boolean): string | undefined {
+  if (typeof url !== "string") return undefined;
   const [safe, plain] = isSocket ? ["wss:", "ws:"] : ["https:", "http:"];
   if (!URL.canParse(url)) return `is not a URL; expected ${safe}//host/path; write the full URL`;
   const { protocol, username, password, hostname, hash } = new URL(url);
@@ -167,32 +168,6 @@ function findUrlFault(url: string, isSocket: boolean, allowPrivate: boolean): st
   return undefined;
 }
 
-function findOAuthFaults({
-  issuer,
-  clientMetadataUrl,
-  grant,
-  clientId,
-  clientSecret,
-}: JsonObject): [string, string | undefined][] {
-  const isAlone =
-    grant === "client_credentials" && (clientId === undefined || clientSecret === undefined);
-  return [
-    ["issuer", typeof issuer === "string" ? findUrlFault(issuer, false, true) : undefined],
-    [
-      "clientMetadataUrl",
-      typeof clientMetadataUrl === "string"
-        ? findUrlFault(clientMetadataUrl, false, true)
-        : undefined,
-    ],
-    [
-      "grant",
-      isAlone
-        ? "needs a client; expected clientId and clientSecret beside it; add them"
-        : undefined,
-    ],
-  ];
-}
-
 /** Control characters except tab. */
 function hasControls(text: string): boolean {
   return /(?!\t)\p{Cc}/u.test(text);
@@ -204,4 +179,47 @@ function textsOf(value: unknown): [string, string][] {
         (entry): entry is [string, string] => typeof entry[1] === "string",
       )
     : [];
+}
+
+const trustAdvice = "Guildhall's trust settings decide which calls require approval";
+
+/**
+ * Keys of other clients in an entry of mcpServers, with advice. Accepted, so that an entry can be
+ * pasted, and ignored with a warning.
+ */
+export const foreignKeys: Readonly<Record<string, string>> = {
+  alwaysAllow: trustAdvice,
+  autoApprove: trustAdvice,
+  trust: trustAdvice,
+  includeTools: "use tools.include",
+  excludeTools: "use tools.exclude",
+  disabledTools: "use tools.exclude",
+  timeout: "use timeoutSeconds",
+  envFile: "set the variables before the hall starts and list them in env",
+  authProviderType: "use headers",
+  ...Object.fromEntries(
+    "description gallery icon version sandbox sandboxEnabled dev watchPaths"
+      .split(" ")
+      .map((key) => [key, "you can remove it"]),
+  ),
+};
+
+/** Removes other clients' keys from the entries before validation. */
+export function setForeignAside(tree: JsonObject): {
+  readonly tree: JsonObject;
+  readonly foreign: readonly Problem[];
+} {
+  if (!isObject(tree.mcpServers)) return { tree, foreign: [] };
+  const foreign: Problem[] = [];
+  const servers = Object.entries(tree.mcpServers).map(([name, server]) => {
+    if (!isObject(server)) return [name, server];
+    const own = Object.entries(server).filter(([key]) => {
+      const advice = Object.hasOwn(foreignKeys, key) ? foreignKeys[key] : undefined;
+      const text = `ignored: a setting of another client; ${advice}`;
+      if (advice !== undefined) foreign.push({ path: ["mcpServers", name, key], text });
+      return advice === undefined;
+    });
+    return [name, Object.fromEntries(own)];
+  });
+  return { tree: { ...tree, mcpServers: Object.fromEntries(servers) }, foreign };
 }

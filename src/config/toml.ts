@@ -1,18 +1,18 @@
 import { parse, TomlError } from "smol-toml";
 import { ConfigError } from "./error.ts";
 import { type ConfigFile, depthMax, partsMax } from "./files.ts";
-import type { Layer } from "./layer.ts";
+import type { ParsedFile } from "./layer.ts";
 
-/** A layer from TOML. Throws ConfigError with the parser's line. */
-export function parseTomlLayer({ file, text }: ConfigFile): Layer {
+/** A config file in TOML. Throws ConfigError with the parser's line. */
+export function parseTomlFile({ file, text }: ConfigFile): ParsedFile {
   return {
     tree: parseTree(text, file),
-    kind: "file",
+
     locate: (path) => `${file}:${findKey(text, path.map(String))}`,
   };
 }
 
-function parseTree(text: string, file: string): Layer["tree"] {
+function parseTree(text: string, file: string): ParsedFile["tree"] {
   // A rough count: text contains dots and commas too, but not twenty thousand.
   const partCount = text.match(/[=.,[{]/g)?.length ?? 0;
   if (partCount > partsMax)

@@ -1,5 +1,4 @@
-import { isObject, type JsonObject } from "../base/json.ts";
-import type { Path, Problem } from "./error.ts";
+import { isDeepStrictEqual } from "node:util";
 import type { Config, ServerConfig } from "./schema.ts";
 
 /** A server with an invalid entry: the hall runs without it and reports why. */
@@ -8,7 +7,7 @@ export interface UnusableServer {
   /** Each names field, expected value, next step and location. */
   readonly problems: readonly string[];
   /** The entry, if only some values are wrong: used to show what is known of the server. Never started. */
-  readonly entry?: ServerConfig;
+  readonly entry?: ServerConfig | undefined;
 }
 
 /** All configured servers, usable or not. */
@@ -24,41 +23,20 @@ export function configuredServers({
   return { ...config.mcpServers, ...unusable };
 }
 
-/** The problems of single servers, by name, and those of the whole config. */
-export interface SortedProblems {
-  readonly ofServers: ReadonlyMap<string, readonly Problem[]>;
-  readonly ofAll: readonly Problem[];
+/** Names of servers by kind of change, so that a reload touches only those. */
+export interface ServersDiff {
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+  readonly changed: readonly string[];
 }
 
-/** An invalid server name concerns the whole config: tools, trust and the lock depend on it. */
-export function sortProblems(
-  problems: readonly Problem[],
-  nameProblems: readonly Problem[],
-): SortedProblems {
-  const ofServers = new Map<string, Problem[]>();
-  const ofAll: Problem[] = [];
-  for (const problem of problems) {
-    const name = nameProblems.includes(problem) ? undefined : serverOf(problem.path);
-    if (name === undefined) ofAll.push(problem);
-    else ofServers.set(name, [...(ofServers.get(name) ?? []), problem]);
-  }
-  return { ofServers, ofAll };
-}
-
-/** The server that a field belongs to, if any. */
-export function serverOf([section, name]: Path): string | undefined {
-  return section === "mcpServers" && name !== undefined ? String(name) : undefined;
-}
-
-/** A copy without these servers. */
-export function withoutServers<T extends JsonObject | Config>(
-  tree: T,
-  names: { has(name: string): boolean },
-): T {
-  const { mcpServers } = tree;
-  if (!isObject(mcpServers)) return tree;
+export function diffServers(before: ConfiguredServers, after: ConfiguredServers): ServersDiff {
+  const [old, now] = [Object.keys(before), Object.keys(after)];
   return {
-    ...tree,
-    mcpServers: Object.fromEntries(Object.entries(mcpServers).filter(([name]) => !names.has(name))),
+    added: now.filter((name) => !Object.hasOwn(before, name)),
+    removed: old.filter((name) => !Object.hasOwn(after, name)),
+    changed: now.filter(
+      (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
+    ),
   };
 }

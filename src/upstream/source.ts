@@ -1,6 +1,6 @@
 import { hashOf } from "../base/hash.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { variablesIn, written } from "../config/written.ts";
+import { variablesIn, written } from "../config/variables.ts";
 
 /**
  * The command or URL of a server without the values of variables. A change invalidates the lock entry and

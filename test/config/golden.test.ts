@@ -2,8 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { defaultConfig } from "../../src/config/defaults.ts";
-import type { LoadedConfig } from "../../src/config/load.ts";
+import { defaultConfig, type LoadedConfig } from "../../src/config/load.ts";
 import { makeConfigFolder } from "./folder.ts";
 
 /**

@@ -5,10 +5,9 @@ import { Ajv } from "ajv";
 import { build } from "esbuild";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { createEditorSchema } from "../../src/config/editor-schema.ts";
-import { foreignKeys } from "../../src/config/foreign-keys.ts";
-import { createOutline, type Outline } from "../../src/config/outline.ts";
+import { createEditorSchema, createOutline, type Outline } from "../../src/config/outline.ts";
 import { configSchema } from "../../src/config/schema.ts";
+import { foreignKeys } from "../../src/config/servers.ts";
 import { makeConfigFolder } from "./folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));

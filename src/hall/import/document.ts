@@ -11,7 +11,7 @@ import {
 } from "jsonc-parser/lib/esm/main.js";
 import { formatBytes } from "../../base/text.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
-import { parseTomlLayer } from "../../config/toml.ts";
+import { parseTomlFile } from "../../config/toml.ts";
 
 /** Where files of clients are searched. Passed in, so that a test never reads the real home. */
 export interface Machine {
@@ -117,7 +117,7 @@ export async function parseDocument(file: string, text: string): Promise<Documen
   try {
     if (format === "json") return parseJson(file, text);
     if (format === "yaml") return await parseYaml(file, text);
-    const { tree, locate } = parseTomlLayer({ file, text });
+    const { tree, locate } = parseTomlFile({ file, text });
     return { file, text, format, tree, locate };
   } catch (error) {
     if (error instanceof RangeError)

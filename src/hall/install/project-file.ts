@@ -2,6 +2,7 @@ import { stringify } from "smol-toml";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "../../config/files.ts";
+import { parseConfigFile } from "../../config/layer.ts";
 import { type Machine, parseDocument } from "../import/document.ts";
 import type { ImportedServer } from "../import/merge.ts";
 import { editDocument } from "./edit.ts";
@@ -22,12 +23,10 @@ export async function readProjectFile({ folder, env }: Machine): Promise<Project
   const files = await readConfigFiles(userFile, places);
   const servers: JsonObject = {};
   for (const { file, text } of files) {
-    const layer = file.endsWith(".toml")
-      ? (await import("../../config/toml.ts")).parseTomlLayer({ file, text })
-      : (await import("../../config/json.ts")).parseJsonLayer({ file, text });
-    const { mcpServers = {} } = layer.tree;
+    const { tree, locate } = await parseConfigFile({ file, text });
+    const { mcpServers = {} } = tree;
     if (!isObject(mcpServers))
-      throw new ConfigError(`${layer.locate(["mcpServers"])}: mcpServers must be an object`);
+      throw new ConfigError(`${locate(["mcpServers"])}: mcpServers must be an object`);
     Object.assign(servers, mcpServers);
   }
   const own = files.find(({ file }) => file !== userFile);

@@ -1,0 +1,147 @@
+import { realpathSync } from "node:fs";
+import { resolve, sep } from "node:path";
+import type { JsonObject } from "../base/json.ts";
+import { kindOfHost } from "../net/host.ts";
+import type { Path, Problem } from "./error.ts";
+import { fieldAt } from "./layer.ts";
+
+/** The merged config, and who wrote its fields. */
+export interface WrittenConfig {
+  readonly tree: JsonObject;
+  readonly folder: string;
+  /** What the user's own file says. */
+  readonly users: JsonObject;
+  /** True if the project's file set the field. */
+  isOfProject(path: Path): boolean;
+}
+
+/** A field that a project's config may not set to certain values. */
+interface Limit {
+  /** A last key `*` stands for every key or index. */
+  readonly path: readonly string[];
+  readonly text: string;
+  isRefused(value: unknown, config: WrittenConfig, path: Path): boolean;
+}
+
+/**
+ * A cloned repository brings no trust: its config must not run programs, read keys, send callers' data
+ * to a host of its choice, open this machine or its folders, nor require fewer approvals.
+ */
+export function findProjectProblems(config: WrittenConfig): Problem[] {
+  return limits.flatMap(({ path, text, isRefused }) =>
+    fieldsLike(config.tree, path)
+      .filter((field) => config.isOfProject(field))
+      .filter((field) => isRefused(fieldAt(config.tree, field), config, field))
+      .map((field) => ({ path: field, text })),
+  );
+}
+
+const outside =
+  "is outside the project; expected a folder inside; other folders belong in the user's own config file";
+const fewer = "requires fewer approvals; only the user's own config file may do that";
+
+const limits: readonly Limit[] = [
+  { path: ["documents", "roots", "*"], text: outside, isRefused: isOutside },
+  { path: ["search", "folders", "*"], text: outside, isRefused: isOutside },
+  { path: ["workflow", "roots", "*"], text: outside, isRefused: isOutside },
+  ...limitsOfEndpoint("planner", "baseUrl"),
+  ...limitsOfEndpoint("images", "url"),
+  ...limitsOfEndpoint("search", "url"),
+  ...limitsOfEndpoint("telemetry", "otlpUrl"),
+  {
+    // Not even a URL on this machine: the database may be shared by all halls of the user.
+    path: ["store", "url"],
+    text: "chooses where all call records are stored; only the user's own config file or GUILDHALL__STORE__URL may set it",
+    isRefused: () => true,
+  },
+  {
+    path: ["listen", "host"],
+    text: "opens the hall to other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may set it",
+    isRefused: (host) => typeof host === "string" && kindOfHost(host) !== "loopback",
+  },
+  {
+    path: ["listen", "tokenFile"],
+    text: "is inside the project, whose author may know the token; use a file elsewhere, or pass this one with --token-file",
+    isRefused: (file, config) => typeof file === "string" && !isOutside(file, config),
+  },
+  { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },
+  { path: ["trust", "policy"], text: fewer, isRefused: isLowered },
+  { path: ["trust", "servers", "*"], text: fewer, isRefused: isLowered },
+  {
+    path: ["trust", "unguarded"],
+    text: fewer,
+    isRefused: (list) => Array.isArray(list) && list.length > 0,
+  },
+];
+
+/** A project may name a model, a provider and a URL on this machine. */
+function limitsOfEndpoint(section: string, address: string): Limit[] {
+  const allowed = `only the user's own config file or a GUILDHALL__${section.toUpperCase()}__ variable may set it`;
+  return [
+    {
+      path: [section, "apiKeyCommand"],
+      text: `runs a program; ${allowed}`,
+      isRefused: () => true,
+    },
+    {
+      path: [section, "apiKeyEnv"],
+      text: `can read any environment variable; ${allowed}`,
+      isRefused: () => true,
+    },
+    {
+      path: [section, address],
+      text: `is not on this machine; ${allowed}`,
+      isRefused: isElsewhere,
+    },
+  ];
+}
+
+/** The paths of the existing fields that match. */
+function fieldsLike(tree: JsonObject, path: readonly string[]): Path[] {
+  if (path.at(-1) !== "*") return fieldAt(tree, path) === undefined ? [] : [path];
+  const parent = path.slice(0, -1);
+  const map = fieldAt(tree, parent);
+  if (Array.isArray(map)) return map.map((_, index) => [...parent, index]);
+  return typeof map === "object" && map ? Object.keys(map).map((key) => [...parent, key]) : [];
+}
+
+function isOutside(path: unknown, { folder }: WrittenConfig): boolean {
+  return typeof path === "string" && !isInside(realOf(resolve(folder, path)), realOf(folder));
+}
+
+/** An invalid URL is reported by the schema or by its user. */
+function isElsewhere(url: unknown): boolean {
+  return (
+    typeof url === "string" &&
+    !(URL.canParse(url) && kindOfHost(new URL(url).hostname) === "loopback")
+  );
+}
+
+/** If the user's policy is stricter, the project cannot exempt a single server either. */
+function isLowered(
+  policy: unknown,
+  { tree, users, isOfProject }: WrittenConfig,
+  path: Path,
+): boolean {
+  const general = ["trust", "policy"];
+  const isStrict =
+    (fieldAt(users, path) ?? fieldAt(users, general)) === "all" ||
+    (fieldAt(tree, general) === "all" && !isOfProject(general));
+  return policy !== "all" && isStrict;
+}
+
+function isInside(path: string, folder: string): boolean {
+  return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
+}
+
+/** Resolves links; a path that does not exist yet is used as written. */
+function realOf(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    const parent = resolve(path, "..");
+    return parent === path
+      ? path
+      : resolve(realOf(parent), path.slice(parent.length).replace(/^[/\\]+/, ""));
+  }
+}
