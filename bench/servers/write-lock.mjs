@@ -1,7 +1,7 @@
 // Writes a project's config and lock as `guildhall build` would, without starting a hundred servers. Bundled before it runs.
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { hashOf } from "../../src/base/hash.ts";
+import { hashOf } from "../../src/base/json.ts";
 import { lockServer, writeLock } from "../../src/upstream/lock.ts";
 import { echoTool } from "./echo-tool.mjs";
 

@@ -2,7 +2,7 @@ import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import { type AgentFile, type ParsedAgentFile, parseAgentFile } from "./agent-file.ts";
 
 /** The agents in a project's `.guildhall`. Invalid files are skipped and reported. */

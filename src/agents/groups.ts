@@ -1,5 +1,5 @@
 import type { Log } from "../base/log.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";

@@ -1,6 +1,6 @@
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
-import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
+import { hashOf } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Outcome, Target } from "../tool.ts";
 import type { OfferedTool, Planner, RunStep } from "./planner.ts";

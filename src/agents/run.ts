@@ -1,10 +1,9 @@
 import type { Advice } from "../base/advice.ts";
 import { errorType, HallError } from "../base/errors.ts";
-import { startHeartbeat } from "../base/heartbeat.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import { findNear } from "../base/similar-names.ts";
-import { formatBytes } from "../base/text.ts";
+import { findNear, formatBytes } from "../base/text.ts";
+import { startHeartbeat } from "../base/timing.ts";
 import { jsonSize, redact } from "../gateway/record.ts";
 import type { Outcome, Progress } from "../tool.ts";
 import {

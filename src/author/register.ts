@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { backoffMs } from "../base/timing.ts";
 import type { Toolkit } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import { dialHall } from "./dial.ts";

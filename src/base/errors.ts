@@ -10,7 +10,7 @@ type Edge = number | "isError";
 
 interface ErrorRow {
   /** The name this failure has in the schema-and-trust contract, where it has one. */
-  readonly name: string | null;
+  readonly name?: string;
   /** MCP up to 2025-06-18, in answer to `tools/call`. */
   readonly old: Edge;
   /** MCP 2025-11-25 and 2026-07-28, in answer to `tools/call`. */
@@ -28,250 +28,184 @@ interface ErrorRow {
 
 const isError = "isError";
 
-export const errorTable = {
+type Numbers = Pick<ErrorRow, "old" | "current" | "request" | "registry">;
+
+/** The same number in every version of MCP. */
+function everywhere(code: number, registry: number = code): Numbers {
+  return { old: code, current: code, request: code, registry };
+}
+
+/** A failed call is a result, which a model can read. */
+function inResult(registry: number): Numbers {
+  return { old: isError, current: isError, request: -32603, registry };
+}
+
+const rows = {
   PARSE: {
+    ...everywhere(-32700),
     name: "ValidationError",
-    old: -32700,
-    current: -32700,
-    request: -32700,
-    registry: -32700,
     exit: 1,
     retry: "no",
     hint: "Send one complete JSON message in UTF-8.",
   },
   INVALID_REQUEST: {
+    ...everywhere(-32600),
     name: "ValidationError",
-    old: -32600,
-    current: -32600,
-    request: -32600,
-    registry: -32600,
     exit: 1,
     retry: "no",
     hint: "Send a JSON-RPC 2.0 request as the protocol version in use defines it.",
   },
   METHOD_NOT_FOUND: {
+    ...everywhere(-32601),
     name: "ValidationError",
-    old: -32601,
-    current: -32601,
-    request: -32601,
-    registry: -32601,
     exit: 1,
     retry: "no",
     hint: "Use a method of the protocol version in use.",
   },
   INVALID_PARAMS: {
+    ...everywhere(-32602),
     name: "ValidationError",
-    old: -32602,
-    current: -32602,
-    request: -32602,
-    registry: -32602,
     exit: 2,
     retry: "after a fix",
     hint: "Correct the parameter the message names.",
   },
   NOT_FOUND: {
+    ...everywhere(-32602, -32003),
     name: "ToolNotFoundError",
-    old: -32602,
-    current: -32602,
-    request: -32602,
-    registry: -32003,
     exit: 66,
     retry: "no",
     hint: "List again: the list may have changed.",
   },
   TOOLKIT_NOT_FOUND: {
+    ...everywhere(-32602, -32002),
     name: "ToolNotFoundError",
-    old: -32602,
-    current: -32602,
-    request: -32602,
-    registry: -32002,
     exit: 66,
     retry: "no",
     hint: "List again: the list may have changed.",
   },
   VALIDATION: {
-    name: "SchemaError",
-    old: -32602,
+    ...everywhere(-32602, -32004),
     current: isError,
-    request: -32602,
-    registry: -32004,
+    name: "SchemaError",
     exit: 2,
     retry: "after a fix",
     hint: "Correct the fields named in `details` and call again.",
   },
   EXECUTION: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32001,
+    ...inResult(-32001),
     exit: 1,
     retry: "if idempotent",
     hint: "Read the message; try other arguments.",
   },
   TIMEOUT: {
+    ...inResult(-32005),
     name: "TimeoutError",
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32005,
     exit: 75,
     retry: "yes",
     hint: "Try again, ask for less at once, or allow more time.",
   },
   CANCELLED: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32000,
+    ...inResult(-32000),
     exit: 1,
     retry: "by user",
     hint: "The call was withdrawn; call again if it is still wanted.",
   },
   UNAVAILABLE: {
+    ...inResult(-32006),
     name: "TransportError",
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32006,
     exit: 69,
     retry: "later",
     hint: "See `guildhall status`; what is down restarts by itself.",
   },
   BAD_ANSWER: {
+    ...inResult(-32001),
     name: "TransportError",
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32001,
     exit: 1,
     retry: "maybe",
     hint: "The tool answered something the protocol does not allow; tell its author.",
   },
   TOO_LARGE: {
+    ...inResult(-32001),
     name: "TransportError",
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32001,
     exit: 1,
     retry: "maybe",
     hint: "Ask for less: a narrower query, fewer items, a smaller page.",
   },
   RATE_LIMITED: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32007,
+    ...inResult(-32007),
     exit: 69,
     retry: "later",
     hint: "Wait as long as `retryAfterSeconds` says.",
   },
   OVERLOADED: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32007,
+    ...inResult(-32007),
     exit: 69,
     retry: "later",
     hint: "Wait for running requests to end, then try again.",
   },
   DENIED: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32000,
+    ...inResult(-32000),
     exit: 77,
     retry: "after trust",
     hint: "A person must allow this tool first.",
   },
   APPROVAL_NEEDED: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32000,
+    ...inResult(-32000),
     exit: 77,
     retry: "after trust",
     hint: "A person must approve this call; `details` has the command and the token.",
   },
   CONFLICT: {
+    ...everywhere(-32602, -32000),
     name: "RegistrationError",
-    old: -32602,
-    current: -32602,
-    request: -32602,
-    registry: -32000,
     exit: 1,
     retry: "no",
     hint: "Choose another name, or say `replace: true`.",
   },
   BUDGET: {
-    name: null,
-    old: isError,
-    current: isError,
-    request: -32603,
-    registry: -32001,
+    ...inResult(-32001),
     exit: 1,
     retry: "after change",
     hint: "The message names the limit: do less in one go, or raise it.",
   },
   SERIALIZATION: {
+    ...everywhere(-32603, -32000),
     name: "SerializationError",
-    old: -32603,
-    current: -32603,
-    request: -32603,
-    registry: -32000,
     exit: 1,
     retry: "no",
     hint: "The answer could not be written as JSON; quote the reference when you report it.",
   },
   UNSUPPORTED_VERSION: {
-    name: null,
+    ...everywhere(-32022, -32000),
     old: -32602,
-    current: -32022,
-    request: -32022,
-    registry: -32000,
     exit: 1,
     retry: "other version",
     hint: "Use one of the versions in `supported`.",
   },
   MISSING_CAPABILITY: {
-    name: null,
+    ...everywhere(-32021, -32000),
     old: isError,
-    current: -32021,
-    request: -32021,
-    registry: -32000,
     exit: 1,
     retry: "with the capability",
     hint: "Declare the capabilities in `requiredCapabilities`, or call a tool that needs no input.",
   },
   HEADER_MISMATCH: {
-    name: null,
+    ...everywhere(-32020, -32000),
     old: -32602,
-    current: -32020,
-    request: -32020,
-    registry: -32000,
     exit: 1,
     retry: "after a fix",
     hint: "Send headers that say the same as the body; list the tools again if one may have changed.",
   },
   INTERNAL: {
-    name: null,
-    old: -32603,
-    current: -32603,
-    request: -32603,
-    registry: -32000,
+    ...everywhere(-32603, -32000),
     exit: 1,
     retry: "maybe",
     hint: "Quote the reference when you report it; the log has the details.",
   },
-} as const satisfies Record<string, ErrorRow>;
+} satisfies Record<string, ErrorRow>;
 
-export type ErrorCode = keyof typeof errorTable;
+export type ErrorCode = keyof typeof rows;
+export const errorTable: Readonly<Record<ErrorCode, ErrorRow>> = rows;
 
 export interface HallErrorOptions {
   readonly cause?: unknown;

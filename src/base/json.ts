@@ -1,3 +1,5 @@
+import { hash } from "node:crypto";
+
 /** JSON from the wire. Values of `JsonObject` are `unknown`: each reader checks what it needs. */
 export type Json =
   | null
@@ -21,4 +23,24 @@ export function sortKeys(value: unknown): unknown {
       .sort()
       .map((key) => [key, sortKeys(value[key])]),
   );
+}
+
+/** A hash of a JSON value, independent of the order of keys. */
+export function hashOf(value: unknown): string {
+  return hash("sha256", writeSorted(value) ?? "", "base64url");
+}
+
+/** JSON.stringify with sorted keys. Most objects are sorted already and are not sorted again. */
+function writeSorted(value: unknown): string | undefined {
+  if (Array.isArray(value))
+    return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;
+  if (!isObject(value)) return JSON.stringify(value);
+  const keys = Object.keys(value);
+  if (!keys.every((key, index) => index === 0 || (keys[index - 1] ?? "") < key)) keys.sort();
+  let text = "";
+  for (const key of keys) {
+    const inner = writeSorted(value[key]);
+    if (inner !== undefined) text += `${text === "" ? "" : ","}${JSON.stringify(key)}:${inner}`;
+  }
+  return `{${text}}`;
 }

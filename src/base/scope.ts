@@ -6,7 +6,8 @@ import { HallError } from "./errors.ts";
  * whole small call, so it is created only for `signal`; and the clock can stand still while a person
  * is being asked.
  */
-export class Scope implements Deadline {
+export class Scope {
+  /** Index in the list of the clock; undefined if it is not in the list. */
   place: number | undefined;
   #deadlineAt: number;
   readonly #allowedMs: number;
@@ -197,20 +198,13 @@ function notify(listener: Listener, reason: HallError): void {
  * empty; one may fire 50 ms late. Each knows its index: a Set with this turnover would retain removed
  * entries (see slot-map.ts).
  */
-interface Deadline {
-  readonly deadlineAt: number;
-  /** Index in the list, used by the clock only; undefined if not armed. */
-  place: number | undefined;
-  expire(): void;
-}
-
+const armed: Scope[] = [];
 const tickMs = 50;
-const armed: Deadline[] = [];
 let clock: NodeJS.Timeout | undefined;
 let tickedAt = 0;
 
-function arm(deadline: Deadline, now: number): void {
-  if (deadline.place === undefined) deadline.place = armed.push(deadline) - 1;
+function arm(scope: Scope, now: number): void {
+  if (scope.place === undefined) scope.place = armed.push(scope) - 1;
   // A clock that has not ticked for long was stopped, for example by a test that replaced the timers.
   if (clock && now - tickedAt < 20 * tickMs && now >= tickedAt) return;
   clearInterval(clock);
@@ -218,23 +212,23 @@ function arm(deadline: Deadline, now: number): void {
   tickedAt = now;
 }
 
-function disarm(deadline: Deadline): void {
-  const { place } = deadline;
+function disarm(scope: Scope): void {
+  const { place } = scope;
   if (place === undefined) return;
-  deadline.place = undefined;
+  scope.place = undefined;
   const last = armed.pop();
-  if (last === undefined || last === deadline) return;
+  if (last === undefined || last === scope) return;
   armed[place] = last;
   last.place = place;
 }
 
 function tick(): void {
   tickedAt = performance.now();
-  for (const deadline of armed.filter(({ deadlineAt }) => deadlineAt <= tickedAt)) {
+  for (const scope of armed.filter(({ deadlineAt }) => deadlineAt <= tickedAt)) {
     // An earlier callback may have disarmed it.
-    if (deadline.place === undefined) continue;
-    disarm(deadline);
-    deadline.expire();
+    if (scope.place === undefined) continue;
+    disarm(scope);
+    scope.expire();
   }
   if (armed.length > 0) return;
   clearInterval(clock);

@@ -28,7 +28,7 @@ export function refuseUnknown(command: Command): void {
 }
 
 async function failUnknown(word: string, command: Command): Promise<never> {
-  const { findNear } = await import("../base/similar-names.ts");
+  const { findNear } = await import("../base/text.ts");
   const names = command.commands.map((known) => known.name());
   const [near] = findNear(word, names, 1);
   const help = near === undefined ? `expected: ${names.join(", ")}` : `Did you mean ${near}?`;

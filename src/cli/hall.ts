@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { AnswerQuestion } from "../client/client.ts";
 import type { HallClient } from "../hall/hall-client.ts";
 import type { Settings } from "../hall/settings.ts";

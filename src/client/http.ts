@@ -1,9 +1,9 @@
 import type { LookupFunction } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
+import { backoffMs } from "../base/timing.ts";
 import {
   cutShort,
   explain,
@@ -14,7 +14,7 @@ import {
   whileAlive,
 } from "../net/answer.ts";
 import type { Dialled, Dialler } from "../net/dial.ts";
-import { readEvents } from "../net/event-reader.ts";
+import { readEvents } from "../net/event-stream.ts";
 import type { Channel, Limits, Outgoing, Receiver } from "../wire/channel.ts";
 import { type Id, isId } from "../wire/message.ts";
 import { standardHeaders } from "./headers.ts";

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
+import { backoffMs } from "../base/timing.ts";
 
 /** The long-running request that makes a modern server report changes of its lists and resources. */
 export interface Listening {

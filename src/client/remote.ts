@@ -4,7 +4,7 @@ import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 import { explain, isRefused, refusal, whileAlive } from "../net/answer.ts";
 import { connectMsMax } from "../net/dial.ts";
-import { readEvents } from "../net/event-reader.ts";
+import { readEvents } from "../net/event-stream.ts";
 import type { Channel, Outgoing, Receiver } from "../wire/channel.ts";
 import { createWebSocketChannel } from "../wire/websocket.ts";
 import { createGate, type HttpOptions, handshakeEnd } from "./http.ts";

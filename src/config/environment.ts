@@ -1,5 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import { ConfigError, type Path } from "./error.ts";
 import { fieldAt, type Layer, mergeTrees } from "./layer.ts";
 import type { Outline } from "./outline.ts";

@@ -1,6 +1,6 @@
 import type { z } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import { type Path, type Problem, quote } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 import { createOutline, kindIndexOf, type Outline, outlineAt } from "./outline.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
+import { backoffMs } from "../base/timing.ts";
 import type { CallContext, Target, Toolkit } from "../tool.ts";
 import { getTarget, type Stage } from "./stage.ts";
 

@@ -1,7 +1,6 @@
 import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts";
 import { type ErrorCode, HallError } from "../base/errors.ts";
-import { hashOf } from "../base/hash.ts";
-import { isObject } from "../base/json.ts";
+import { hashOf, isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Flow, Outcome, Target } from "../tool.ts";
 import {

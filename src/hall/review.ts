@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
-import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
+import { hashOf } from "../base/json.ts";
 import { visible } from "../base/sanitize.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers } from "../config/unusable.ts";

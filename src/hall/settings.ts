@@ -7,7 +7,7 @@ import {
   parseLogLevel,
   Secrets,
 } from "../base/log.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { Config, PartialConfig, ServerConfig } from "../config/schema.ts";

@@ -4,7 +4,7 @@ import { connect, createServer, type Server, type Socket } from "node:net";
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { withFileLock } from "../base/file-lock.ts";
+import { withFileLock } from "../base/files.ts";
 
 /** The path of the local socket of a project's hall. Throws DENIED for a folder that others can write to. */
 export async function socketPath(project: string): Promise<string> {

@@ -6,7 +6,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { createInOrder } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { Toolkit } from "../tool.ts";
 import { findToolkitNameFault } from "./name-rules.ts";
 import type { Registry } from "./registry.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { HallError } from "../base/errors.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 
 /** Clients and model APIs refuse longer names. */

@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { CallContext, Outcome, Target, Tool, Toolkit } from "../tool.ts";
 import type { Registry } from "./registry.ts";
 

@@ -1,6 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { hashOf } from "../base/hash.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import type { Tool } from "../tool.ts";
 import { findFunctionNameFault, findLookalike, findToolkitNameFault } from "./name-rules.ts";

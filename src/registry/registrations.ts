@@ -2,7 +2,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { createInOrder } from "../base/one-at-a-time.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { Toolkit } from "../tool.ts";
 import { createEndpoint } from "./endpoint.ts";
 import type { HealthBook } from "./health.ts";

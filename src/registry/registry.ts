@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { createOneAtATime, type OneAtATime } from "../base/one-at-a-time.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
 import { createNameIndex, joinName, type NameIndex } from "./names.ts";
 

@@ -6,7 +6,7 @@
 import { adviceForModel } from "../base/advice.ts";
 import { errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";

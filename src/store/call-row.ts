@@ -1,4 +1,4 @@
-import { hashOf } from "../base/hash.ts";
+import { hashOf } from "../base/json.ts";
 import { bucketOf } from "./histogram.ts";
 import type { CallFilter, CallRow } from "./store.ts";
 

@@ -1,5 +1,5 @@
-import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
+import { backoffMs } from "../base/timing.ts";
 import type { Archive } from "./archive.ts";
 import type { FromWriter, PendingWrite, Read, ToWriter } from "./protocol.ts";
 

@@ -1,12 +1,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
-import { withFileLock } from "../base/file-lock.ts";
-import { hashOf } from "../base/hash.ts";
-import { isObject } from "../base/json.ts";
-import { placePrivate, replacePrivate } from "../base/private-file.ts";
+import { dataFolder, placePrivate, replacePrivate, withFileLock } from "../base/files.ts";
+import { hashOf, isObject } from "../base/json.ts";
 
 /**
  * A user's decisions about one project on this machine: the servers that may start, the reviewed

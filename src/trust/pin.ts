@@ -1,5 +1,5 @@
-import { hashOf } from "../base/hash.ts";
 import type { JsonObject } from "../base/json.ts";
+import { hashOf } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 
 const pins = new WeakMap<Tool, string>();

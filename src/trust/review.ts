@@ -1,5 +1,4 @@
-import { hashOf } from "../base/hash.ts";
-import { isObject } from "../base/json.ts";
+import { hashOf, isObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
 import type { Review } from "./ledger.ts";
 import { markTool } from "./marks.ts";

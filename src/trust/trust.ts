@@ -1,6 +1,6 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
-import { hashOf } from "../base/hash.ts";
+import { hashOf } from "../base/json.ts";
 import type { Target, Tool } from "../tool.ts";
 import type { ApprovalAnswer } from "./approvals.ts";
 import {

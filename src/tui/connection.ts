@@ -1,8 +1,8 @@
-import { backoffMs } from "../base/backoff.ts";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
+import { backoffMs } from "../base/timing.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { ListKind } from "../tool.ts";
 import { explainFailure, type Failure } from "./failure.ts";

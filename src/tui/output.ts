@@ -1,7 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
+import { makeOwnFolder, openOwnFile } from "../base/files.ts";
 import type { Secrets } from "../base/log.ts";
-import { makeOwnFolder, openOwnFile } from "../base/project-folder.ts";
 import { sanitize } from "../base/sanitize.ts";
 import type { Progress } from "../tool.ts";
 import type { Picture } from "./picture.ts";

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { createInOrder } from "../base/one-at-a-time.ts";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ConfiguredServers } from "../config/unusable.ts";
 import type { Toolkit } from "../tool.ts";

@@ -1,4 +1,4 @@
-import { hashOf } from "../base/hash.ts";
+import { hashOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { variablesIn, written } from "../config/variables.ts";
 

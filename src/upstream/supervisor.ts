@@ -1,7 +1,7 @@
 import type { Advice } from "../base/advice.ts";
-import { backoffMs } from "../base/backoff.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
+import { backoffMs } from "../base/timing.ts";
 import type { ServerConnection } from "../client/connection.ts";
 
 export type SupervisorState =

@@ -2,10 +2,8 @@ import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/client";
-import { dataFolder } from "../base/data-folder.ts";
-import { withFileLock } from "../base/file-lock.ts";
+import { dataFolder, replacePrivate, withFileLock } from "../base/files.ts";
 import { isObject } from "../base/json.ts";
-import { replacePrivate } from "../base/private-file.ts";
 
 /**
  * The logins for one remote server: a private file in the user's data folder. The key is the URL, not the

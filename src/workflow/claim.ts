@@ -1,10 +1,9 @@
 import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { dataFolder } from "../base/data-folder.ts";
 import { HallError } from "../base/errors.ts";
+import { dataFolder, placePrivate, removeIfStill } from "../base/files.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { placePrivate, removeIfStill } from "../base/private-file.ts";
 import { findBirth } from "../base/process-birth.ts";
 import { formatTime } from "../base/text.ts";
 import { explainDisk } from "./artefacts.ts";

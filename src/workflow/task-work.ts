@@ -1,8 +1,8 @@
 import { join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
-import { startHeartbeat } from "../base/heartbeat.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { sanitizeLines } from "../base/sanitize.ts";
+import { startHeartbeat } from "../base/timing.ts";
 import type { InnerCall, Outcome, Progress } from "../tool.ts";
 import { readInside } from "./artefacts.ts";
 import { parseCommand } from "./command.ts";

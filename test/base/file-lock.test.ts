@@ -2,7 +2,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import { withFileLock } from "../../src/base/file-lock.ts";
+import { withFileLock } from "../../src/base/files.ts";
 import { openNamedTokens } from "../../src/server/http/tokens.ts";
 
 /** One process at a time, by a file that names its holder. */

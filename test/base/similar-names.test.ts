@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findNear } from "../../src/base/similar-names.ts";
+import { findNear } from "../../src/base/text.ts";
 
 const known = ["list", "show", "status", "github.create_issue", "extract_text"];
 

@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { EventStream } from "../../src/net/event-writer.ts";
+import { EventStream } from "../../src/net/event-stream.ts";
 
 const options = { keepAliveMs: 60_000, bufferBytesMax: 100, stalledMsMax: 1_000 };
 

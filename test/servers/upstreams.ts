@@ -11,8 +11,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { hashOf } from "../../src/base/hash.ts";
-import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { hashOf, isObject, type JsonObject } from "../../src/base/json.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import type { HallOptions } from "../../src/hall/hall.ts";
 import type { Tool } from "../../src/tool.ts";

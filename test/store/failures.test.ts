@@ -14,7 +14,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
-import { hashOf } from "../../src/base/hash.ts";
+import { hashOf } from "../../src/base/json.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { makeOwnFolder, openOwnFile } from "../../src/base/files.ts";
 import { Secrets } from "../../src/base/log.ts";
-import { makeOwnFolder, openOwnFile } from "../../src/base/project-folder.ts";
 import { readFeatures } from "../../src/tui/features.ts";
 import { openRunLog } from "../../src/tui/output.ts";
 import { showResult } from "../../src/tui/result.ts";

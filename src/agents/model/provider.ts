@@ -4,7 +4,7 @@ import type { LanguageModelV3 } from "@ai-sdk/provider";
 import type { Advice } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import type { Secrets } from "../../base/log.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 
 /** Which model of which provider, `provider/name`, and where its key comes from. Loads no provider. */
 export interface ModelName {

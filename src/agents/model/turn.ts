@@ -10,10 +10,10 @@ import {
   type LanguageModelV3Usage,
 } from "@ai-sdk/provider";
 import type { Advice } from "../../base/advice.ts";
-import { backoffMs } from "../../base/backoff.ts";
 import { type ErrorCode, HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
+import { backoffMs } from "../../base/timing.ts";
 
 /** One answer of a model. */
 export interface Turn {

@@ -4,7 +4,7 @@ import { isForPeople, readAdvice } from "../../base/advice.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import { readErrorCode } from "../../client/hall-error.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceForShell, adviceWithoutHall } from "../advice.ts";

@@ -13,7 +13,7 @@ import { sortTools } from "../../agents/groups.ts";
 import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";

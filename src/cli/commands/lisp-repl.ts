@@ -1,8 +1,8 @@
 import { appendFile, mkdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline/promises";
-import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
+import { dataFolder } from "../../base/files.ts";
 import { visibleLines } from "../../base/sanitize.ts";
 import { Scope } from "../../base/scope.ts";
 import { checkSyntax } from "../../lisp/lisp.ts";

@@ -8,8 +8,7 @@ import {
 } from "../../agents/runs.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import { findNear } from "../../base/similar-names.ts";
-import { formatTime } from "../../base/text.ts";
+import { findNear, formatTime } from "../../base/text.ts";
 import { openProjectStore, withProjectStore } from "../../hall/project-store.ts";
 import type { Store } from "../../store/store.ts";
 import type { EvaluationResult } from "../../toolkits/lisp/protocol.ts";

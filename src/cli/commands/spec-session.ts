@@ -3,7 +3,7 @@ import { type Advice, readAdvice } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceWithoutHall, stepCommand } from "../advice.ts";
 import { onStopSignals } from "../exit.ts";

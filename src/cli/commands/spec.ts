@@ -2,7 +2,7 @@ import { basename, join } from "node:path";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import { nextLine } from "../advice.ts";
 import { paint, print, table } from "../print.ts";
 import {

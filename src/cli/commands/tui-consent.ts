@@ -1,7 +1,7 @@
 import { realpath } from "node:fs/promises";
-import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
-import { hashOf } from "../../base/hash.ts";
+import { dataFolder } from "../../base/files.ts";
+import { hashOf } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import { visible } from "../../base/sanitize.ts";
 import { loadConfig } from "../../config/load.ts";

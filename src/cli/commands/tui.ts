@@ -3,8 +3,8 @@ import { closeSync, existsSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Writable } from "node:stream";
 import { HallError } from "../../base/errors.ts";
+import { makeOwnFolder, openOwnFile } from "../../base/files.ts";
 import type { LogSink } from "../../base/log.ts";
-import { makeOwnFolder, openOwnFile } from "../../base/project-folder.ts";
 import { loadSettings, type Settings } from "../../hall/settings.ts";
 import type { ClientConfig, ClientTarget } from "../../tui/target.ts";
 

@@ -13,7 +13,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { dataFolder } from "../../base/data-folder.ts";
+import { dataFolder } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
 

@@ -7,7 +7,7 @@ import {
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Log } from "../../base/log.ts";
-import type { EventStreamOptions } from "../../net/event-writer.ts";
+import type { EventStreamOptions } from "../../net/event-stream.ts";
 import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { HallError } from "../../base/errors.ts";
-import type { EventStreamOptions } from "../../net/event-writer.ts";
+import type { EventStreamOptions } from "../../net/event-stream.ts";
 import { type Id, type Message, parseFrame, type Request } from "../../wire/message.ts";
 import {
   hasEnvelope,

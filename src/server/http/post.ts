@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
+import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { Channel, FrameKind } from "../../wire/channel.ts";
 import type { ReplyTarget } from "../stateless.ts";
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
+import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { FrameKind } from "../../wire/channel.ts";
 import type { Id } from "../../wire/message.ts";
 import { sendJson } from "./post.ts";

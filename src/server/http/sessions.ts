@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SlotMap } from "../../base/slot-map.ts";
-import type { EventStreamOptions } from "../../net/event-writer.ts";
+import type { EventStreamOptions } from "../../net/event-stream.ts";
 import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";

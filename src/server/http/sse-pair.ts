@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { EventStream, type EventStreamOptions } from "../../net/event-writer.ts";
+import { EventStream, type EventStreamOptions } from "../../net/event-stream.ts";
 import type { Channel, Receiver } from "../../wire/channel.ts";
 import type { Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";

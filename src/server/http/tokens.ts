@@ -2,11 +2,9 @@ import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { dataFolder } from "../../base/data-folder.ts";
 import { HallError } from "../../base/errors.ts";
-import { withFileLock } from "../../base/file-lock.ts";
+import { dataFolder, placePrivate, replacePrivate, withFileLock } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
-import { placePrivate, replacePrivate } from "../../base/private-file.ts";
 
 /**
  * Tokens with names, so that each can be identified and revoked. Only hashes are stored, in a private

@@ -4,7 +4,7 @@
  * names in the two tables of functions.ts exist here.
  */
 import type { HallError } from "../../base/errors.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import { invalidField } from "../arguments.ts";
 import { parseDecimal } from "./fraction.ts";
 import { constants, factorial, functions, remainder } from "./functions.ts";

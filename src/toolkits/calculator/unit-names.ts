@@ -1,5 +1,5 @@
 /** Units by name, with prefixes, plurals and careless capitals; each is computed on first use. */
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import { equals, type Fraction, fraction, multiply, parseDecimal, raise } from "./fraction.ts";
 import { parseUnit, plainNumber, sameDimension, type Unit } from "./unit.ts";
 import {

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 import { crc32, deflate } from "node:zlib";
 import type { Scope } from "../../base/scope.ts";
-import { runInSlices } from "../../base/time-slices.ts";
+import { runInSlices } from "../../base/timing.ts";
 import type { ImageRequest } from "./image.ts";
 
 export interface Placeholder {

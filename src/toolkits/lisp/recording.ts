@@ -1,6 +1,6 @@
 /** Records of evaluations: the history that lets a session resume, and the saved runs that `runs replay` repeats. */
 import { HallError } from "../../base/errors.ts";
-import { hashOf } from "../../base/hash.ts";
+import { hashOf } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
 import type { CallReport } from "./answer.ts";
 import { hideSecrets } from "./program-secrets.ts";

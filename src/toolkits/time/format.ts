@@ -5,7 +5,7 @@
  */
 import type { Temporal } from "temporal-polyfill";
 import type { HallError } from "../../base/errors.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import { invalidField } from "../arguments.ts";
 
 interface TimeFormat {

@@ -2,7 +2,7 @@
 import type { Temporal } from "temporal-polyfill";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import { findNear } from "../../base/similar-names.ts";
+import { findNear } from "../../base/text.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
 import { invalidField, readText } from "../arguments.ts";
 import { monthNames, parseFormat, weekdayNames } from "./format.ts";

@@ -1,0 +1,45 @@
+import { setImmediate } from "node:timers/promises";
+import type { Scope } from "./scope.ts";
+
+/**
+ * The wait before attempt `attempt` (1 is the first retry): doubles from `firstMs` up to `maxMs`.
+ * Full jitter, so that clients that failed together do not come back together.
+ */
+export function backoffMs(
+  attempt: number,
+  { firstMs, maxMs }: { readonly firstMs: number; readonly maxMs: number },
+  random: () => number = Math.random,
+): number {
+  return random() * Math.min(maxMs, firstMs * 2 ** Math.min(30, Math.max(0, attempt - 1)));
+}
+
+/**
+ * Calls `beat` regularly with the elapsed seconds while work may be silent for long, so that a client does
+ * not time out. Returns a function that stops it.
+ */
+export function startHeartbeat(
+  beat: (seconds: number) => void,
+  everyMs: number = heartbeatMsUsual,
+): () => void {
+  const startedAt = performance.now();
+  const timer = setInterval(() => beat((performance.now() - startedAt) / 1_000), everyMs).unref();
+  return () => clearInterval(timer);
+}
+
+/** Half of the shortest client timeout we expect. */
+const heartbeatMsUsual = 2_000;
+
+const sliceMs = 8;
+
+/** Runs a generator in slices of a few milliseconds, so that the event loop stays responsive. Throws the scope's reason if cancelled. */
+export async function runInSlices<T>(work: Generator<void, T>, scope: Scope): Promise<T> {
+  for (;;) {
+    if (scope.cancelled) throw scope.cancelled;
+    const sliceEnd = performance.now() + sliceMs;
+    do {
+      const step = work.next();
+      if (step.done) return step.value;
+    } while (performance.now() < sliceEnd);
+    await setImmediate();
+  }
+}
