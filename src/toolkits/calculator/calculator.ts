@@ -2,43 +2,23 @@
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
-import { invalidField, readText } from "../arguments.ts";
-import type { Convert } from "./convert.ts";
-import type { evaluate } from "./expression.ts";
-import {
-  equals,
-  type Fraction,
-  fromNumber,
-  toExactDecimal,
-  toNumber,
-  toRoundedDecimal,
-} from "./fraction.ts";
-import { toNumber as toDouble, type Value } from "./value.ts";
+import { booleanSchema, numberSchema, objectSchema, textSchema } from "../schemas.ts";
+import { answer, createToolkit, invalidField, readText } from "../toolkit.ts";
+import { equals, fromNumber, toExactDecimal, toNumber, toRoundedDecimal } from "./fraction.ts";
 
+/** The evaluator and the units are loaded on first use. */
 export function createCalculatorToolkit(): Toolkit {
-  // Loaded on first use.
-  let calculateExactly: typeof evaluate | undefined;
-  let convert: Convert | undefined;
-  return {
-    id: "calculator",
-    category: "CALCULATION",
-    description: "Mathematical calculations and computations",
-    list: async () => [calculate, convertUnits],
-    async call(tool, args) {
-      switch (tool.name) {
-        case calculate.name:
-          calculateExactly ??= (await import("./expression.ts")).evaluate;
-          return formatResult(calculateExactly(readText(args, "expression")));
-        case convertUnits.name:
-          convert ??= (await import("./convert.ts")).createConvert();
-          return convertValue(args, convert);
-        default:
-          throw new HallError("NOT_FOUND", `calculator has no tool named "${tool.name}"`);
-      }
+  return createToolkit(
+    {
+      id: "calculator",
+      category: "CALCULATION",
+      description: "Mathematical calculations and computations",
     },
-    health: async () => ({ state: "available" }),
-    close: async () => {},
-  };
+    [
+      [calculate, evaluateExpression],
+      [convertUnits, convertValue],
+    ],
+  );
 }
 
 const facts = { timeoutMs: 10_000 };
@@ -55,32 +35,18 @@ const calculate: Tool = {
     "sinh cosh tanh asinh acosh atanh degrees radians hypot mod quotient gcd lcm factorial choose(n, k) permutations(n, k) powmod(b, e, m) " +
     "min max sum product mean median variance stdev (of a sample). For more exact decimals use round(1/7, 60). No thousands separators (1_000 is fine), " +
     "no variables, no units (see convert_units).",
-  inputSchema: {
-    type: "object",
-    properties: {
-      expression: { type: "string", description: "Such as 2*(3+4)^2, 15% * 80, sqrt(2)/2 or 100!" },
+  inputSchema: objectSchema({
+    expression: textSchema("Such as 2*(3+4)^2, 15% * 80, sqrt(2)/2 or 100!"),
+  }),
+  outputSchema: objectSchema(
+    {
+      result: textSchema("Decimal: all digits if exact, else rounded."),
+      exact: booleanSchema("True if result is the exact value."),
+      number: numberSchema("The nearest floating-point number, if there is one."),
+      fraction: textSchema("The exact value if its decimals do not end, such as 1/3."),
     },
-    required: ["expression"],
-  },
-  outputSchema: {
-    type: "object",
-    properties: {
-      result: {
-        type: "string",
-        description: "Decimal: all digits if exact, else rounded.",
-      },
-      exact: { type: "boolean", description: "True if result is the exact value." },
-      number: {
-        type: "number",
-        description: "The nearest floating-point number, if there is one.",
-      },
-      fraction: {
-        type: "string",
-        description: "The exact value if its decimals do not end, such as 1/3.",
-      },
-    },
-    required: ["result", "exact"],
-  },
+    ["number", "fraction"],
+  ),
   annotations,
   facts,
 };
@@ -94,27 +60,19 @@ const convertUnits: Tool = {
     "kg*m/s^2, km/h, meters per second, L/100km, mpg, kWh, GB (10^9 bytes), GiB (2^30 bytes), Mbit/s. Symbols are case-sensitive (mW, MW; b is bit, B is byte). " +
     "C and F alone are temperatures. gal, pt, cup, fl oz and ton are US units (otherwise imperial_gallon, long_ton, tonne); a year is 365.25 days. " +
     "For temperature differences use delta_degC, delta_degF or K. Currencies are not units.",
-  inputSchema: {
-    type: "object",
-    properties: {
-      value: { type: "number" },
-      from_unit: { type: "string", description: "The unit of value." },
-      to_unit: { type: "string", description: "The unit to convert to." },
-    },
-    required: ["value", "from_unit", "to_unit"],
-  },
-  outputSchema: {
-    type: "object",
-    properties: {
-      result: { type: "number", description: "The value in to_unit." },
-      exact: { type: "boolean", description: "True if result is exact, not rounded." },
-      dimension: { type: "string", description: "Such as length or speed." },
-      value: { type: "number" },
-      from_unit: { type: "string" },
-      to_unit: { type: "string" },
-    },
-    required: ["result", "exact", "dimension", "value", "from_unit", "to_unit"],
-  },
+  inputSchema: objectSchema({
+    value: numberSchema(),
+    from_unit: textSchema("The unit of value."),
+    to_unit: textSchema("The unit to convert to."),
+  }),
+  outputSchema: objectSchema({
+    result: numberSchema("The value in to_unit."),
+    exact: booleanSchema("True if result is exact, not rounded."),
+    dimension: textSchema("Such as length or speed."),
+    value: numberSchema(),
+    from_unit: textSchema(),
+    to_unit: textSchema(),
+  }),
   annotations,
   facts,
 };
@@ -125,18 +83,23 @@ const roundedDigits = 20;
 const approximateDigits = 15;
 const fractionLengthMax = 200;
 
-function formatResult(value: Value): Outcome {
-  if (value.kind === "exact") return formatExact(value.fraction);
-  const number = toDouble(value);
-  const result = `${Number(number.toPrecision(approximateDigits))}`;
-  return answer(result, { result, exact: false, number });
-}
+async function evaluateExpression(args: JsonObject): Promise<Outcome> {
+  const [{ evaluate }, values] = await Promise.all([
+    import("./expression.ts"),
+    import("./value.ts"),
+  ]);
+  const value = evaluate(readText(args, "expression"));
+  const exactly = values.toFraction(value);
+  if (!exactly) {
+    const number = values.toNumber(value);
+    const result = `${Number(number.toPrecision(approximateDigits))}`;
+    return answer(result, { result, exact: false, number });
+  }
 
-function formatExact(value: Fraction): Outcome {
-  const decimal = toExactDecimal(value);
-  const result = decimal ?? toRoundedDecimal(value, roundedDigits);
-  const number = toNumber(value);
-  const fraction = `${value.top}/${value.bottom}`;
+  const decimal = toExactDecimal(exactly);
+  const result = decimal ?? toRoundedDecimal(exactly, roundedDigits);
+  const number = toNumber(exactly);
+  const fraction = `${exactly.top}/${exactly.bottom}`;
   return answer(result, {
     result,
     exact: decimal !== undefined,
@@ -145,34 +108,26 @@ function formatExact(value: Fraction): Outcome {
   });
 }
 
-function convertValue(args: JsonObject, convert: Convert): Outcome {
-  const value = readNumber(args, "value");
+async function convertValue(args: JsonObject): Promise<Outcome> {
+  const { value } = args;
+  if (typeof value !== "number" || !Number.isFinite(value))
+    throw invalidField("value", "value must be a number");
   const [from_unit, to_unit] = [readText(args, "from_unit"), readText(args, "to_unit")];
-  const converted = convert(fromNumber(value), from_unit, to_unit);
-  const result = toNumber(converted.result);
+
+  const { convert } = await import("./convert.ts");
+  const { result: exactly, dimension } = convert(fromNumber(value), from_unit, to_unit);
+  const result = toNumber(exactly);
   if (!Number.isFinite(result))
     throw new HallError(
       "BUDGET",
       `${value} ${from_unit} exceeds the largest number in ${to_unit}; choose a larger unit`,
     );
-  const exact = equals(fromNumber(result), converted.result);
   return answer(`${value} ${from_unit} = ${result} ${to_unit}`, {
     result,
-    exact,
-    dimension: converted.dimension,
+    exact: equals(fromNumber(result), exactly),
+    dimension,
     value,
     from_unit,
     to_unit,
   });
-}
-
-function answer(text: string, structuredContent: JsonObject): Outcome {
-  return { content: [{ type: "text", text }], structuredContent };
-}
-
-function readNumber(args: JsonObject, field: string): number {
-  const value = args[field];
-  if (typeof value !== "number" || !Number.isFinite(value))
-    throw invalidField(field, `${field} must be a number`);
-  return value;
 }

@@ -1,62 +1,44 @@
 /** Exact conversion between units of one dimension, and between fuel or pace units and their reciprocals. */
 import { HallError } from "../../base/errors.ts";
-import { invalidField } from "../arguments.ts";
+import { invalidField } from "../toolkit.ts";
 import { add, divide, type Fraction, multiply, negate, one } from "./fraction.ts";
-import { parseUnit, sameDimension, type Unit, UnknownUnit } from "./unit.ts";
-import { UnitNames } from "./unit-names.ts";
+import { parseUnit, sameDimension, type Unit, UnitProblem } from "./unit.ts";
+import { dimensionOf, findNearUnits, findUnit } from "./unit-names.ts";
 import { loneMeanings } from "./units.ts";
 
-interface Conversion {
-  readonly result: Fraction;
-  readonly dimension: string;
-}
-
 /** Throws VALIDATION for unknown or incompatible units, EXECUTION if there is no answer. */
-export type Convert = (value: Fraction, from: string, to: string) => Conversion;
-
-export function createConvert(): Convert {
-  const names = new UnitNames();
-  return (value, fromText, toText) => {
-    const [from, to] = choosePair(
-      readUnit(fromText, "from_unit", names),
-      readUnit(toText, "to_unit", names),
+export function convert(
+  value: Fraction,
+  fromText: string,
+  toText: string,
+): { readonly result: Fraction; readonly dimension: string } {
+  const [from, to] = choosePair(readUnit(fromText, "from_unit"), readUnit(toText, "to_unit"));
+  const inBase = multiply(from.offset ? add(value, from.offset) : value, from.scale);
+  if (from.offset && inBase.top < 0n)
+    throw new HallError(
+      "EXECUTION",
+      "the temperature is below absolute zero (for differences use delta_degC or delta_degF)",
     );
-    const inBase = multiply(from.offset ? add(value, from.offset) : value, from.scale);
-    if (from.offset && inBase.top < 0n)
-      throw new HallError(
-        "EXECUTION",
-        "the temperature is below absolute zero (for differences use delta_degC or delta_degF)",
-      );
-    const inTarget = divide(carryOver(inBase, from, to, names), to.scale);
-    return {
-      result: to.offset ? add(inTarget, negate(to.offset)) : inTarget,
-      dimension: names.dimension(to),
-    };
+  const inTarget = divide(carryOver(inBase, from, to), to.scale);
+  return {
+    result: to.offset ? add(inTarget, negate(to.offset)) : inTarget,
+    dimension: dimensionOf(to),
   };
 }
 
 type NamedUnit = Unit & { readonly text: string };
 
 /** All meanings, the likeliest first. */
-function readUnit(text: string, field: string, names: UnitNames): readonly NamedUnit[] {
-  const trimmed = text.trim();
+function readUnit(text: string, field: string): readonly NamedUnit[] {
+  const lone = loneMeanings.get(text);
   try {
-    const lone = loneMeanings.get(trimmed);
-    const units = lone
-      ? lone.flatMap((name) => names.find(name) ?? [])
-      : [parseUnit(trimmed, (name) => names.find(name))];
-    return units.map((unit) => ({ ...unit, text: trimmed }));
+    const units = lone?.flatMap((name) => findUnit(name) ?? []) ?? [parseUnit(text, findUnit)];
+    return units.map((unit) => ({ ...unit, text }));
   } catch (cause) {
-    if (cause instanceof UnknownUnit)
-      throw invalidField(field, unknownMessage(cause, trimmed), names.near(cause.unit));
-    if (cause instanceof HallError && cause.code === "VALIDATION")
-      throw invalidField(field, cause.message);
-    throw cause;
+    if (!(cause instanceof UnitProblem)) throw cause;
+    const { message, unknown } = cause;
+    throw invalidField(field, message, unknown === undefined ? [] : findNearUnits(unknown));
   }
-}
-
-function unknownMessage({ message, unit }: UnknownUnit, text: string): string {
-  return unit === text ? message : `${message} in ${JSON.stringify(text.slice(0, 80))}`;
 }
 
 /** The first compatible pair; else the likeliest of each, for the message. */
@@ -71,15 +53,15 @@ function choosePair(
 }
 
 /** The value in base units of `to`. */
-function carryOver(value: Fraction, from: NamedUnit, to: NamedUnit, names: UnitNames): Fraction {
+function carryOver(value: Fraction, from: NamedUnit, to: NamedUnit): Fraction {
   if (sameDimension(from, to)) {
     refuseMixedTemperatures(from, to);
     return value;
   }
-  const turns = turnsBetween(from, to, names);
+  const turns = turnsBetween(from, to);
   if (turns) return multiply(value, turns);
   if (!isReciprocal(from, to)) {
-    const kinds = `${from.text} is ${names.dimension(from)}, ${to.text} is ${names.dimension(to)}`;
+    const kinds = `${from.text} is ${dimensionOf(from)}, ${to.text} is ${dimensionOf(to)}`;
     throw invalidField("to_unit", `incompatible units: ${kinds}`);
   }
   if (value.top === 0n)
@@ -100,8 +82,8 @@ function refuseMixedTemperatures(from: NamedUnit, to: NamedUnit): void {
 }
 
 /** A cycle is one turn: 60 rpm are 1 Hz. */
-function turnsBetween(from: Unit, to: Unit, names: UnitNames): Fraction | undefined {
-  const [turning, cycling, turn] = [names.find("rpm"), names.find("Hz"), names.find("turn")];
+function turnsBetween(from: Unit, to: Unit): Fraction | undefined {
+  const [turning, cycling, turn] = [findUnit("rpm"), findUnit("Hz"), findUnit("turn")];
   if (!turning || !cycling || !turn) return undefined;
   if (sameDimension(from, turning) && sameDimension(to, cycling)) return divide(one, turn.scale);
   return sameDimension(from, cycling) && sameDimension(to, turning) ? turn.scale : undefined;

@@ -5,7 +5,7 @@
  */
 import type { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/text.ts";
-import { invalidField } from "../arguments.ts";
+import { invalidField } from "../toolkit.ts";
 import { parseDecimal } from "./fraction.ts";
 import { constants, factorial, functions, remainder } from "./functions.ts";
 import {
@@ -30,7 +30,7 @@ const exponentMax = 39_000;
 export function evaluate(expression: string): Value {
   if (expression.length > lengthMax)
     throw overBudget("the expression exceeds the limit of 10,000 characters");
-  const reader = createReader(expression);
+  const reader = new Reader(expression);
   const value = readOperand(reader, 0);
   const rest = reader.peek();
   if (rest.kind !== "end") throw unexpected(rest, reader);
@@ -38,20 +38,61 @@ export function evaluate(expression: string): Value {
 }
 
 interface Token {
-  readonly kind: "number" | "name" | "mark" | "end";
+  readonly kind: "number" | "name" | "mark" | "end" | "unknown";
   /** "" at the end. */
   readonly text: string;
   /** Position in the expression, from 1. */
   readonly at: number;
 }
 
-interface Reader {
+const tokenPattern =
+  /(?<number>0x[\da-f_]+|0b[01_]+|0o[0-7_]+|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[+-]?\d+)?)|(?<name>\p{L}[\p{L}\p{N}_]*|√)|(?<mark>\*\*|[-+*/^%!(),;°×÷·⋅−–])|\S/giu;
+const spellings = new Map(
+  ["**^", "×*", "·*", "⋅*", "÷/", "−-", "–-"].map((pair) => [pair.slice(0, -1), pair.slice(-1)]),
+);
+
+class Reader {
   readonly expression: string;
-  readonly meter: Meter;
-  peek(): Token;
-  next(): Token;
+  readonly meter = new Meter();
+  readonly #tokens: readonly Token[];
+  readonly #end: Token;
+  #next = 0;
+  #depth = 0;
+
+  constructor(expression: string) {
+    this.expression = expression;
+    // A trailing "=" is a common habit.
+    const text = expression.replace(/\s*=?\s*$/, "");
+    this.#tokens = Array.from(text.matchAll(tokenPattern), toToken);
+    this.#end = { kind: "end", text: "", at: expression.length + 1 };
+  }
+
+  peek(): Token {
+    return this.#tokens[this.#next] ?? this.#end;
+  }
+
+  next(): Token {
+    const token = this.peek();
+    this.#next++;
+    return token;
+  }
+
   /** Counts a level of nesting while `read` runs. */
-  nest<T>(read: () => T): T;
+  nest<T>(read: () => T): T {
+    if (++this.#depth > depthMax)
+      throw overBudget("the expression exceeds the limit of 100 levels");
+    const value = read();
+    this.#depth--;
+    return value;
+  }
+}
+
+function toToken({ 0: text, index, groups = {} }: RegExpMatchArray): Token {
+  const at = (index ?? 0) + 1;
+  if (groups.number !== undefined) return { kind: "number", text, at };
+  if (groups.name !== undefined) return { kind: "name", text, at };
+  const kind = groups.mark === undefined ? "unknown" : "mark";
+  return { kind, text: spellings.get(text) ?? text, at };
 }
 
 /** A higher number binds tighter. */
@@ -107,6 +148,7 @@ function readStart(reader: Reader): Value {
       if (token.text === "+") return reader.nest(() => readOperand(reader, strengths.sign));
       if (token.text === "(") return reader.nest(() => readBracket(reader));
       throw unexpected(token, reader);
+    case "unknown":
     case "end":
       throw unexpected(token, reader);
   }
@@ -177,62 +219,6 @@ function parseNumber({ text, at }: Token, { meter }: Reader): Value {
   meter.spend(1 + plain.length ** 2 / 10_000 + exponent / 10);
   // Adding zero applies the size limits of results.
   return add(meter, exact(parseDecimal(plain)), exact(0n));
-}
-
-const tokenPattern =
-  /\s*(?:(?<number>0x[\da-f_]+|0b[01_]+|0o[0-7_]+|(?:\d[\d_]*(?:\.[\d_]*)?|\.\d[\d_]*)(?:e[+-]?\d+)?)|(?<name>\p{L}[\p{L}\p{N}_]*|√)|(?<mark>\*\*|[-+*/^%!(),;°×÷·⋅−–]))/iuy;
-const spellings: Readonly<Record<string, string>> = {
-  "**": "^",
-  "×": "*",
-  "·": "*",
-  "⋅": "*",
-  "÷": "/",
-  "−": "-",
-  "–": "-",
-};
-
-function createReader(expression: string): Reader {
-  let offset = 0;
-  let depth = 0;
-  let ahead: Token | undefined;
-  const scan = (): Token => {
-    tokenPattern.lastIndex = offset;
-    const groups = tokenPattern.exec(expression)?.groups;
-    if (!groups) return scanRest(expression.slice(offset).trimStart());
-    offset = tokenPattern.lastIndex;
-    const { number, name, mark = "" } = groups;
-    const at = offset - (number ?? name ?? mark).length + 1;
-    if (number !== undefined) return { kind: "number", text: number, at };
-    return name !== undefined
-      ? { kind: "name", text: name, at }
-      : { kind: "mark", text: spellings[mark] ?? mark, at };
-  };
-  const reader: Reader = {
-    expression,
-    meter: new Meter(),
-    peek() {
-      ahead ??= scan();
-      return ahead;
-    },
-    next() {
-      const token = ahead ?? scan();
-      ahead = undefined;
-      return token;
-    },
-    nest(read) {
-      if (++depth > depthMax) throw overBudget("the expression exceeds the limit of 100 levels");
-      const value = read();
-      depth--;
-      return value;
-    },
-  };
-  const scanRest = (rest: string): Token => {
-    const at = expression.length - rest.length + 1;
-    // A trailing "=" is a common habit.
-    if (rest === "" || rest.trim() === "=") return { kind: "end", text: "", at };
-    throw invalid(`unexpected ${JSON.stringify([...rest][0])} at position ${at}`, at, reader);
-  };
-  return reader;
 }
 
 function unexpected({ kind, text, at }: Token, reader: Reader, reason?: string): HallError {

@@ -49,10 +49,6 @@ export function equals(a: Fraction, b: Fraction): boolean {
   return a.top === b.top && a.bottom === b.bottom;
 }
 
-export function isWhole({ bottom }: Fraction): boolean {
-  return bottom === 1n;
-}
-
 export function floor({ top, bottom }: Fraction): bigint {
   const quotient = top / bottom;
   return top < 0n && quotient * bottom !== top ? quotient - 1n : quotient;

@@ -10,17 +10,15 @@ import {
   divide,
   exact,
   formatValue,
-  isNegative,
-  isZero,
   type Meter,
   multiply,
   negate,
   overBudget,
-  piTimes,
   power,
   root,
   rootDegreeMax,
   subtract,
+  toFraction,
   toNumber,
   toSign,
   toWhole,
@@ -37,33 +35,34 @@ export interface NamedFunction {
 
 type Apply = (meter: Meter, ...values: Value[]) => Value;
 
-const degree = piTimes(fraction(1n, 180n));
+const pi = exact(1n, 1);
+const degree = exact(fraction(1n, 180n), 1);
 const zero = exact(0n);
 const ten = exact(10n);
 
-export const constants: ReadonlyMap<string, Value> = new Map([
-  ["pi", piTimes(fractions.one)],
-  ["π", piTimes(fractions.one)],
-  ["tau", piTimes(fraction(2n))],
-  ["τ", piTimes(fraction(2n))],
-  ["e", approximate(Math.E)],
-  ["phi", approximate((1 + Math.sqrt(5)) / 2)],
+export const constants: ReadonlyMap<string, Value> = new Map<string, Value>([
+  ["pi", pi],
+  ["π", pi],
+  ["tau", exact(2n, 1)],
+  ["τ", exact(2n, 1)],
+  ["e", Math.E],
+  ["phi", (1 + Math.sqrt(5)) / 2],
   ["deg", degree],
 ]);
 
 /** Names, parameters ("?" marks an optional one, "…" any number of further ones), function. */
 const table: readonly (readonly [names: string, parameters: string, apply: Apply])[] = [
-  ["abs", "x", (_, x: Value) => (isNegative(x) ? negate(x) : x)],
+  ["abs", "x", (_, x: Value) => (toSign(x) < 0 ? negate(x) : x)],
   ["sign", "x", (_, x: Value) => exact(BigInt(toSign(x)))],
   ["floor", "x", (_, x: Value) => floorOf(x)],
   ["ceil ceiling", "x", (_, x: Value) => negate(floorOf(negate(x)))],
-  ["trunc", "x", (_, x: Value) => (isNegative(x) ? negate(floorOf(negate(x))) : floorOf(x))],
+  ["trunc", "x", (_, x: Value) => (toSign(x) < 0 ? negate(floorOf(negate(x))) : floorOf(x))],
   ["round", "x, places?", roundTo],
   ["sqrt √", "x", (meter, x: Value) => root(meter, x, 2n)],
   ["cbrt", "x", (meter, x: Value) => root(meter, x, 3n)],
   ["root", "x, n", (meter, x: Value, n: Value) => root(meter, x, degreeOf(n))],
   ["pow", "x, y", power],
-  ["exp", "x", (_, x: Value) => (isZero(x) ? exact(1n) : approximate(Math.exp(toNumber(x))))],
+  ["exp", "x", (_, x: Value) => (toSign(x) === 0 ? exact(1n) : approximate(Math.exp(toNumber(x))))],
   ["ln", "x", (_, x: Value) => naturalLog(x)],
   ["log", "x, base?", logTo],
   ["log10 lg", "x", (meter, x: Value) => logTo(meter, x, ten)],
@@ -74,7 +73,7 @@ const table: readonly (readonly [names: string, parameters: string, apply: Apply
   ["asin arcsin", "x", ofDouble("asin(x)", Math.asin, -1, 1)],
   ["acos arccos", "x", ofDouble("acos(x)", Math.acos, -1, 1)],
   ["atan arctan", "x", ofDouble("atan(x)", Math.atan)],
-  ["atan2", "y, x", (_, y: Value, x: Value) => approximate(Math.atan2(toNumber(y), toNumber(x)))],
+  ["atan2", "y, x", (_, y: Value, x: Value) => Math.atan2(toNumber(y), toNumber(x))],
   ["sinh", "x", ofDouble("sinh(x)", Math.sinh)],
   ["cosh", "x", ofDouble("cosh(x)", Math.cosh)],
   ["tanh", "x", ofDouble("tanh(x)", Math.tanh)],
@@ -125,7 +124,7 @@ function ofDouble(
   to = Number.POSITIVE_INFINITY,
 ): (meter: Meter, x: Value) => Value {
   return (_, x) => {
-    if (isZero(x) && apply(0) === 0) return zero;
+    if (toSign(x) === 0 && apply(0) === 0) return zero;
     const number = toNumber(x);
     if (number >= from && number <= to) return approximate(apply(number));
     const upper = Number.isFinite(to) ? ` to ${Math.round(to)}` : "";
@@ -141,9 +140,8 @@ function outsideDomain(form: string, x: Value, domain: string): HallError {
 }
 
 function floorOf(x: Value): Value {
-  return x.kind === "exact"
-    ? exact(fractions.floor(x.fraction))
-    : approximate(Math.floor(toNumber(x)));
+  const fraction = toFraction(x);
+  return fraction ? exact(fractions.floor(fraction)) : Math.floor(toNumber(x));
 }
 
 const placesMax = 1_000n;
@@ -153,14 +151,15 @@ function roundTo(meter: Meter, x: Value, places: Value = zero): Value {
   const count = toWhole(places, "the number of places");
   if (fractions.magnitude(count) > placesMax)
     throw overBudget("round exceeds the limit of 1,000 places");
-  if (x.kind !== "exact") {
+  const exactly = toFraction(x);
+  if (!exactly) {
     const [digits, number] = [Number(count), toNumber(x)];
     if (digits >= 0) return approximate(Number(number.toFixed(Math.min(digits, 100))));
     return approximate(Math.round(number * 10 ** digits) / 10 ** digits);
   }
   const scale = fractions.raise(fraction(10n), count);
   meter.spend(Number(fractions.magnitude(count)));
-  const rounded = fractions.round(fractions.multiply(x.fraction, scale));
+  const rounded = fractions.round(fractions.multiply(exactly, scale));
   return exact(fractions.divide(fraction(rounded), scale));
 }
 
@@ -175,20 +174,19 @@ function degreeOf(n: Value): bigint {
 
 function naturalLog(x: Value): Value {
   if (toSign(x) <= 0) throw outsideDomain("ln(x)", x, "x above 0");
-  if (x.kind === "exact" && fractions.equals(x.fraction, fractions.one)) return zero;
-  return approximate(lnOf(x));
+  return toFraction(x) && compare(x, exact(1n)) === 0 ? zero : lnOf(x);
 }
 
 /** Works for whole numbers that no double can hold, too. */
 function lnOf(x: Value): number {
-  if (x.kind !== "exact") return Math.log(toNumber(x));
-  const near = fractions.toNumber(x.fraction);
-  if (Number.isFinite(near) && near > 0) return Math.log(near);
+  const exactly = toFraction(x);
+  const near = exactly ? fractions.toNumber(exactly) : toNumber(x);
+  if (!exactly || (Number.isFinite(near) && near > 0)) return Math.log(near);
   const part = (value: bigint): number => {
     const shift = Math.max(0, fractions.bitLength(value) - 1_000);
     return Math.log(Number(value >> BigInt(shift))) + shift * Math.LN2;
   };
-  return part(x.fraction.top) - part(x.fraction.bottom);
+  return part(exactly.top) - part(exactly.bottom);
 }
 
 function logTo(meter: Meter, x: Value, base?: Value): Value {
@@ -200,14 +198,14 @@ function logTo(meter: Meter, x: Value, base?: Value): Value {
   const near = lnOf(x) / divisor;
   const whole = exact(BigInt(Math.round(near)));
   const isExact =
-    x.kind === "exact" &&
-    base.kind === "exact" &&
+    toFraction(x) &&
+    toFraction(base) &&
     Math.abs(near - Math.round(near)) < 1e-9 &&
     compare(power(meter, base, whole), x) === 0;
   if (isExact) return whole;
 
-  const isTen = base.kind === "exact" && compare(base, ten) === 0;
-  return approximate(isTen && Number.isFinite(10 ** near) ? Math.log10(toNumber(x)) : near);
+  const isTen = compare(base, ten) === 0 && Number.isFinite(10 ** near);
+  return isTen ? Math.log10(toNumber(x)) : near;
 }
 
 /** The sine of so many sixths of pi, where it is a fraction. */
@@ -224,33 +222,32 @@ const sineOfSixths: ReadonlyMap<bigint, Fraction> = new Map([
 
 function sine(x: Value): Value {
   const times = timesOfPi(x);
-  if (!times) return approximate(Math.sin(toNumber(x)));
+  if (!times) return Math.sin(toNumber(x));
   const turn = modulo(times, 2n);
   const sixths = fractions.multiply(turn, fraction(6n));
-  const known = fractions.isWhole(sixths) ? sineOfSixths.get(sixths.top) : undefined;
-  return known ? exact(known) : approximate(Math.sin(fractions.toNumber(turn) * Math.PI));
+  const known = sixths.bottom === 1n ? sineOfSixths.get(sixths.top) : undefined;
+  return known ? exact(known) : Math.sin(fractions.toNumber(turn) * Math.PI);
 }
 
 function cosine(x: Value): Value {
   const times = timesOfPi(x);
-  if (!times) return approximate(Math.cos(toNumber(x)));
-  return sine(piTimes(fractions.add(times, fraction(1n, 2n))));
+  if (!times) return Math.cos(toNumber(x));
+  return sine(exact(fractions.add(times, fraction(1n, 2n)), 1));
 }
 
 function tangent(x: Value): Value {
   const times = timesOfPi(x);
-  if (!times) return approximate(Math.tan(toNumber(x)));
+  if (!times) return Math.tan(toNumber(x));
   const turn = modulo(times, 1n);
   const quarters = fractions.multiply(turn, fraction(4n));
-  if (!fractions.isWhole(quarters))
-    return approximate(Math.tan(fractions.toNumber(turn) * Math.PI));
+  if (quarters.bottom !== 1n) return Math.tan(fractions.toNumber(turn) * Math.PI);
   if (quarters.top === 2n) throw outsideDomain("tan(x)", x, "anything but odd multiples of pi/2");
   return exact([0n, 1n, 0n, -1n][Number(quarters.top)] ?? 0n);
 }
 
 function timesOfPi(x: Value): Fraction | undefined {
-  if (x.kind === "pi") return x.times;
-  return isZero(x) ? fractions.zero : undefined;
+  const isMultiple = typeof x !== "number" && (x.pi === 1 || toSign(x) === 0);
+  return isMultiple ? x.fraction : undefined;
 }
 
 function modulo(a: Fraction, b: bigint): Fraction {

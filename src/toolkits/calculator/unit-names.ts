@@ -1,6 +1,6 @@
 /** Units by name, with prefixes, plurals and careless capitals; each is computed on first use. */
 import { findNear } from "../../base/text.ts";
-import { equals, type Fraction, fraction, multiply, parseDecimal, raise } from "./fraction.ts";
+import { equals, fraction, multiply, parseDecimal, raise } from "./fraction.ts";
 import { parseUnit, plainNumber, sameDimension, type Unit } from "./unit.ts";
 import {
   baseDimensions,
@@ -12,135 +12,113 @@ import {
   unitRows,
 } from "./units.ts";
 
-export class UnitNames {
-  readonly #units = new Map<string, Unit>();
-  readonly #rows: ReadonlyMap<string, UnitRow> = new Map(
-    unitRows.flatMap((row) => row.names.map((name) => [name, row] as const)),
+const knownUnits = new Map<string, Unit>();
+const rows: ReadonlyMap<string, UnitRow> = new Map(
+  unitRows.flatMap((row) => row.names.map((name) => [name, row] as const)),
+);
+let spellings: ReadonlyMap<string, readonly string[]> | undefined;
+
+/** Exact spellings first, so that mW and MW stay apart; then plurals; then other capitals. */
+export function findUnit(name: string): Unit | undefined {
+  return (
+    findSpelling(name) ??
+    (isPlural(name) ? findSpelling(name.slice(0, -1)) : undefined) ??
+    findIgnoringCase(name)
   );
-  #byLowerCase: ReadonlyMap<string, readonly string[]> | undefined;
-
-  /** Exact spellings first, so that mW and MW stay apart; then plurals; then other capitals. */
-  find(name: string): Unit | undefined {
-    return (
-      this.#findSpelling(name) ??
-      (isPlural(name) ? this.#findSpelling(name.slice(0, -1)) : undefined) ??
-      this.#findIgnoringCase(name)
-    );
-  }
-
-  /** Known names similar to an unknown one, best first. */
-  near(name: string): string[] {
-    const sameLetters = this.#spellings().get(name.toLowerCase()) ?? [];
-    if (sameLetters.length > 0) return sameLetters.slice(0, 5);
-    const names = [...this.#spellings().values()].flat();
-    return findNear(
-      name,
-      names.filter(({ length }) => length >= name.length / 2),
-    );
-  }
-
-  /** "speed", or "length^2·time^-3" if it has no name. */
-  dimension(unit: Unit): string {
-    const base = baseDimensions.find((_, index) =>
-      unit.exponents.every((exponent, other) => exponent === (other === index ? 1 : 0)),
-    );
-    if (base) return base;
-    const compound = namedDimensions.find((known) =>
-      sameDimension(
-        parseUnit(known.unit, (name) => this.#findSpelling(name)),
-        unit,
-      ),
-    );
-    return compound?.name ?? formatDimension(unit);
-  }
-
-  #findSpelling(name: string): Unit | undefined {
-    const known = this.#units.get(name);
-    if (known) return known;
-    const row = this.#rows.get(name);
-    const unit = row ? this.#define(row) : this.#findPrefixed(name);
-    // Misses are not cached: callers could fill the memory with them.
-    if (unit) this.#units.set(name, unit);
-    return unit;
-  }
-
-  #define({ names, definition, offset }: UnitRow): Unit {
-    const index = baseDimensions.indexOf(definition);
-    if (index >= 0) {
-      const exponents = baseDimensions.map((_, other) => (other === index ? 1 : 0));
-      return { ...plainNumber, exponents };
-    }
-    const { scale, exponents } = parseUnit(definition, (name) => this.#findSpelling(name));
-    return {
-      scale,
-      exponents,
-      offset: offset === undefined ? undefined : parseDecimal(offset),
-      isDifference: names[0]?.startsWith("delta"),
-    };
-  }
-
-  #findPrefixed(name: string): Unit | undefined {
-    for (const [prefix, factor] of prefixesOf(name)) {
-      const row = this.#rows.get(name.slice(prefix.length));
-      const isAllowed =
-        row && prefixesFor(row).some(({ symbol, word }) => symbol === prefix || word === prefix);
-      if (!isAllowed) continue;
-      const { scale, exponents } = this.#define(row);
-      return { scale: multiply(scale, factor), exponents };
-    }
-    return undefined;
-  }
-
-  /** Only if all spellings that differ in capitals are the same unit. */
-  #findIgnoringCase(name: string): Unit | undefined {
-    const lower = name.toLowerCase();
-    const singular = isPlural(lower) ? this.#spellings().get(lower.slice(0, -1)) : undefined;
-    const spellings = this.#spellings().get(lower) ?? singular ?? [];
-    const [first, ...others] = spellings.flatMap((spelling) => this.#findSpelling(spelling) ?? []);
-    if (!first) return undefined;
-    const isSame = (other: Unit): boolean =>
-      sameDimension(other, first) && equals(other.scale, first.scale);
-    return others.every(isSame) ? first : undefined;
-  }
-
-  /** Every name under its lower-case spelling. */
-  #spellings(): ReadonlyMap<string, readonly string[]> {
-    if (this.#byLowerCase) return this.#byLowerCase;
-    const spellings = new Map<string, string[]>();
-    for (const name of allNames()) {
-      const lower = name.toLowerCase();
-      spellings.set(lower, [...(spellings.get(lower) ?? []), name]);
-    }
-    this.#byLowerCase = spellings;
-    return spellings;
-  }
 }
 
-function allNames(): string[] {
-  return unitRows.flatMap((row) => [
-    ...row.names,
-    ...prefixesFor(row).flatMap(({ symbol, word }) =>
-      row.names.map((name) => `${name.length > symbolLengthMax ? word : symbol}${name}`),
-    ),
-  ]);
+/** Known names similar to an unknown one, best first. */
+export function findNearUnits(name: string): string[] {
+  const sameLetters = spellingsByLowerCase().get(name.toLowerCase()) ?? [];
+  if (sameLetters.length > 0) return sameLetters.slice(0, 5);
+  const names = [...spellingsByLowerCase().values()].flat();
+  return findNear(
+    name,
+    names.filter(({ length }) => length >= name.length / 2),
+  );
 }
 
-function isPlural(name: string): boolean {
-  return /..s$/.test(name);
+/** "speed", or "length^2·time^-3" if it has no name. */
+export function dimensionOf(unit: Unit): string {
+  const named = namedDimensions.find((known) =>
+    sameDimension(parseUnit(known.unit, findSpelling), unit),
+  );
+  if (named) return named.name;
+  const parts = unit.exponents.flatMap((exponent, index) =>
+    exponent === 0 ? [] : `${baseDimensions[index]}${exponent === 1 ? "" : `^${exponent}`}`,
+  );
+  return parts.length > 0 ? parts.join("·") : "a plain number";
+}
+
+function findSpelling(name: string): Unit | undefined {
+  const known = knownUnits.get(name);
+  if (known) return known;
+  const row = rows.get(name);
+  const unit = row ? defineUnit(row) : findPrefixed(name);
+  // Misses are not cached: callers could fill the memory with them.
+  if (unit) knownUnits.set(name, unit);
+  return unit;
+}
+
+function defineUnit({ names, definition, offset }: UnitRow): Unit {
+  if (baseDimensions.includes(definition)) {
+    const exponents = baseDimensions.map((dimension) => (dimension === definition ? 1 : 0));
+    return { ...plainNumber, exponents };
+  }
+  const { scale, exponents } = parseUnit(definition, findSpelling);
+  return {
+    scale,
+    exponents,
+    offset: offset === undefined ? undefined : parseDecimal(offset),
+    isDifference: names[0]?.startsWith("delta"),
+  };
 }
 
 const wordLengthMin = 3;
 const symbolLengthMax = 4;
-const allPrefixes: readonly Prefix[] = [...new Set([...siPrefixes, ...dataPrefixes])];
 
 /** Symbols go with symbols and words with words: km and kilometer, not kmeter. */
-function prefixesOf(name: string): (readonly [prefix: string, factor: Fraction])[] {
-  return allPrefixes.flatMap(({ symbol, word, base, power }) => {
+function findPrefixed(name: string): Unit | undefined {
+  for (const prefix of new Set([...siPrefixes, ...dataPrefixes])) {
+    const { symbol, word, base, power } = prefix;
     const isWord = name.startsWith(word) && name.length >= word.length + wordLengthMin;
     const isSymbol = name.startsWith(symbol) && name.length <= symbol.length + symbolLengthMax;
-    if (!isWord && !isSymbol) return [];
-    return [[isWord ? word : symbol, raise(fraction(base), power)] as const];
-  });
+    if (!isWord && !isSymbol) continue;
+
+    const row = rows.get(name.slice((isWord ? word : symbol).length));
+    if (!row || !prefixesFor(row).includes(prefix)) continue;
+    const { scale, exponents } = defineUnit(row);
+    return { scale: multiply(scale, raise(fraction(base), power)), exponents };
+  }
+  return undefined;
+}
+
+/** Only if all spellings that differ in capitals are the same unit. */
+function findIgnoringCase(name: string): Unit | undefined {
+  const lower = name.toLowerCase();
+  const singular = isPlural(lower) ? spellingsByLowerCase().get(lower.slice(0, -1)) : undefined;
+  const candidates = spellingsByLowerCase().get(lower) ?? singular ?? [];
+  const [first, ...others] = candidates.flatMap((spelling) => findSpelling(spelling) ?? []);
+  const isSame = (other: Unit): boolean =>
+    first !== undefined && sameDimension(other, first) && equals(other.scale, first.scale);
+  return others.every(isSame) ? first : undefined;
+}
+
+/** Every name, with its prefixes, under its lower-case spelling. */
+function spellingsByLowerCase(): ReadonlyMap<string, readonly string[]> {
+  if (spellings) return spellings;
+  const found = new Map<string, string[]>();
+  const note = (name: string): void => {
+    const lower = name.toLowerCase();
+    found.set(lower, [...(found.get(lower) ?? []), name]);
+  };
+  for (const row of unitRows) {
+    row.names.forEach(note);
+    for (const { symbol, word } of prefixesFor(row))
+      for (const name of row.names) note(`${name.length > symbolLengthMax ? word : symbol}${name}`);
+  }
+  spellings = found;
+  return found;
 }
 
 function prefixesFor({ prefixes }: UnitRow): readonly Prefix[] {
@@ -148,9 +126,6 @@ function prefixesFor({ prefixes }: UnitRow): readonly Prefix[] {
   return prefixes === "si" ? siPrefixes : [];
 }
 
-function formatDimension({ exponents }: Unit): string {
-  const parts = exponents.flatMap((exponent, index) =>
-    exponent === 0 ? [] : `${baseDimensions[index]}${exponent === 1 ? "" : `^${exponent}`}`,
-  );
-  return parts.length > 0 ? parts.join("·") : "a plain number";
+function isPlural(name: string): boolean {
+  return /..s$/.test(name);
 }

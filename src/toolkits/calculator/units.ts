@@ -11,17 +11,8 @@ export interface UnitRow {
 }
 
 /** In the order of a unit's exponents. */
-export const baseDimensions: readonly string[] = [
-  "length",
-  "mass",
-  "time",
-  "temperature",
-  "current",
-  "amount",
-  "luminous intensity",
-  "angle",
-  "data",
-];
+export const baseDimensions: readonly string[] =
+  "length,mass,time,temperature,current,amount,luminous intensity,angle,data".split(",");
 
 const pi = "3.14159265358979323846264338327950288419716939937510582097494459";
 

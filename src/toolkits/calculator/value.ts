@@ -1,16 +1,19 @@
 /**
- * The values of an expression: exact fractions, exact multiples of pi (so that sin(pi) is 0 and not
- * 1.2e-16), and doubles for the rest, including fractions that grow too long. Whole numbers never
- * become doubles: past their limit the calculation fails, because a rounded integer looks exact.
+ * The values of an expression: exact fractions, which may be multiplied by a power of pi (so that sin(pi)
+ * is 0 and not 1.2e-16), and doubles for the rest, including fractions that grow too long. Whole numbers
+ * never become doubles: past their limit the calculation fails, because a rounded integer looks exact.
  */
 import { HallError } from "../../base/errors.ts";
 import * as fractions from "./fraction.ts";
 import { bitLength, type Fraction } from "./fraction.ts";
 
-export type Value =
-  | { readonly kind: "exact"; readonly fraction: Fraction }
-  | { readonly kind: "pi"; readonly times: Fraction }
-  | { readonly kind: "approximate"; readonly number: number };
+export type Value = Exact | number;
+
+interface Exact {
+  readonly fraction: Fraction;
+  /** The exponent of pi, by which the fraction is multiplied. */
+  readonly pi: number;
+}
 
 /** 39,000 digits: 10,000! fits. */
 const wholeBitsMax = 131_072;
@@ -29,79 +32,53 @@ export class Meter {
   }
 }
 
-export function exact(value: Fraction | bigint): Value {
-  return { kind: "exact", fraction: typeof value === "bigint" ? fractions.fraction(value) : value };
+export function exact(value: Fraction | bigint, pi = 0): Exact {
+  const fraction = typeof value === "bigint" ? fractions.fraction(value) : value;
+  return { fraction, pi: fraction.top === 0n ? 0 : pi };
 }
 
 /** Throws if no double can hold the number: nothing is rounded to infinity. */
-export function approximate(number: number): Value {
+export function approximate(number: number): number {
   if (Number.isNaN(number)) throw new HallError("EXECUTION", "the result is not a real number");
   if (!Number.isFinite(number))
     throw overBudget("an approximate result exceeds 1.8e308; only whole numbers may be larger");
-  return { kind: "approximate", number };
+  return number;
 }
 
-export function piTimes(times: Fraction): Value {
-  return times.top === 0n ? exact(fractions.zero) : { kind: "pi", times };
+/** The value as a fraction; undefined if it is approximate or a multiple of pi. */
+export function toFraction(value: Value): Fraction | undefined {
+  return typeof value !== "number" && value.pi === 0 ? value.fraction : undefined;
 }
 
 export function toNumber(value: Value): number {
-  switch (value.kind) {
-    case "exact": {
-      const number = fractions.toNumber(value.fraction);
-      if (Number.isFinite(number)) return number;
-      throw overBudget("a number beyond 1.8e308 cannot be used in an approximate calculation");
-    }
-    case "pi":
-      return fractions.toNumber(value.times) * Math.PI;
-    case "approximate":
-      return value.number;
-  }
-}
-
-export function isZero(value: Value): boolean {
-  return toSign(value) === 0;
-}
-
-export function isNegative(value: Value): boolean {
-  return toSign(value) < 0;
+  if (typeof value === "number") return value;
+  const number = fractions.toNumber(value.fraction) * Math.PI ** value.pi;
+  if (Number.isFinite(number)) return number;
+  throw overBudget("a number beyond 1.8e308 cannot be used in an approximate calculation");
 }
 
 export function toSign(value: Value): number {
-  switch (value.kind) {
-    case "exact":
-      return fractions.compare(value.fraction, fractions.zero);
-    case "pi":
-      return fractions.compare(value.times, fractions.zero);
-    case "approximate":
-      return Math.sign(value.number);
-  }
+  return typeof value === "number"
+    ? Math.sign(value)
+    : fractions.compare(value.fraction, fractions.zero);
 }
 
 export function compare(a: Value, b: Value): number {
-  if (a.kind === "exact" && b.kind === "exact") return fractions.compare(a.fraction, b.fraction);
-  if (a.kind === "pi" && b.kind === "pi") return fractions.compare(a.times, b.times);
+  if (typeof a !== "number" && typeof b !== "number" && a.pi === b.pi)
+    return fractions.compare(a.fraction, b.fraction);
   return Math.sign(toNumber(a) - toNumber(b));
 }
 
 export function add(meter: Meter, a: Value, b: Value): Value {
-  if (a.kind === "exact" && b.kind === "exact")
-    return metered(meter, fractions.add, a.fraction, b.fraction);
-  if (a.kind === "pi" && b.kind === "pi") return piTimes(fractions.add(a.times, b.times));
-  if (isZero(a)) return b;
-  if (isZero(b)) return a;
+  if (typeof a !== "number" && typeof b !== "number" && a.pi === b.pi)
+    return metered(meter, fractions.add, a.fraction, b.fraction, a.pi);
+  if (toSign(a) === 0) return b;
+  if (toSign(b) === 0) return a;
   return approximate(toNumber(a) + toNumber(b));
 }
 
 export function negate(value: Value): Value {
-  switch (value.kind) {
-    case "exact":
-      return exact(fractions.negate(value.fraction));
-    case "pi":
-      return piTimes(fractions.negate(value.times));
-    case "approximate":
-      return approximate(-value.number);
-  }
+  return typeof value === "number" ? -value : exact(fractions.negate(value.fraction), value.pi);
 }
 
 export function subtract(meter: Meter, a: Value, b: Value): Value {
@@ -109,41 +86,35 @@ export function subtract(meter: Meter, a: Value, b: Value): Value {
 }
 
 export function multiply(meter: Meter, a: Value, b: Value): Value {
-  if (a.kind === "exact" && b.kind === "exact")
-    return metered(meter, fractions.multiply, a.fraction, b.fraction);
-  if (a.kind === "exact" && b.kind === "pi") return scalePi(meter, b.times, a);
-  if (a.kind === "pi" && b.kind === "exact") return scalePi(meter, a.times, b);
-  return approximate(toNumber(a) * toNumber(b));
+  if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) * toNumber(b));
+  return metered(meter, fractions.multiply, a.fraction, b.fraction, a.pi + b.pi);
 }
 
 export function divide(meter: Meter, a: Value, b: Value): Value {
-  if (isZero(b))
+  if (toSign(b) === 0)
     throw new HallError("EXECUTION", "division by zero", { hint: "The divisor evaluates to 0." });
-  if (a.kind === "exact" && b.kind === "exact")
-    return metered(meter, fractions.divide, a.fraction, b.fraction);
-  if (a.kind === "pi" && b.kind === "pi") return metered(meter, fractions.divide, a.times, b.times);
-  if (a.kind === "pi" && b.kind === "exact")
-    return scalePi(meter, a.times, exact(fractions.divide(fractions.one, b.fraction)));
-  return approximate(toNumber(a) / toNumber(b));
+  if (typeof a === "number" || typeof b === "number") return approximate(toNumber(a) / toNumber(b));
+  return metered(meter, fractions.divide, a.fraction, b.fraction, a.pi - b.pi);
 }
 
 export function power(meter: Meter, base: Value, exponent: Value): Value {
-  if (isZero(base) && isNegative(exponent))
+  if (toSign(base) === 0 && toSign(exponent) < 0)
     throw new HallError("EXECUTION", "division by zero: 0 has no negative power");
-  if (exponent.kind === "exact" && base.kind === "exact")
-    return exactPower(meter, base.fraction, exponent.fraction);
-  if (isNegative(base) && !Number.isInteger(toNumber(exponent))) throw noRealRoot(base);
+  const [exactBase, exactExponent] = [toFraction(base), toFraction(exponent)];
+  if (exactBase && exactExponent) return exactPower(meter, exactBase, exactExponent);
+  if (toSign(base) < 0 && !Number.isInteger(toNumber(exponent))) throw noRealRoot(base);
   return approximate(toNumber(base) ** toNumber(exponent));
 }
 
 /** The exact root if there is one, else the nearest double. */
 export function root(meter: Meter, value: Value, degree: bigint): Value {
-  if (isNegative(value)) {
+  if (toSign(value) < 0) {
     if (degree % 2n === 0n) throw noRealRoot(value);
     return negate(root(meter, negate(value), degree));
   }
-  const whole = value.kind === "exact" ? findExactRoot(meter, value.fraction, degree) : undefined;
-  if (whole) return exact(whole);
+  const fraction = toFraction(value);
+  const exactRoot = fraction && findExactRoot(meter, fraction, degree);
+  if (exactRoot) return exact(exactRoot);
 
   const number = toNumber(value);
   if (degree === 2n) return approximate(Math.sqrt(number));
@@ -152,17 +123,18 @@ export function root(meter: Meter, value: Value, degree: bigint): Value {
 
 /** For functions defined on whole numbers only; a double that happens to be whole is accepted. */
 export function toWhole(value: Value, what: string): bigint {
-  if (value.kind === "exact" && fractions.isWhole(value.fraction)) return value.fraction.top;
-  if (value.kind === "approximate" && Number.isSafeInteger(value.number))
-    return BigInt(value.number);
+  const fraction = toFraction(value);
+  if (fraction?.bottom === 1n) return fraction.top;
+  if (typeof value === "number" && Number.isSafeInteger(value)) return BigInt(value);
   throw new HallError("EXECUTION", `${what} must be a whole number, not ${formatValue(value)}`);
 }
 
 /** Short, for messages. */
 export function formatValue(value: Value): string {
-  if (value.kind === "exact") return fractions.toRoundedDecimal(value.fraction, 6);
+  const fraction = toFraction(value);
+  if (fraction) return fractions.toRoundedDecimal(fraction, 6);
   const text = `${Number(toNumber(value).toPrecision(6))}`;
-  return value.kind === "pi" ? `about ${text}` : text;
+  return typeof value === "number" ? text : `about ${text}`;
 }
 
 export function overBudget(message: string): HallError {
@@ -176,16 +148,10 @@ export function checkWholeBits(bits: number): void {
   if (bits > wholeBitsMax) throw overBudget("a whole number exceeds the limit of 39,000 digits");
 }
 
-function scalePi(meter: Meter, times: Fraction, factor: Value): Value {
-  const scaled = multiply(meter, exact(times), factor);
-  if (scaled.kind === "exact") return piTimes(scaled.fraction);
-  return approximate(toNumber(scaled) * Math.PI);
-}
-
 type Operation = (a: Fraction, b: Fraction) => Fraction;
 
 /** Small numbers cost one step; for others the work is estimated first. */
-function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction): Value {
+function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction, pi: number): Value {
   const tops = bitLength(a.top) + bitLength(b.top);
   const bottoms = bitLength(a.bottom) + bitLength(b.bottom);
   meter.spend(1);
@@ -195,17 +161,15 @@ function metered(meter: Meter, operation: Operation, a: Fraction, b: Fraction): 
     if (bottoms > 2 || operation === fractions.divide)
       meter.spend(Math.min(tops, Math.max(bottoms, bitLength(b.top))));
   }
-  return bounded(operation(a, b));
+  return bounded(operation(a, b), pi);
 }
 
-function bounded(value: Fraction): Value {
-  if (fractions.isWhole(value)) {
-    checkWholeBits(bitLength(value.top));
-    return exact(value);
-  }
-  if (bitLength(value.top) <= wholeBitsMax && bitLength(value.bottom) <= bottomBitsMax)
-    return exact(value);
-  return approximateNonZero(fractions.toNumber(value));
+function bounded(value: Fraction, pi = 0): Value {
+  const isWhole = value.bottom === 1n;
+  if (isWhole) checkWholeBits(bitLength(value.top));
+  if (isWhole || (bitLength(value.top) <= wholeBitsMax && bitLength(value.bottom) <= bottomBitsMax))
+    return exact(value, pi);
+  return approximateNonZero(fractions.toNumber(value) * Math.PI ** pi);
 }
 
 function approximateNonZero(number: number): Value {
@@ -214,7 +178,7 @@ function approximateNonZero(number: number): Value {
 }
 
 function exactPower(meter: Meter, base: Fraction, exponent: Fraction): Value {
-  if (fractions.isWhole(exponent)) return wholePower(meter, base, exponent.top);
+  if (exponent.bottom === 1n) return wholePower(meter, base, exponent.top);
   if (base.top < 0n) throw noRealRoot(exact(base));
   const rooted =
     exponent.bottom <= rootDegreeMax ? findExactRoot(meter, base, exponent.bottom) : undefined;

@@ -16,25 +16,16 @@ export function parseHtml(html: string): { text: string; title?: string | undefi
   return { text, title: title || undefined };
 }
 
-const hiddenTags = new Set([
-  "script",
-  "style",
-  "noscript",
-  "template",
-  "svg",
-  "math",
-  "iframe",
-  "object",
-  "canvas",
-  "head",
-  "datalist",
-  "audio",
-  "video",
-]);
+const hiddenTags = new Set(
+  "script style noscript template svg math iframe object canvas head datalist audio video".split(
+    " ",
+  ),
+);
 const menuTags = new Set(["nav", "aside", "footer", "dialog", "button", "select", "menu"]);
 const blockTags = new Set(
-  "address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr html li main menu nav ol option p pre section summary table tbody tfoot thead title tr ul".split(
-    " ",
+  `address article aside blockquote body caption dd details div dl dt fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6
+  header hr html li main menu nav ol option p pre section summary table tbody tfoot thead title tr ul`.split(
+    /\s+/,
   ),
 );
 const depthMax = 5_000;

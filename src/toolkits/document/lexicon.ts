@@ -1,5 +1,5 @@
 /** Sentiment of English and German words, from -3 to 3. Endings are stripped before a word counts as unknown. */
-const table: readonly (readonly [number, string])[] = [
+const valences = byWord([
   [
     3,
     `amazing awesome beautiful best brilliant delightful excellent exceptional exquisite extraordinary fabulous fantastic flawless gorgeous incredible love magnificent
@@ -64,11 +64,7 @@ const table: readonly (readonly [number, string])[] = [
     ghastly hell hideous horrendous horrible horrid horrific horrify murder nightmare outrageous pitiful repulsive revolting terrible terror torture tragedy unbearable vile worst
     abscheulich desaster ekelhaft entsetzlich erbärmlich furchtbar grauenhaft grausam katastrophe miserabel schrecklich scheußlich unerträglich widerlich`,
   ],
-];
-
-const valences = new Map(
-  table.flatMap(([valence, words]) => words.split(/\s+/).map((word) => [word, valence] as const)),
-);
+]);
 
 const endings = /(?:ingly|edly|ing|ies|ied|ily|ed|es|er|est|ly|s|d|en|em|e|te|ten|t|n)$/;
 
@@ -95,33 +91,23 @@ export const negations = new Set(
   ),
 );
 
-export const intensities: ReadonlyMap<string, number> = new Map([
-  ...words(
+export const intensities = byWord([
+  [
     1.4,
-    "very really extremely absolutely completely totally incredibly so too highly deeply especially truly utterly far much constantly sharply ever",
-  ),
-  ...words(
-    1.4,
-    "sehr äußerst besonders absolut völlig total richtig wirklich extrem viel einfach ungemein höchst zutiefst",
-  ),
-  ...words(
+    `very really extremely absolutely completely totally incredibly so too highly deeply especially truly utterly far much constantly sharply ever
+    sehr äußerst besonders absolut völlig total richtig wirklich extrem viel einfach ungemein höchst zutiefst`,
+  ],
+  [
     0.6,
     "somewhat slightly rather fairly quite partly mostly relatively etwas ziemlich recht einigermaßen teilweise",
-  ),
+  ],
 ]);
 
 /** The part after one of these words outweighs the part before. */
-export const contrasts = new Set([
-  "but",
-  "however",
-  "yet",
-  "although",
-  "aber",
-  "jedoch",
-  "doch",
-  "dennoch",
-]);
+export const contrasts = new Set("but however yet although aber jedoch doch dennoch".split(" "));
 
-function words(value: number, text: string): (readonly [string, number])[] {
-  return text.split(" ").map((word) => [word, value] as const);
+function byWord(table: readonly (readonly [number, string])[]): ReadonlyMap<string, number> {
+  return new Map(
+    table.flatMap(([value, words]) => words.split(/\s+/).map((word) => [word, value] as const)),
+  );
 }

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, HallError } from "../../base/errors.ts";
+import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
 import { findWorker } from "../../base/worker.ts";
 import type { Analysis } from "./analysis.ts";
@@ -21,24 +21,14 @@ export interface ReadRequest extends ParseRequest {
 export interface ReadResult {
   /** Without its text if an analysis was requested. */
   readonly parsed: ParsedDocument;
+  /** Length of the whole text. */
+  readonly characters: number;
   readonly analysis?: Analysis;
-  readonly characters?: number;
 }
 
 export type ReadAnswer =
   | ReadResult
-  | {
-      readonly failure: {
-        readonly code: ErrorCode;
-        readonly message: string;
-        readonly hint?: string | undefined;
-      };
-    };
-
-export interface ReaderOptions {
-  /** Default: the built worker. */
-  readonly worker?: URL;
-}
+  | { readonly failure: Pick<HallError, "code" | "message" | "hint"> };
 
 const readMsMax = 15_000;
 const workersMax = 2;
@@ -50,7 +40,8 @@ const resourceLimits = {
   stackSizeMb: 4,
 };
 
-export function createDocumentReader({ worker }: ReaderOptions = {}): DocumentReader {
+/** `worker`: default, the built one. */
+export function createDocumentReader({ worker }: { readonly worker?: URL } = {}): DocumentReader {
   let running = 0;
   const waiting: (() => void)[] = [];
 
@@ -113,7 +104,7 @@ async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise
     );
     if (!("failure" in answer)) return answer;
     const { code, message, hint } = answer.failure;
-    throw new HallError(code, message, hint === undefined ? {} : { hint });
+    throw new HallError(code, message, { hint });
   } finally {
     await worker.terminate();
   }

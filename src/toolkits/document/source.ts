@@ -1,12 +1,11 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
-import { sep } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Advice } from "../../base/advice.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
+import { isInside } from "../../config/folders.ts";
 import type { Fetcher } from "../../net/public-fetch.ts";
-import { invalidField } from "../arguments.ts";
+import { invalidField } from "../toolkit.ts";
 
 /** The bytes of a document and their declared type. */
 export interface DocumentSource {
@@ -17,19 +16,16 @@ export interface DocumentSource {
   readonly bytes: Uint8Array;
 }
 
-export interface SourceOptions {
-  readonly fetch: Fetcher;
-  /** The folders that file: URLs may point into. */
-  readonly roots: readonly string[];
-  readonly scope: Scope;
-}
-
 const documentBytesMax = 20 * 1024 * 1024;
 
-/** Reads http(s), data:, and file: below a root. */
+/** Reads http(s), data:, and file: below one of `roots`. */
 export async function loadSource(
   text: string,
-  { fetch, roots, scope }: SourceOptions,
+  {
+    fetch,
+    roots,
+    scope,
+  }: { readonly fetch: Fetcher; readonly roots: readonly string[]; readonly scope: Scope },
 ): Promise<DocumentSource> {
   const url = parseUrl(text);
   switch (url.protocol) {
@@ -101,67 +97,41 @@ function toPath(url: URL): string {
 }
 
 async function isUnder(path: string, roots: readonly string[]): Promise<boolean> {
-  for (const root of roots) {
-    const real = await realpath(root).catch(() => undefined);
-    if (
-      real !== undefined &&
-      (path === real || path.startsWith(real.endsWith(sep) ? real : `${real}${sep}`))
-    )
-      return true;
-  }
-  return false;
+  const reals = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
+  return reals.some((real) => real !== undefined && isInside(path, real));
 }
 
 function outsideRoots(path: string, roots: readonly string[]): HallError {
-  if (roots.length === 0)
-    return new HallError("DENIED", "no folder is open to documents", { hint, next });
-  return new HallError(
-    "DENIED",
-    `no file "${path}" in the folders open to documents (${roots.join(", ")})`,
-    {
-      hint,
-      next,
-    },
-  );
+  const message =
+    roots.length === 0
+      ? "no folder is open to documents"
+      : `no file "${path}" in the folders open to documents (${roots.join(", ")})`;
+  return new HallError("DENIED", message, {
+    hint: "A document can also be sent as a data: URL.",
+    next: [{ do: "edit-config", field: "documents.roots" }],
+  });
 }
-
-const hint = "A document can also be sent as a data: URL.";
-const next: readonly Advice[] = [{ do: "edit-config", field: "documents.roots" }];
 
 /** `data:[<type>][;base64],<bytes>` (RFC 2397). */
 function decodeData(text: string): { contentType: string; bytes: Uint8Array } {
   const comma = text.indexOf(",");
   if (comma < 0) throw badUrl("a data: URL needs a comma before its content");
-  const isBase64 = /;\s*base64\s*$/i.test(text.slice(0, Math.min(comma, 1_000)));
-  const contentType = text
-    .slice("data:".length, Math.min(comma, 1_000))
-    .replace(/;\s*base64\s*$/i, "");
+  const head = text.slice("data:".length, Math.min(comma, 1_000));
+  const contentType = head.replace(/;\s*base64\s*$/i, "");
   // Base64 shrinks to three quarters, %xx to a third.
   if (text.length - comma > documentBytesMax * 3)
     throw new HallError("TOO_LARGE", "the data: URL exceeds the limit of 20 MiB");
   const body = text.slice(comma + 1);
-  const bytes = isBase64
-    ? Buffer.from(unescapeBytes(body).toString("latin1"), "base64")
-    : unescapeBytes(body);
-  return { contentType: contentType === "" ? "text/plain" : contentType, bytes };
+  const bytes = unescapeBytes(body);
+  return {
+    contentType: contentType || "text/plain",
+    bytes: contentType === head ? bytes : Buffer.from(bytes.toString("latin1"), "base64"),
+  };
 }
 
-/** Decodes %xx in place: the result is never longer. */
 function unescapeBytes(text: string): Buffer {
-  const bytes = Buffer.from(text);
-  let length = 0;
-  for (let i = 0; i < bytes.length; i++) {
-    const value =
-      bytes[i] === percent ? hexDigit(bytes[i + 1]) * 16 + hexDigit(bytes[i + 2]) : Number.NaN;
-    const isEscape = !Number.isNaN(value);
-    bytes[length++] = isEscape ? value : (bytes[i] ?? 0);
-    if (isEscape) i += 2;
-  }
-  return bytes.subarray(0, length);
-}
-
-const percent = 0x25;
-
-function hexDigit(byte: number | undefined): number {
-  return Number.parseInt(String.fromCharCode(byte ?? 0), 16);
+  const unescaped = Buffer.from(text)
+    .toString("latin1")
+    .replace(/%([\da-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  return Buffer.from(unescaped, "latin1");
 }

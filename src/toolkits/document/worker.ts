@@ -11,18 +11,21 @@ parentPort?.postMessage(await answer(request));
 async function answer({ analysis, ...document }: ReadRequest): Promise<ReadAnswer> {
   try {
     const parsed = await parseDocument(document);
-    if (analysis === undefined) return { parsed };
+    const characters = parsed.text.length;
+    if (analysis === undefined) return { parsed, characters };
     return {
       parsed: { ...parsed, text: "" },
+      characters,
       analysis: analyze(parsed.text, analysis),
-      characters: parsed.text.length,
     };
   } catch (error) {
     if (error instanceof HallError)
       return { failure: { code: error.code, message: error.message, hint: error.hint } };
     // The document caused it: deep nesting gives a RangeError, garbage a TypeError.
-    return {
-      failure: { code: "EXECUTION", message: `cannot read the document: ${messageOf(error)}` },
-    };
+    const { code, message, hint } = new HallError(
+      "EXECUTION",
+      `cannot read the document: ${messageOf(error)}`,
+    );
+    return { failure: { code, message, hint } };
   }
 }

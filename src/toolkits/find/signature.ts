@@ -78,11 +78,8 @@ function typeOf(schema: unknown, place: Place): string {
     case "array":
       return listOf(typeOf(schema.items, inner));
     default:
-      return isObject(schema.properties)
-        ? `{ ${membersOf(schema, inner).join(", ")} }`
-        : schema.type === "object"
-          ? "object"
-          : "any";
+      if (isObject(schema.properties)) return `{ ${membersOf(schema, inner).join(", ")} }`;
+      return schema.type === "object" ? "object" : "any";
   }
 }
 

@@ -2,8 +2,17 @@
 import { type Advice, adviceForModel } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
-import type { CallContext, Outcome, Tool, Toolkit } from "../../tool.ts";
-import { invalidField } from "../arguments.ts";
+import type { Scope } from "../../base/scope.ts";
+import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import {
+  booleanSchema,
+  choiceSchema,
+  integerSchema,
+  listSchema,
+  objectSchema,
+  textSchema,
+} from "../schemas.ts";
+import { createToolkit, invalidField } from "../toolkit.ts";
 
 export interface ImageToolkitOptions {
   /** Base of an OpenAI-compatible API. Without it, pictures are placeholders. */
@@ -17,23 +26,24 @@ export interface ImageToolkitOptions {
 
 export function createImageToolkit(options: ImageToolkitOptions = {}): Toolkit {
   const { url } = options;
-  const tool = describeTool(url !== undefined);
-  return {
-    id: "image_generator",
-    category: "AI_GENERATION",
-    description: "AI-powered image generation",
-    list: async () => [tool],
-    async call({ name }, args, context) {
-      if (name !== tool.name)
-        throw new HallError("NOT_FOUND", `image_generator has no tool named "${name}"`);
-      const request = readRequest(args);
-      return url === undefined
-        ? answerWithPlaceholder(request, context)
-        : answerWithProvider(request, { ...options, url }, context);
+  return createToolkit(
+    {
+      id: "image_generator",
+      category: "AI_GENERATION",
+      description: "AI-powered image generation",
     },
-    health: async () => ({ state: "available" }),
-    close: async () => {},
-  };
+    [
+      [
+        describeTool(url !== undefined),
+        async (args, { scope }) => {
+          const request = readRequest(args);
+          return url === undefined
+            ? answerWithPlaceholder(request, scope)
+            : answerWithProvider(request, { ...options, url }, scope);
+        },
+      ],
+    ],
+  );
 }
 
 const styles = ["realistic", "artistic", "cartoon", "abstract"] as const;
@@ -55,56 +65,45 @@ function describeTool(hasProvider: boolean): Tool {
     name: "generate_image",
     title: "Generate image",
     description: `Makes a picture from a text and returns it as image content. ${source}\`style\` is realistic, artistic (painted), cartoon (outlines) or abstract.`,
-    inputSchema: {
-      type: "object",
-      properties: {
-        prompt: { type: "string", description: "A description of the picture." },
-        style: { type: "string", enum: styles, default: "realistic" },
+    inputSchema: objectSchema(
+      {
+        prompt: textSchema("A description of the picture."),
+        style: { ...choiceSchema(styles), default: "realistic" },
         size: {
-          type: "string",
-          enum: sizes,
+          ...choiceSchema(sizes),
           default: "512x512",
           description: "Width and height in pixels.",
         },
       },
-      required: ["prompt"],
-    },
-    outputSchema: {
-      type: "object",
-      properties: {
-        placeholder: {
-          type: "boolean",
-          description:
-            "True if no provider is configured and the picture does not show the prompt.",
-        },
-        prompt: { type: "string" },
-        style: { type: "string", enum: styles },
-        size: {
-          type: "string",
-          description:
-            "The size made; it is larger than requested if the provider makes no smaller one.",
-        },
-        mime_type: { type: "string" },
-        bytes: { type: "integer" },
-        model: { type: "string" },
-        revised_prompt: {
-          type: "string",
-          description: "The prompt as the provider changed it, if the provider reports that.",
-        },
-        next: { type: "array", items: { type: "object" }, description: "What to do next." },
+      ["style", "size"],
+    ),
+    outputSchema: objectSchema(
+      {
+        placeholder: booleanSchema(
+          "True if no provider is configured and the picture does not show the prompt.",
+        ),
+        prompt: textSchema(),
+        style: choiceSchema(styles),
+        size: textSchema(
+          "The size made; it is larger than requested if the provider makes no smaller one.",
+        ),
+        mime_type: textSchema(),
+        bytes: integerSchema(),
+        model: textSchema(),
+        revised_prompt: textSchema(
+          "The prompt as the provider changed it, if the provider reports that.",
+        ),
+        next: { ...listSchema({ type: "object" }), description: "What to do next." },
       },
-      required: ["placeholder", "prompt", "style", "size", "mime_type", "bytes"],
-    },
+      ["model", "revised_prompt", "next"],
+    ),
     // A provider costs money and makes a different picture each time, but changes nothing.
     annotations: { readOnlyHint: true, idempotentHint: !hasProvider, openWorldHint: hasProvider },
     facts: { timeoutMs: hasProvider ? 120_000 : 10_000 },
   };
 }
 
-async function answerWithPlaceholder(
-  request: ImageRequest,
-  { scope }: CallContext,
-): Promise<Outcome> {
+async function answerWithPlaceholder(request: ImageRequest, scope: Scope): Promise<Outcome> {
   const { drawPlaceholder } = await import("./placeholder.ts");
   const { png, colours } = await drawPlaceholder(request, scope);
   const shown = colours.length > 0 ? `only its colours (${colours.join(", ")})` : "nothing of it";
@@ -125,7 +124,7 @@ async function answerWithPlaceholder(
 async function answerWithProvider(
   request: ImageRequest,
   options: ImageToolkitOptions & { readonly url: string },
-  { scope }: CallContext,
+  scope: Scope,
 ): Promise<Outcome> {
   const { requestImage } = await import("./provider.ts");
   const { url, model } = options;

@@ -4,8 +4,9 @@ import { HallError, messageOf } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
-import { invalidField } from "../arguments.ts";
 import type { DocumentReader } from "../document/reader.ts";
+import { choiceSchema, listSchema, objectSchema, textSchema } from "../schemas.ts";
+import { answer, createToolkit, invalidField } from "../toolkit.ts";
 import { createFolderSearch } from "./folders.ts";
 import type { SearchAnswer, SearchProvider, SearchQuery } from "./provider.ts";
 import { createBrave, createSearxng, createTavily, createWebProvider } from "./web.ts";
@@ -32,49 +33,47 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
   const name = options.provider ?? defaultProvider(options);
   let provider: SearchProvider | undefined;
 
-  async function search(query: SearchQuery, scope: Scope): Promise<Outcome> {
+  function useProvider(): SearchProvider {
     provider ??= createProvider(name, options);
-    return formatResults(`${name}`, query, await provider.search(query, scope));
+    return provider;
   }
 
-  return {
-    id: "search_tool",
-    category: "SEARCH",
-    description: "Web search and information retrieval",
-    list: async () => [webSearch, newsSearch],
-    async call(tool, args, { scope }) {
-      switch (tool.name) {
-        case webSearch.name:
-          return search(
-            { text: readQuery(args), kind: "web", count: readWhole(args, "max_results", 1, 20) },
-            scope,
-          );
-        case newsSearch.name:
-          return search(
-            {
-              text: readQuery(args),
-              kind: "news",
-              count: newsCount,
-              daysBack: readWhole(args, "days_back", 1, 365),
-            },
-            scope,
-          );
-        default:
-          throw new HallError("NOT_FOUND", `search_tool has no tool named "${tool.name}"`);
-      }
+  async function search(query: SearchQuery, scope: Scope): Promise<Outcome> {
+    return formatResults(`${name}`, query, await useProvider().search(query, scope));
+  }
+
+  return createToolkit(
+    {
+      id: "search_tool",
+      category: "SEARCH",
+      description: "Web search and information retrieval",
+      async health() {
+        try {
+          useProvider();
+          return { state: "available" };
+        } catch (error) {
+          return { state: "unavailable", reason: messageOf(error) };
+        }
+      },
+      close: async () => provider?.close(),
     },
-    async health() {
-      try {
-        provider ??= createProvider(name, options);
-        return { state: "available" };
-      } catch (error) {
-        return { state: "unavailable", reason: messageOf(error) };
-      }
-    },
-    async close() {
-      await provider?.close();
-    },
-  };
+    [
+      [
+        webSearch,
+        async (args, { scope }) => {
+          const count = readWhole(args, "max_results", 1, 20);
+          return search({ text: readQuery(args), kind: "web", count }, scope);
+        },
+      ],
+      [
+        newsSearch,
+        async (args, { scope }) => {
+          const daysBack = readWhole(args, "days_back", 1, 365);
+          return search({ text: readQuery(args), kind: "news", count: newsCount, daysBack }, scope);
+        },
+      ],
+    ],
+  );
 }
 
 const newsCount = 10;
@@ -133,31 +132,25 @@ const setupHint =
 const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: true };
 const facts = { timeoutMs: 10_000 };
 
-const outputSchema = {
-  type: "object",
-  properties: {
-    results: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: {
-          title: { type: "string" },
-          url: { type: "string" },
-          snippet: { type: "string" },
-          published: {
-            type: "string",
-            description: "Date of publication or file change, if known.",
-          },
+const outputSchema = objectSchema(
+  {
+    results: listSchema(
+      objectSchema(
+        {
+          title: textSchema(),
+          url: textSchema(),
+          snippet: textSchema(),
+          published: textSchema("Date of publication or file change, if known."),
         },
-        required: ["title", "url", "snippet"],
-      },
-    },
-    query: { type: "string" },
-    provider: { type: "string", enum: ["searxng", "brave", "tavily", "local"] },
-    note: { type: "string", description: "A remark on the results, if any." },
+        ["published"],
+      ),
+    ),
+    query: textSchema(),
+    provider: choiceSchema(["searxng", "brave", "tavily", "local"]),
+    note: textSchema("A remark on the results, if any."),
   },
-  required: ["results", "query", "provider"],
-};
+  ["note"],
+);
 
 const provenance =
   "Searches with the provider the user configured: a web search engine, or the user's own folders (urls are then file: URLs). Results are passed on unchanged, " +
@@ -167,11 +160,9 @@ const webSearch: Tool = {
   name: "web_search",
   title: "Web search",
   description: `Finds pages on a subject and returns their titles, urls and snippets. \`query\`: a few keywords. \`max_results\`: 1 to 20. ${provenance}`,
-  inputSchema: {
-    type: "object",
-    properties: { query: { type: "string" }, max_results: { type: "integer", default: 5 } },
-    required: ["query"],
-  },
+  inputSchema: objectSchema({ query: textSchema(), max_results: { type: "integer", default: 5 } }, [
+    "max_results",
+  ]),
   outputSchema,
   annotations,
   facts,
@@ -181,11 +172,9 @@ const newsSearch: Tool = {
   name: "news_search",
   title: "News search",
   description: `Finds up to ${newsCount} recent articles on a subject. \`query\`: a few keywords. \`days_back\`: the maximum age in days, 1 to 365. In the user's own folders: files changed in that time. ${provenance}`,
-  inputSchema: {
-    type: "object",
-    properties: { query: { type: "string" }, days_back: { type: "integer", default: 7 } },
-    required: ["query"],
-  },
+  inputSchema: objectSchema({ query: textSchema(), days_back: { type: "integer", default: 7 } }, [
+    "days_back",
+  ]),
   outputSchema,
   annotations,
   facts,
@@ -204,10 +193,7 @@ function formatResults(
     ...(lines.length > 0 ? lines : [`No results for ${JSON.stringify(query)}.`]),
     ...(note ? [`[${note}]`] : []),
   ].join("\n\n");
-  return {
-    content: [{ type: "text", text }],
-    structuredContent: { results, query, provider, ...(note === undefined ? {} : { note }) },
-  };
+  return answer(text, { results, query, provider, ...(note !== undefined && { note }) });
 }
 
 function readQuery({ query }: JsonObject): string {

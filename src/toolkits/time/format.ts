@@ -6,7 +6,7 @@
 import type { Temporal } from "temporal-polyfill";
 import type { HallError } from "../../base/errors.ts";
 import { findNear } from "../../base/text.ts";
-import { invalidField } from "../arguments.ts";
+import { invalidField } from "../toolkit.ts";
 
 interface TimeFormat {
   /** The canonical name, or the pattern. */
@@ -21,29 +21,11 @@ export function parseFormat(text: string): TimeFormat {
   return named ?? { name: text, format: parsePattern(text) };
 }
 
-export const monthNames = [
-  "January",
-  "February",
-  "March",
-  "April",
-  "May",
-  "June",
-  "July",
-  "August",
-  "September",
-  "October",
-  "November",
-  "December",
-];
-export const weekdayNames = [
-  "Monday",
-  "Tuesday",
-  "Wednesday",
-  "Thursday",
-  "Friday",
-  "Saturday",
-  "Sunday",
-];
+export const monthNames =
+  "January February March April May June July August September October November December".split(
+    " ",
+  );
+export const weekdayNames = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split(" ");
 
 type FormatPart = (time: Temporal.ZonedDateTime) => string;
 

@@ -1,36 +1,25 @@
 /** The current time in a zone, and differences between exact instants, which clock changes do not affect. */
 import type { Temporal } from "temporal-polyfill";
-import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { findNear } from "../../base/text.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
-import { invalidField, readText } from "../arguments.ts";
+import { choiceSchema, integerSchema, numberSchema, objectSchema, textSchema } from "../schemas.ts";
+import { answer, createToolkit, invalidField, readText } from "../toolkit.ts";
 import { monthNames, parseFormat, weekdayNames } from "./format.ts";
 
-interface TimeToolkitOptions {
-  /** Milliseconds since 1970. Default `Date.now`. */
+/** `now`: milliseconds since 1970. Default `Date.now`. */
+export function createTimeToolkit({
+  now = Date.now,
+}: {
   readonly now?: () => number;
-}
-
-export function createTimeToolkit({ now = Date.now }: TimeToolkitOptions = {}): Toolkit {
-  return {
-    id: "time_tool",
-    category: "TIME",
-    description: "Time and date utilities",
-    list: async () => [currentTime, timeDifference],
-    async call(tool, args) {
-      switch (tool.name) {
-        case currentTime.name:
-          return formatTime(now(), args);
-        case timeDifference.name:
-          return computeDifference(args);
-        default:
-          throw new HallError("NOT_FOUND", `time_tool has no tool named "${tool.name}"`);
-      }
-    },
-    health: async () => ({ state: "available" }),
-    close: async () => {},
-  };
+} = {}): Toolkit {
+  return createToolkit(
+    { id: "time_tool", category: "TIME", description: "Time and date utilities" },
+    [
+      [currentTime, (args) => formatTime(now(), args)],
+      [timeDifference, computeDifference],
+    ],
+  );
 }
 
 const units = ["seconds", "minutes", "hours", "days"] as const;
@@ -46,26 +35,22 @@ const currentTime: Tool = {
     "`format`: ISO8601, RFC2822, unix (whole seconds), or a pattern such as `dddd, D MMMM YYYY HH:mm [in] z`. " +
     "Tokens: YYYY, MMMM MMM MM M (month), DD D (day), dddd ddd (weekday), HH H (24 hours), hh h (12 hours), A a (AM, am), mm m (minute), ss s, " +
     "SSS (milliseconds), Z (+01:00), ZZ (+0100), z (zone name). Put other letters except T in [brackets].",
-  inputSchema: {
-    type: "object",
-    properties: {
+  inputSchema: objectSchema(
+    {
       timezone: { type: "string", default: "UTC" },
       format: { type: "string", default: "ISO8601" },
     },
-  },
-  outputSchema: {
-    type: "object",
-    properties: {
-      time: {
-        description: "A number for unix, else text.",
-        anyOf: [{ type: "string" }, { type: "integer" }],
-      },
-      timezone: { type: "string" },
-      format: { type: "string" },
-      unix_ms: { type: "integer", description: "The same moment in milliseconds since 1970." },
+    ["timezone", "format"],
+  ),
+  outputSchema: objectSchema({
+    time: {
+      description: "A number for unix, else text.",
+      anyOf: [{ type: "string" }, { type: "integer" }],
     },
-    required: ["time", "timezone", "format", "unix_ms"],
-  },
+    timezone: textSchema(),
+    format: textSchema(),
+    unix_ms: integerSchema("The same moment in milliseconds since 1970."),
+  }),
   annotations,
   facts,
 };
@@ -77,25 +62,20 @@ const timeDifference: Tool = {
     "Returns end_time minus start_time with fractions, negative if the end comes first; a day is 24 hours. Both accept ISO 8601 with an offset, Z " +
     "or a zone (2026-11-15T22:04:14[Europe/Berlin]); without one they are in UTC, and a date alone is midnight UTC. " +
     "Also RFC 2822 (Sun, 15 Nov 2026 22:04:14 +0100) and unix seconds (digits only, such as 1794780254.5).",
-  inputSchema: {
-    type: "object",
-    properties: {
-      start_time: { type: "string" },
-      end_time: { type: "string" },
-      unit: { type: "string", enum: units, default: "hours" },
+  inputSchema: objectSchema(
+    {
+      start_time: textSchema(),
+      end_time: textSchema(),
+      unit: { ...choiceSchema(units), default: "hours" },
     },
-    required: ["start_time", "end_time"],
-  },
-  outputSchema: {
-    type: "object",
-    properties: {
-      difference: { type: "number" },
-      unit: { type: "string", enum: units },
-      start_time: { type: "string", description: "In UTC." },
-      end_time: { type: "string", description: "In UTC." },
-    },
-    required: ["difference", "unit", "start_time", "end_time"],
-  },
+    ["unit"],
+  ),
+  outputSchema: objectSchema({
+    difference: numberSchema(),
+    unit: choiceSchema(units),
+    start_time: textSchema("In UTC."),
+    end_time: textSchema("In UTC."),
+  }),
   annotations,
   facts,
 };
@@ -137,10 +117,6 @@ async function computeDifference(args: JsonObject): Promise<Outcome> {
   });
 }
 
-function answer(text: string, structuredContent: JsonObject): Outcome {
-  return { content: [{ type: "text", text }], structuredContent };
-}
-
 function inZone(instant: Temporal.Instant, zone: string, field: string): Temporal.ZonedDateTime {
   // Temporal would also accept a whole date-time and use the zone in it.
   const isZoneLike = /^(?:[a-z][\w+/-]*|[+-]\d\d:\d\d)$/i.test(zone);
@@ -157,26 +133,22 @@ function inZone(instant: Temporal.Instant, zone: string, field: string): Tempora
 }
 
 /** ICU lists these only under their old names. */
-const renamedZones = [
-  "Asia/Ho_Chi_Minh",
-  "Asia/Kathmandu",
-  "Asia/Kolkata",
-  "Asia/Yangon",
-  "Europe/Kyiv",
-];
+const renamedZones = "Asia/Ho_Chi_Minh Asia/Kathmandu Asia/Kolkata Asia/Yangon Europe/Kyiv".split(
+  " ",
+);
 
 function findNearZones(wanted: string): string[] {
   if (wanted.length < 2) return ["UTC"];
   const zones = ["UTC", ...Intl.supportedValuesOf("timeZone"), ...renamedZones];
   const path = wanted.replaceAll(" ", "_");
   const places = new Map(zones.map((zone) => [lastSegment(zone), zone]));
-  const samePlace = places.get(lastSegment(path));
-  const nearPlaces = findNear(lastSegment(path), places.keys()).flatMap(
-    (place) => places.get(place) ?? [],
-  );
-  return [
-    ...new Set([...(samePlace ? [samePlace] : []), ...findNear(path, zones), ...nearPlaces]),
-  ].slice(0, 3);
+  const findPlace = (place: string): string[] => [places.get(place) ?? []].flat();
+  const near = [
+    ...findPlace(lastSegment(path)),
+    ...findNear(path, zones),
+    ...findNear(lastSegment(path), places.keys()).flatMap(findPlace),
+  ];
+  return [...new Set(near)].slice(0, 3);
 }
 
 function lastSegment(zone: string): string {
@@ -221,44 +193,26 @@ function parseUnix(
 }
 
 const rfc2822 =
-  /^(?:([a-z]{3}),\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{4})\s+(\d\d):(\d\d)(?::(\d\d))?\s+([+-]\d{4}|[a-z]{1,3})(?:\s*\([^()]*\))?$/i;
+  /^(?:([a-z]{3}),\s*)?(\d{1,2})\s+([a-z]{3})\s+(\d{4})\s+(\d\d:\d\d(?::\d\d)?)\s+([+-]\d{4}|[a-z]{1,3})(?:\s*\([^()]*\))?$/i;
 
 /** The names defined in RFC 2822, section 4.3, and UTC. */
-const namedOffsets: Readonly<Record<string, string>> = {
-  UT: "Z",
-  UTC: "Z",
-  GMT: "Z",
-  Z: "Z",
-  EST: "-0500",
-  EDT: "-0400",
-  CST: "-0600",
-  CDT: "-0500",
-  MST: "-0700",
-  MDT: "-0600",
-  PST: "-0800",
-  PDT: "-0700",
-};
+const namedOffsets = new Map(
+  "UT:Z UTC:Z GMT:Z EST:-05 EDT:-04 CST:-06 CDT:-05 MST:-07 MDT:-06 PST:-08 PDT:-07"
+    .split(" ")
+    .map((pair) => pair.split(":") as [name: string, offset: string]),
+);
 
 function parseRfc2822(api: typeof Temporal, text: string): Temporal.Instant | undefined {
-  const [
-    matched,
-    weekday,
-    day = "",
-    monthName = "",
-    year = "",
-    hour,
-    minute,
-    second = "00",
-    zone = "",
-  ] = text.match(rfc2822) ?? [];
-  if (matched === undefined) return undefined;
-  const month = indexByStart(monthNames, monthName) + 1;
-  const date = api.PlainDate.from(`${year}-${`${month}`.padStart(2, "0")}-${day.padStart(2, "0")}`);
+  const parts = text.match(rfc2822);
+  if (!parts) return undefined;
+  const [, weekday, day, month = "", year, time, zone = ""] = parts;
+  const date = api.PlainDate.from(
+    { year: Number(year), month: indexByStart(monthNames, month) + 1, day: Number(day) },
+    { overflow: "reject" },
+  );
   if (weekday && indexByStart(weekdayNames, weekday) + 1 !== date.dayOfWeek)
     throw new RangeError("the weekday does not fit the date");
-  return api.Instant.from(
-    `${date}T${hour}:${minute}:${second}${namedOffsets[zone.toUpperCase()] ?? zone}`,
-  );
+  return api.Instant.from(`${date}T${time}${namedOffsets.get(zone.toUpperCase()) ?? zone}`);
 }
 
 function indexByStart(names: readonly string[], start: string): number {
@@ -282,9 +236,8 @@ function findNearDates(api: typeof Temporal, text: string): string[] {
   const parts = text.match(/^(\d{4})[-/.](\d{1,2})[-/.](\d{1,2})(?!\d)/);
   if (!parts) return [];
   const [year = 0, month = 0, day = 0] = parts.slice(1).map(Number);
-  return [
-    api.PlainDate.from({ year, month: Math.max(1, month), day: Math.max(1, day) }).toString(),
-  ];
+  const date = { year, month: Math.max(1, month), day: Math.max(1, day) };
+  return [api.PlainDate.from(date).toString()];
 }
 
 function quote(value: string): string {

@@ -1,0 +1,49 @@
+import { HallError } from "../base/errors.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
+
+type Run = (args: JsonObject, context: CallContext) => Promise<Outcome>;
+
+/** A toolkit of fixed tools, each with the function that runs it. `health` and `close` may be replaced. */
+export function createToolkit(
+  { id, ...fields }: Pick<Toolkit, "id" | "category" | "description"> & Partial<Toolkit>,
+  tools: readonly (readonly [Tool, Run])[],
+): Toolkit {
+  return {
+    id,
+    list: async () => tools.map(([tool]) => tool),
+    async call({ name }, args, context) {
+      const [, run] = tools.find(([tool]) => tool.name === name) ?? [];
+      if (!run) throw new HallError("NOT_FOUND", `${id} has no tool named "${name}"`);
+      return run(args, context);
+    },
+    health: async () => ({ state: "available" }),
+    close: async () => {},
+    ...fields,
+  };
+}
+
+/** An answer as text and as data. */
+export function answer(text: string, structuredContent: JsonObject): Outcome {
+  return { content: [{ type: "text", text }], structuredContent };
+}
+
+/** A required text argument, trimmed. Schemas are checked by the gateway; this also covers direct calls. */
+export function readText(args: JsonObject, field: string): string {
+  const value = args[field];
+  if (typeof value !== "string") throw invalidField(field, `${field} must be a string`);
+  return value.trim();
+}
+
+/** VALIDATION for one field, with similar accepted values if there are any. */
+export function invalidField(
+  field: string,
+  problem: string,
+  near: readonly string[] = [],
+  more: JsonObject = {},
+): HallError {
+  const message = near.length > 0 ? `${problem} (near: ${near.join(", ")})` : problem;
+  return new HallError("VALIDATION", message, {
+    details: { errors: [{ path: `/${field}`, message }], near, ...more },
+  });
+}
