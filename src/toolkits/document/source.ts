@@ -1,9 +1,9 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
+import { join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
-import { isInside } from "../../config/folders.ts";
 import type { Fetcher } from "../../net/public-fetch.ts";
 import { invalidField } from "../toolkit.ts";
 
@@ -97,8 +97,8 @@ function toPath(url: URL): string {
 }
 
 async function isUnder(path: string, roots: readonly string[]): Promise<boolean> {
-  const reals = await Promise.all(roots.map((root) => realpath(root).catch(() => undefined)));
-  return reals.some((real) => real !== undefined && isInside(path, real));
+  const reals = await Promise.all(roots.map((root) => realpath(root).catch(() => [])));
+  return reals.flat().some((real) => real === path || path.startsWith(join(real, sep)));
 }
 
 function outsideRoots(path: string, roots: readonly string[]): HallError {
