@@ -1,6 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
 import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
-import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Failure } from "./failure.ts";
@@ -17,14 +16,28 @@ import type {
   Size,
   TargetView,
   ToolView,
+  TuiState,
   WorkflowStep,
-  Worktree,
 } from "./state.ts";
 
 type Kind<K extends string, Fields = unknown> = Readonly<{ kind: K } & Fields>;
 
+/** Parts of the state that are loaded from elsewhere. */
+export type LoadedPart = "features" | "tools" | "servers" | "approvals" | "stats" | "worktrees";
+export type Section = LoadedPart | "agents" | "lisp";
+
+/** Replaces fields of one section that nothing else depends on: a selection, typed text. */
+export type Change = {
+  [S in Section]: Kind<"set", { section: S; fields: Partial<TuiState[S]> }>;
+}[Section];
+
+export function set<S extends Section>(section: S, fields: Partial<TuiState[S]>): Change {
+  return { kind: "set", section, fields } as Change;
+}
+
 /** Something a screen asks for. Some only change the state; the session carries out the others. */
 export type Intention =
+  | Change
   | Kind<"go", { screen: ScreenName }>
   | Kind<"resize", { size: Size }>
   | Kind<"help", { isShown: boolean }>
@@ -36,15 +49,6 @@ export type Intention =
   | Kind<"quit">
   /** Answers the open confirmation. */
   | Kind<"confirm", { isYes: boolean }>
-  | FeatureIntention
-  | RunIntention
-  | ToolIntention
-  | HallIntention;
-
-type FeatureIntention =
-  | Kind<"select feature", { name: string }>
-  /** Undefined discards the draft. */
-  | Kind<"draft feature", { text: string | undefined }>
   | Kind<"open feature", { name: string }>
   | Kind<"open document", { path: string }>
   /** Creates a feature from the draft. */
@@ -54,51 +58,31 @@ type FeatureIntention =
   /** Undefined means the project's own folder. A missing worktree is created. */
   | Kind<"switch worktree", { feature: string | undefined }>
   /** Asks for confirmation. */
-  | Kind<"delete worktree", { path: string }>;
-
-type RunIntention =
-  | Kind<"show run", { run: string }>
-  | Kind<"cancel run", { run: string }>
-  | Kind<"retry run", { run: string }>
+  | Kind<"delete worktree", { path: string }>
+  | Kind<"show run" | "cancel run" | "retry run", { run: string }>
   | Kind<"fill question", { question: string; field: string; text: string }>
   /** Opens the page in the browser and accepts the question. */
   | Kind<"open page", { question: string }>
   /** `accept` sends the form, or shows its mistakes. */
-  | Kind<"answer question", { question: string; action: "accept" | "decline" | "cancel" }>;
-
-type ToolIntention =
-  | Kind<"search tools", { text: string }>
+  | Kind<"answer question", { question: string; action: "accept" | "decline" | "cancel" }>
   | Kind<"select tool", { name: string | undefined }>
   | Kind<"fill tool", { field: string; text: string }>
   /** Calls the selected tool with its form, or shows the form's mistakes. */
   | Kind<"call tool">
-  | Kind<"select agent", { name: string }>
-  | Kind<"type task", { text: string }>
   /** Gives the typed task to the selected agent. */
   | Kind<"ask agent">
-  | Kind<"type lisp", { text: string }>
   | Kind<"evaluate">
-  | Kind<"lisp mode", { mode: "explore" | "act" }>;
-
-type HallIntention =
-  | Kind<"select server", { name: string }>
-  | Kind<"restart server", { name: string }>
-  | Kind<"show logs", { server: string }>
-  | Kind<"hide logs">
-  | Kind<"select approval", { token: string }>
+  | Kind<"restart server" | "show logs", { server: string }>
   | Kind<"approve", { token: string; answer: ApprovalAnswer }>;
-
-/** Parts of the state that are loaded from elsewhere. */
-export type LoadedPart = "features" | "tools" | "servers" | "approvals" | "stats" | "worktrees";
 
 /** Everything that changes the state: the user's intentions and news from elsewhere. */
 export type TuiEvent =
   | Kind<"intended", { intention: Intention }>
+  | Change
   | Kind<
       "connection",
       { connection: ConnectionState; transport?: TargetView["transport"] | undefined }
     >
-  | Kind<"loading", { part: LoadedPart }>
   | Kind<"load failed", { part: LoadedPart; failure: Failure }>
   | Kind<"features", { items: readonly FeatureView[] }>
   | Kind<"document", { feature: string; path: string; text: string }>
@@ -112,12 +96,7 @@ export type TuiEvent =
   /** Answered, or no longer wanted. */
   | Kind<"question over", { question: string }>
   | Kind<"status", { status: HallStatus }>
-  | Kind<"logs", { server: string; lines: readonly string[] }>
   | Kind<"approvals", { pending: readonly PendingApproval[] }>
-  | Kind<"statistics", { statistics: Statistics }>
-  | Kind<"worktrees", { items: readonly Worktree[] }>
-  /** Steps work in this folder from now on. */
-  | Kind<"folder", { folder: string }>
   | Kind<"confirm", { confirmation: Confirmation }>
   | Kind<"notice", { retry?: Intention | undefined } & Omit<Notice, "id" | "retry">>;
 
@@ -141,26 +120,3 @@ export type LispResult = Kind<
 >;
 
 export type Dispatch = (event: TuiEvent) => void;
-
-/** The subject of the intention, for its failure message. */
-export function subjectOf(intention: Intention): string {
-  switch (intention.kind) {
-    case "run step":
-      return intention.step ?? "the next step";
-    case "restart server":
-      return `restarting ${intention.name}`;
-    case "show logs":
-      return `the log of ${intention.server}`;
-    case "approve":
-      return "the approval";
-    case "delete worktree":
-    case "switch worktree":
-      return "the worktree";
-    case "call tool":
-      return "the call";
-    case "open page":
-      return "opening the page";
-    default:
-      return intention.kind;
-  }
-}

@@ -1,7 +1,7 @@
 import { type Advice, adviceCommand, isForPeople, readAdvice } from "../base/advice.ts";
-import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { sanitize } from "../base/sanitize.ts";
+import { sanitize, wordOf } from "../base/sanitize.ts";
 import { keepHead } from "./output.ts";
 
 /** A failure as the screens show it; the log has the details. */
@@ -17,24 +17,31 @@ export interface Failure {
 
 /** `subject` is what was attempted: a tool, a server. */
 export function explainFailure(error: unknown, subject: string): Failure {
-  if (!(error instanceof HallError)) {
-    const message = error instanceof Error ? error.message : String(error);
-    return failure("failed", { subject, message, hint: logHint, mayRetry: true });
-  }
+  if (!(error instanceof HallError))
+    return failure({ ...failed, hint: logHint }, { subject, message: messageOf(error) });
   const { relayed, code, message, hint, next } = error;
-  if (relayed) return explainRefusal(relayed, subject);
-  return explainCode(code, { subject, message, hint: adviceOr(hint, next) });
+  if (!relayed) return explainCode(code, { subject, message, hint: adviceOr(hint, next) });
+
+  // JSON-RPC errors of other servers, with the codes that workflow servers use.
+  const details = isObject(relayed.data) ? relayed.data : {};
+  const cause = { subject, message: relayed.message, hint: hintOf(details) };
+  const known = codeOf(details.error_type);
+  return known
+    ? explainCode(known, cause)
+    : failure(refusals[relayed.code] ?? { ...failed, hint: logHint }, cause);
 }
 
 /** A tool result with `isError`. */
 export function explainResult(result: JsonObject, subject: string): Failure {
   const own = isObject(result._meta) ? result._meta["guildhall/error"] : undefined;
   const details = [own, result.structuredContent].find(isObject) ?? {};
-  const message = typeof details.message === "string" ? details.message : textOf(result);
-  const hint = hintOf(details);
+  const cause = {
+    subject,
+    message: wordOf(details.message, textOf(result)),
+    hint: hintOf(details),
+  };
   const code = codeOf(details.error_type);
-  if (code) return explainCode(code, { subject, message, hint });
-  return failure("failed", { subject, message, hint: hint ?? fixHint, mayRetry: true });
+  return code ? explainCode(code, cause) : failure({ ...failed, hint: fixHint }, cause);
 }
 
 /** The next steps in the words of this client. */
@@ -72,64 +79,53 @@ function hintOf({ suggestion, next }: JsonObject): string | undefined {
 const logHint = "The log has the details.";
 const fixHint = "Correct the input, then retry.";
 
-interface Explained {
+/** Ends in a failure of this kind, unless the cause brings its own hint. */
+type Ending = Omit<Failure, "message">;
+
+const failed = { kind: "failed", mayRetry: true } as const;
+
+/** MCP 2025-11-25: the user must visit a page before the call can succeed. */
+export const urlElicitationRequired = -32042;
+
+const refusals: Readonly<Record<number, Ending>> = {
+  [-32001]: {
+    kind: "timed out",
+    hint: "Retry, or raise mcp.timeout in the config.",
+    mayRetry: true,
+  },
+  [-32002]: { kind: "cancelled", hint: "", mayRetry: true },
+  [urlElicitationRequired]: {
+    ...failed,
+    hint: "Finish in the browser, then press r to retry.",
+  },
+  [-32600]: { kind: "failed", hint: logHint, mayRetry: false },
+  [-32601]: {
+    kind: "failed",
+    hint: "The server does not support it. Check that it is the right one.",
+    mayRetry: false,
+  },
+  [-32602]: { kind: "failed", hint: fixHint, mayRetry: false },
+  [-32700]: { kind: "failed", hint: logHint, mayRetry: false },
+};
+
+interface Cause {
   readonly subject: string;
   readonly message: string;
   readonly hint?: string | undefined;
 }
 
-function explainCode(code: ErrorCode, { subject, message, hint }: Explained): Failure {
-  const row = errorTable[code];
-  const explained = { subject, message, hint: hint ?? row.hint, mayRetry: true };
-  switch (code) {
-    case "TIMEOUT":
-      return failure("timed out", explained);
-    case "CANCELLED":
-      return failure("cancelled", { ...explained, message: "", hint: cancelledHint });
-    case "UNAVAILABLE":
-      return failure("unavailable", explained);
-    default:
-      return failure("failed", { ...explained, mayRetry: !permanent.has(row.retry) });
-  }
-}
+const kinds: Readonly<Partial<Record<ErrorCode, Failure["kind"]>>> = {
+  TIMEOUT: "timed out",
+  CANCELLED: "cancelled",
+  UNAVAILABLE: "unavailable",
+};
 
 /** Retry classes of the error table for which the same call fails again. */
 const permanent: ReadonlySet<string> = new Set(["no", "after a fix", "other version"]);
-const cancelledHint = "Changes made before that are kept.";
 
-/** MCP 2025-11-25: the user must visit a page before the call can succeed. */
-export const urlElicitationRequired = -32042;
-
-/** JSON-RPC errors of other servers, with the codes that workflow servers use. */
-function explainRefusal(
-  relayed: { readonly code: number; readonly message: string; readonly data?: unknown },
-  subject: string,
-): Failure {
-  const { code, message, data } = relayed;
-  const details = isObject(data) ? data : {};
-  const hint = hintOf(details);
-  const known = codeOf(details.error_type);
-  if (known) return explainCode(known, { subject, message, hint });
-  const explain = (kind: Failure["kind"], fallback: string, mayRetry: boolean): Failure =>
-    failure(kind, { subject, message, hint: hint ?? fallback, mayRetry });
-  switch (code) {
-    case -32001:
-      return explain("timed out", "Retry, or raise mcp.timeout in the config.", true);
-    case -32002:
-      return failure("cancelled", { subject, message: "", hint: cancelledHint, mayRetry: true });
-    case urlElicitationRequired:
-      return explain("failed", "Finish in the browser, then press r to retry.", true);
-    case -32601:
-      return explain(
-        "failed",
-        "The server does not support it. Check that it is the right one.",
-        false,
-      );
-    case -32602:
-      return explain("failed", fixHint, false);
-    default:
-      return explain("failed", logHint, code !== -32600 && code !== -32700);
-  }
+function explainCode(code: ErrorCode, cause: Cause): Failure {
+  const { hint, retry } = errorTable[code];
+  return failure({ kind: kinds[code] ?? "failed", hint, mayRetry: !permanent.has(retry) }, cause);
 }
 
 const messageCharactersMax = 500;
@@ -141,18 +137,14 @@ const verbs: Readonly<Record<Failure["kind"], string>> = {
   unavailable: "is unavailable",
 };
 
-function failure(
-  kind: Failure["kind"],
-  { subject, message, hint, mayRetry }: Explained & { hint: string; readonly mayRetry: boolean },
-): Failure {
-  const reason = clean(keepHead(message, 2 * messageCharactersMax)).slice(0, messageCharactersMax);
-  const summary = `${clean(subject)} ${verbs[kind]}`;
-  return {
-    kind,
-    message: reason === "" ? summary : `${summary}: ${reason}`,
-    hint: clean(hint),
-    mayRetry,
-  };
+function failure({ kind, hint, mayRetry }: Ending, cause: Cause): Failure {
+  const summary = `${clean(cause.subject)} ${verbs[kind]}`;
+  if (kind === "cancelled")
+    return { kind, message: summary, hint: "Changes made before that are kept.", mayRetry };
+  const head = clean(keepHead(cause.message, 2 * messageCharactersMax));
+  const reason = head.slice(0, messageCharactersMax);
+  const message = reason === "" ? summary : `${summary}: ${reason}`;
+  return { kind, message, hint: clean(cause.hint ?? hint), mayRetry };
 }
 
 function clean(text: string): string {
@@ -160,11 +152,11 @@ function clean(text: string): string {
 }
 
 function codeOf(type: unknown): ErrorCode | undefined {
-  const code = typeof type === "string" ? type.toUpperCase() : "";
+  const code = wordOf(type, "").toUpperCase();
   return Object.hasOwn(errorTable, code) ? (code as ErrorCode) : undefined;
 }
 
 function textOf({ content }: JsonObject): string {
   const parts = Array.isArray(content) ? content.filter(isObject).filter(isForPeople) : [];
-  return parts.map(({ text }) => (typeof text === "string" ? text : "")).join(" ");
+  return parts.map(({ text }) => wordOf(text, "")).join(" ");
 }

@@ -3,96 +3,144 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { sanitize } from "../base/sanitize.ts";
+import { createOneAtATime } from "../base/one-at-a-time.ts";
+import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
+import type { AdminClient } from "../hall/admin-client.ts";
+import type { ListKind } from "../tool.ts";
 import { readInside } from "../workflow/artefacts.ts";
-import type { AdminPoller } from "./admin-poller.ts";
 import type { TargetConnection } from "./connection.ts";
-import type { Dispatch, LoadedPart, TuiEvent } from "./events.ts";
+import { type Dispatch, type LoadedPart, set, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { readFeatures } from "./features.ts";
-import { type ScreenName, stepNames, type ToolView, type TuiState } from "./state.ts";
+import { loaded, type ScreenName, stepNames, type ToolView, type TuiState } from "./state.ts";
 import { listBranches, listWorktrees } from "./worktrees.ts";
-
-/** Loads what the screens show: files, the server's tools, git. Failures go into the state. */
-export interface StateLoader {
-  /** Loads what the screen shows; a manual reload (`isAgain`) also replaces loaded tools. */
-  screen(screen: ScreenName, isAgain: boolean): Promise<void>;
-  features(): Promise<void>;
-  worktrees(): Promise<void>;
-  tools(): Promise<void>;
-  /** The open document. */
-  document(): Promise<void>;
-}
 
 export interface LoaderOptions {
   /** The project's own folder. */
   readonly project: string;
   readonly connection: TargetConnection;
-  readonly adminPoller: AdminPoller | undefined;
+  readonly admin: AdminClient | undefined;
   state(): TuiState;
   readonly dispatch: Dispatch;
 }
 
-export function createLoader({
-  project,
-  connection,
-  adminPoller,
-  state,
-  dispatch,
-}: LoaderOptions): StateLoader {
-  async function load(part: LoadedPart, read: () => Promise<TuiEvent>): Promise<void> {
-    if (state()[part].load.kind === "idle") dispatch({ kind: "loading", part });
-    try {
-      dispatch(await read());
-    } catch (error) {
-      dispatch({ kind: "load failed", part, failure: explainFailure(error, part) });
+/** A server may announce a thousand list changes a second. */
+const changePauseMs = 200;
+/** Statistics cover the last day. */
+const statisticsMs = 24 * 60 * 60 * 1000;
+
+/** Loads what the screens show: files, git, the server's tools, the hall. Failures go into the state. */
+export class StateLoader {
+  readonly #options: LoaderOptions;
+  readonly #loads = createOneAtATime((part: "features" | "tools") =>
+    part === "tools" ? this.#loadTools() : this.#loadFeatures(),
+  );
+  readonly #changes = createOneAtATime(async (part: "features" | "tools") => {
+    await this.#loads.run(part);
+    await sleep(changePauseMs, undefined, { ref: false });
+  });
+  #isPolling = false;
+
+  constructor(options: LoaderOptions) {
+    this.#options = options;
+  }
+
+  features(): Promise<void> {
+    return this.#loads.run("features");
+  }
+
+  tools(): Promise<void> {
+    return this.#loads.run("tools");
+  }
+
+  /** The server announced that one of its lists has changed. */
+  async onListChanged(kind: ListKind): Promise<void> {
+    if (kind === "tools") await this.#changes.run("tools");
+    if (kind === "resources") await this.#changes.run("features");
+  }
+
+  /** Loads what the screen shows; a manual reload (`isAgain`) also replaces loaded tools. */
+  async screen(screen: ScreenName, isAgain: boolean): Promise<void> {
+    switch (screen) {
+      case "features":
+        return this.features();
+      case "feature":
+        return this.document();
+      case "tools":
+      case "agents":
+        return isAgain || this.#options.state().tools.load.kind !== "loaded"
+          ? this.tools()
+          : undefined;
+      case "servers":
+      case "approvals":
+      case "stats":
+        return this.poll(screen);
+      case "run":
+      case "lisp":
+        return;
     }
   }
 
-  function warn(text: string): void {
-    dispatch({ kind: "notice", level: "warning", text });
+  /** Asks the hall for what the screen shows, and for approvals, which a caller may be waiting for. */
+  async poll(screen: ScreenName): Promise<void> {
+    // Skip a turn while a slow hall has not answered the last one.
+    if (this.#isPolling) return;
+    this.#isPolling = true;
+    await this.approvals();
+    if (screen === "servers") await this.servers();
+    if (screen === "stats") await this.#loadStatistics();
+    this.#isPolling = false;
   }
 
-  const features = coalesce(async () => {
-    const { folder } = state().features;
-    // A folder without git has no branches.
-    const branches = await listBranches(project).catch(() => []);
-    const read = async (): Promise<TuiEvent> => {
-      const { items, unreadable } = await readFeatures({ folder, branches });
-      for (const reason of unreadable) warn(sanitize(reason));
-      return { kind: "features", items };
-    };
-    await Promise.all([load("features", read), worktrees()]);
-    if (state().screen === "feature") await document();
-  });
-
-  function worktrees(): Promise<void> {
-    return load("worktrees", async () => ({
-      kind: "worktrees",
-      items: await listWorktrees({ folder: project, current: state().features.folder }),
-    }));
+  approvals(): Promise<void> {
+    return this.#loadFromHall("approvals", async (admin) => {
+      const { pending } = await admin.ask("approvals", {});
+      return { kind: "approvals", pending };
+    });
   }
 
-  const tools = coalesce(() =>
-    load("tools", async () => {
-      const isHall = state().target.kind === "hall";
-      const { isCut, ...list } = await readTools(connection.get(), { isHall });
-      if (isCut) warn(`The server offers more than ${toolsMax} tools; the rest is not shown.`);
-      return { kind: "tools", ...list };
-    }),
-  );
+  servers(): Promise<void> {
+    return this.#loadFromHall("servers", async (admin) => {
+      return { kind: "status", status: await admin.ask("status", {}) };
+    });
+  }
 
-  async function document(): Promise<void> {
-    const { feature, features: all } = state();
-    const found = all.items.find(({ name }) => name === feature?.name);
+  #loadStatistics(): Promise<void> {
+    return this.#loadFromHall("stats", async (admin) => {
+      const statistics = await admin.ask("statistics", { since: Date.now() - statisticsMs });
+      return set("stats", { load: loaded, statistics });
+    });
+  }
+
+  async #loadFromHall(
+    part: LoadedPart,
+    read: (admin: AdminClient) => Promise<TuiEvent>,
+  ): Promise<void> {
+    const { admin } = this.#options;
+    if (admin) await this.#load(part, () => read(admin));
+  }
+
+  worktrees(): Promise<void> {
+    const { project, state } = this.#options;
+    return this.#load("worktrees", async () => {
+      const items = await listWorktrees({ folder: project, current: state().features.folder });
+      return set("worktrees", { load: loaded, items });
+    });
+  }
+
+  /** The open document. */
+  async document(): Promise<void> {
+    const { state, dispatch } = this.#options;
+    const { feature, features } = state();
+    const found = features.items.find(({ name }) => name === feature?.name);
     if (!found || feature?.document === undefined) return;
     const { name, document: path } = feature;
     try {
       // Only files of the list are read.
       if (!found.files.includes(path)) throw new HallError("NOT_FOUND", `${name} has no ${path}`);
-      const place = { root: await realpath(all.folder) };
+      const place = { root: await realpath(features.folder) };
       const text = await readInside(place, join(found.directory, path));
       if (text === undefined) throw new HallError("NOT_FOUND", `${path} of ${name} is gone`);
       dispatch({ kind: "document", feature: name, path, text: sanitize(text) });
@@ -102,61 +150,43 @@ export function createLoader({
     }
   }
 
-  return {
-    features,
-    worktrees,
-    tools,
-    document,
-    async screen(screen, isAgain) {
-      switch (screen) {
-        case "features":
-          return features();
-        case "feature":
-          return document();
-        case "tools":
-        case "agents":
-          return isAgain || state().tools.load.kind !== "loaded" ? tools() : undefined;
-        case "servers":
-        case "approvals":
-        case "stats":
-          return adminPoller?.poll(screen);
-        case "run":
-        case "lisp":
-          return;
-      }
-    },
-  };
-}
+  async #loadFeatures(): Promise<void> {
+    const { project, state } = this.#options;
+    const { folder } = state().features;
+    // A folder without git has no branches.
+    const branches = await listBranches(project).catch(() => []);
+    const read = async (): Promise<TuiEvent> => {
+      const { items, unreadable } = await readFeatures({ folder, branches });
+      for (const reason of unreadable) this.#warn(sanitize(reason));
+      return { kind: "features", items };
+    };
+    await Promise.all([this.#load("features", read), this.worktrees()]);
+    if (state().screen === "feature") await this.document();
+  }
 
-const pauseMs = 200;
-
-/**
- * Runs the work once at a time, and once more if it was requested meanwhile: a server may announce
- * a thousand list changes a second.
- */
-function coalesce(work: () => Promise<void>): () => Promise<void> {
-  let running: Promise<void> | undefined;
-  let next: Promise<void> | undefined;
-
-  function start(): Promise<void> {
-    running = work().finally(() => {
-      running = undefined;
+  #loadTools(): Promise<void> {
+    const { connection, state } = this.#options;
+    return this.#load("tools", async () => {
+      const isHall = state().target.kind === "hall";
+      const { isCut, ...list } = await readTools(connection.get(), { isHall });
+      if (isCut)
+        this.#warn(`The server offers more than ${toolsMax} tools; the rest is not shown.`);
+      return { kind: "tools", ...list };
     });
-    return running;
   }
 
-  async function startAfter(before: Promise<void>): Promise<void> {
-    await before;
-    await sleep(pauseMs, undefined, { ref: false });
-    next = undefined;
-    return start();
+  async #load(part: LoadedPart, read: () => Promise<TuiEvent>): Promise<void> {
+    const { dispatch } = this.#options;
+    try {
+      dispatch(await read());
+    } catch (error) {
+      dispatch({ kind: "load failed", part, failure: explainFailure(error, part) });
+    }
   }
 
-  return () => {
-    if (!running && !next) return start();
-    next ??= startAfter(running ?? Promise.resolve());
-    return next;
-  };
+  #warn(text: string): void {
+    this.#options.dispatch({ kind: "notice", level: "warning", text });
+  }
 }
 
 /** A server's tools, its agents among them, and the workflow tools it lacks. */
@@ -202,31 +232,26 @@ async function readPages(
   const meta = isHall ? { _meta: { "guildhall/expose": "tools,agents" } } : {};
   const found: JsonObject[] = [];
   try {
-    let cursor: unknown;
-    for (let page = 0; page < pagesMax; page++) {
-      const params = { ...meta, ...(cursor === undefined ? {} : { cursor }) };
-      const { tools, nextCursor } = await server.request("tools/list", params, scope);
-      for (const tool of Array.isArray(tools) ? tools : []) if (isObject(tool)) found.push(tool);
-      cursor = nextCursor;
-      if (cursor === undefined || found.length > toolsMax) break;
+    let params: JsonObject = meta;
+    for (let page = 0; page < pagesMax && found.length <= toolsMax; page++) {
+      const { tools, nextCursor: cursor } = await server.request("tools/list", params, scope);
+      for (const tool of Array.isArray(tools) ? tools : [])
+        if (isObject(tool) && typeof tool.name === "string") found.push(tool);
+      if (cursor === undefined) break;
+      params = { ...meta, cursor };
     }
   } finally {
     scope.close();
   }
-  return found.filter(({ name }) => typeof name === "string");
+  return found;
 }
 
-function describeTool({
-  name,
-  title,
-  description,
-  inputSchema,
-  annotations,
-}: JsonObject): ToolView {
+function describeTool(tool: JsonObject): ToolView {
+  const { title, inputSchema, annotations } = tool;
   return {
-    name: String(name),
+    name: String(tool.name),
     title: typeof title === "string" ? sanitize(title) : undefined,
-    description: typeof description === "string" ? sanitize(description) : "",
+    description: sanitize(wordOf(tool.description, "")),
     inputSchema: isObject(inputSchema) ? inputSchema : {},
     isDestructive: isObject(annotations) && annotations.destructiveHint === true,
   };

@@ -39,13 +39,13 @@ export function ownBindings(snapshot: Snapshot): readonly KeyBinding[] {
   switch (layerOf(snapshot)) {
     case "confirmation":
       return [
-        on("y enter", "yes", () => ({ kind: "confirm", isYes: true })),
-        on("n esc", "no", () => ({ kind: "confirm", isYes: false })),
+        on("y enter", "yes", { kind: "confirm", isYes: true }),
+        on("n esc", "no", { kind: "confirm", isYes: false }),
       ];
     case "question":
       return questionBindings(snapshot);
     case "help":
-      return [on("esc ? f1 q", "close", () => ({ kind: "help", isShown: false }))];
+      return [on("esc ? f1 q", "close", { kind: "help", isShown: false })];
     case "screen":
       return screens[snapshot.state.screen].bindings(snapshot);
   }
@@ -99,20 +99,20 @@ export function tabsOf(state: TuiState): readonly ScreenName[] {
 
 function globalBindings(snapshot: Snapshot): readonly KeyBinding[] {
   const { state } = snapshot;
-  const quit = (keys: string): KeyBinding => on(keys, "quit", () => ({ kind: "quit" }));
+  const quit = (keys: string): KeyBinding => on(keys, "quit", { kind: "quit" });
   if (layerOf(snapshot) !== "screen") return [quit("ctrl+c")];
   const tabs = tabsOf(state);
   const at = tabs.indexOf(state.screen === "feature" ? "features" : state.screen);
-  const go = (screen: ScreenName | undefined) => () => screen && ({ kind: "go", screen } as const);
+  const go = (screen: ScreenName | undefined) => screen && ({ kind: "go", screen } as const);
   return bindingsFrom(
     noticeBindings(state),
-    on("? f1", "keys", () => ({ kind: "help", isShown: true })),
+    on("? f1", "keys", { kind: "help", isShown: true }),
     on("tab", "next screen", go(tabs[(at + 1) % tabs.length])),
     on("shift+tab", "previous screen", go(tabs[(at - 1 + tabs.length) % tabs.length])),
     tabs.map((name, index) => on(`${index + 1} alt+${index + 1}`, screens[name].title, go(name))),
     state.connection.kind === "lost"
-      ? on("ctrl+r", "connect now", () => ({ kind: "reconnect" }))
-      : on("ctrl+r", "reload", () => ({ kind: "refresh", screen: state.screen })),
+      ? on("ctrl+r", "connect now", { kind: "reconnect" })
+      : on("ctrl+r", "reload", { kind: "refresh", screen: state.screen }),
     quit("q ctrl+c"),
   );
 }
@@ -123,12 +123,8 @@ function noticeBindings({ questions: [question], notices }: TuiState): readonly 
   const retry = notice?.retry;
   return bindingsFrom(
     question &&
-      on("ctrl+g", "answer the question", () => ({
-        kind: "focus",
-        on: questionFocus,
-        part: question.id,
-      })),
-    notice && on("ctrl+x", "dismiss the notice", () => ({ kind: "dismiss", notice: notice.id })),
-    notice && retry && on("ctrl+y", "retry", () => [{ kind: "dismiss", notice: notice.id }, retry]),
+      on("ctrl+g", "answer the question", { kind: "focus", on: questionFocus, part: question.id }),
+    notice && on("ctrl+x", "dismiss the notice", { kind: "dismiss", notice: notice.id }),
+    notice && retry && on("ctrl+y", "retry", [{ kind: "dismiss", notice: notice.id }, retry]),
   );
 }

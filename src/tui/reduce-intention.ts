@@ -1,10 +1,12 @@
-import type { Intention } from "./events.ts";
+import type { Intention, Section } from "./events.ts";
 import { createForm, type Form, fillForm, readForm } from "./form.ts";
 import { hallScreens, isAtWork, type ScreenName, type TuiState } from "./state.ts";
 
 /** The immediate effect of an intention on the state: screens, selections, typed text. */
 export function reduceIntention(state: TuiState, intention: Intention): TuiState {
   switch (intention.kind) {
+    case "set":
+      return patch(state, intention.section, intention.fields);
     case "go":
       return go(state, intention.screen);
     case "resize":
@@ -23,10 +25,6 @@ export function reduceIntention(state: TuiState, intention: Intention): TuiState
       const isQuitting = intention.isYes && state.confirmation?.intention.kind === "quit";
       return { ...state, confirmation: undefined, isQuitting };
     }
-    case "select feature":
-      return patch(state, "features", { selected: intention.name });
-    case "draft feature":
-      return patch(state, "features", { draft: intention.text });
     case "open feature":
       return openFeature(state, intention.name);
     case "open document":
@@ -38,62 +36,24 @@ export function reduceIntention(state: TuiState, intention: Intention): TuiState
     case "fill question":
     case "answer question":
       return updateQuestion(state, intention);
-    case "search tools":
-      return patch(state, "tools", { search: intention.text });
     case "select tool":
       return selectTool(state, intention.name);
     case "fill tool":
       return updateToolForm(state, (form) => fillForm(form, intention.field, intention.text));
     case "call tool":
       return updateToolForm(state, showProblems);
-    case "select agent":
-      return patch(state, "agents", { selected: intention.name });
-    case "type task":
-      return patch(state, "agents", { task: intention.text });
-    case "type lisp":
-      return patch(state, "lisp", { input: intention.text });
-    case "lisp mode":
-      return patch(state, "lisp", { mode: intention.mode });
-    case "select server":
-      return patch(state, "servers", { selected: intention.name });
-    case "hide logs":
-      return patch(state, "servers", { logs: undefined });
-    case "select approval":
-      return patch(state, "approvals", { selected: intention.token });
-    // The session carries these out; events report what changed.
-    case "refresh":
-    case "reconnect":
-    case "open page":
-    case "specify":
-    case "run step":
-    case "retry run":
-    case "ask agent":
-    case "evaluate":
-    case "restart server":
-    case "show logs":
-    case "approve":
-    case "switch worktree":
-    case "delete worktree":
+    default:
+      // The session carries out the others; events report what changed.
       return state;
   }
 }
 
-type Section =
-  | "features"
-  | "tools"
-  | "agents"
-  | "lisp"
-  | "servers"
-  | "approvals"
-  | "stats"
-  | "worktrees";
-
 export function patch<S extends Section>(
   state: TuiState,
   section: S,
-  change: Partial<TuiState[S]>,
+  fields: Partial<TuiState[S]>,
 ): TuiState {
-  return { ...state, [section]: { ...state[section], ...change } };
+  return { ...state, [section]: { ...state[section], ...fields } };
 }
 
 /** While something runs, quitting needs a second press. */

@@ -6,6 +6,7 @@ import {
   isAtWork,
   type Load,
   lispEntriesMax,
+  loaded,
   type Notice,
   noticesMax,
   type RunView,
@@ -22,10 +23,10 @@ export function reduce(state: TuiState, event: TuiEvent): TuiState {
       const transport = event.transport ?? state.target.transport;
       return { ...state, connection: event.connection, target: { ...state.target, transport } };
     }
-    case "loading":
-      return setLoad(state, event.part, { kind: "loading" });
+    case "set":
+      return patch(state, event.section, event.fields);
     case "load failed":
-      return setLoad(state, event.part, { kind: "failed", failure: event.failure });
+      return setFailed(state, event.part, { kind: "failed", failure: event.failure });
     case "features": {
       const selected = keepSelected(state.features.selected, event.items);
       return patch(state, "features", { load: loaded, items: event.items, selected });
@@ -50,24 +51,14 @@ export function reduce(state: TuiState, event: TuiEvent): TuiState {
       const selected = keepSelected(state.servers.selected, event.status.upstreams);
       return patch(state, "servers", { load: loaded, status: event.status, selected });
     }
-    case "logs":
-      return patch(state, "servers", { logs: { server: event.server, lines: event.lines } });
     case "approvals":
       return setApprovals(state, event.pending);
-    case "statistics":
-      return patch(state, "stats", { load: loaded, statistics: event.statistics });
-    case "worktrees":
-      return patch(state, "worktrees", { load: loaded, items: event.items });
-    case "folder":
-      return patch(state, "features", { folder: event.folder });
     case "confirm":
       return { ...state, confirmation: event.confirmation };
     case "notice":
       return addNotice(state, event);
   }
 }
-
-const loaded: Load = { kind: "loaded" };
 
 /** The selected item while it exists, otherwise the first. */
 function keepSelected(
@@ -77,7 +68,7 @@ function keepSelected(
   return items.some(({ name }) => name === selected) ? selected : items[0]?.name;
 }
 
-function setLoad(state: TuiState, part: LoadedPart, load: Load): TuiState {
+function setFailed(state: TuiState, part: LoadedPart, load: Load): TuiState {
   const next = patch(state, part, { load });
   // Agents come with the tools.
   return part === "tools" ? patch(next, "agents", { load }) : next;

@@ -1,12 +1,13 @@
 import type { PlannerConfig } from "../agents/planners.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import type { ListKind } from "../tool.ts";
-import { AdminPoller } from "./admin-poller.ts";
+import { sanitize } from "../base/sanitize.ts";
+import type { AdminClient } from "../hall/admin-client.ts";
+import { createLastingAdmin } from "./admin.ts";
 import { TargetConnection } from "./connection.ts";
-import { type Intention, subjectOf, type TuiEvent } from "./events.ts";
+import { type Intention, set, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
-import { createLoader, type StateLoader } from "./loader.ts";
+import { StateLoader } from "./loader.ts";
 import { QuestionQueue } from "./questions.ts";
 import { reduce } from "./reducer.ts";
 import {
@@ -74,7 +75,7 @@ class Session implements TuiSession {
   readonly #questions: QuestionQueue;
   readonly #runner: CallRunner;
   readonly #loader: StateLoader;
-  readonly #adminPoller: AdminPoller | undefined;
+  readonly #admin: AdminClient | undefined;
   readonly #polling: NodeJS.Timeout | undefined;
   #closing: Promise<void> | undefined;
 
@@ -107,21 +108,18 @@ class Session implements TuiSession {
       target,
       capabilities: this.#questions.capabilities,
       onState: (connection) => this.#onConnection(connection),
-      onListChanged: (kind) => void this.#onListChanged(kind),
+      onListChanged: (kind) => void this.#loader.onListChanged(kind),
       onStderr: (line) => this.#runner.onStderr(line),
     });
-    this.#adminPoller = target.admin
-      ? new AdminPoller({ connect: async () => target.admin?.(), dispatch })
-      : undefined;
-    this.#loader = createLoader({
+    this.#admin = target.admin && createLastingAdmin(target.admin);
+    this.#loader = new StateLoader({
       project: this.#project,
       connection: this.#connection,
-      adminPoller: this.#adminPoller,
+      admin: this.#admin,
       state: () => this.#state,
       dispatch,
     });
-    if (pollMs > 0 && this.#adminPoller)
-      this.#polling = setInterval(() => this.#poll(), pollMs).unref();
+    if (pollMs > 0 && this.#admin) this.#polling = setInterval(() => this.#poll(), pollMs).unref();
     void this.#loader.features();
   }
 
@@ -154,7 +152,7 @@ class Session implements TuiSession {
   async #close(): Promise<void> {
     clearInterval(this.#polling);
     await this.#runner.close();
-    await this.#adminPoller?.close();
+    await this.#admin?.close();
     await this.#connection.close();
   }
 
@@ -166,7 +164,7 @@ class Session implements TuiSession {
   }
 
   #poll(): void {
-    void this.#adminPoller?.poll(this.#state.screen);
+    void this.#loader.poll(this.#state.screen);
     // When a hall ends, this process may become the next one without a new connection.
     const transport = this.#target.transport?.();
     if (transport && transport !== this.#state.target.transport)
@@ -178,13 +176,8 @@ class Session implements TuiSession {
     const wasLost = old.kind === "connecting" && old.attempt > 1;
     this.#dispatch({ kind: "connection", connection, transport: this.#target.transport?.() });
     if (connection.kind !== "ready") return;
-    if (wasLost) this.#dispatch({ kind: "notice", level: "info", text: "reconnected" });
+    if (wasLost) this.#inform("reconnected");
     void this.#loader.tools();
-  }
-
-  async #onListChanged(kind: ListKind): Promise<void> {
-    if (kind === "tools") await this.#loader.tools();
-    if (kind === "resources") await this.#loader.features();
   }
 
   async #carryOut(intention: Intention, before: TuiState): Promise<void> {
@@ -222,14 +215,17 @@ class Session implements TuiSession {
       case "evaluate":
         return this.#run(lispRequest(this.#state));
       case "restart server":
-        return this.#adminPoller?.restart(intention.name);
-      case "show logs":
-        return this.#adminPoller?.showLogs(intention.server);
+        return this.#restart(intention.server);
+      case "show logs": {
+        const { server } = intention;
+        const { lines = [] } = (await this.#admin?.ask("logs", { server })) ?? {};
+        return this.#dispatch(set("servers", { logs: { server, lines: lines.map(sanitize) } }));
+      }
       case "approve":
-        return this.#adminPoller?.approve(intention.token, intention.answer);
+        return this.#approve(intention);
       case "switch worktree": {
         const folder = await openCheckout(this.#state, intention.feature);
-        this.#dispatch({ kind: "folder", folder });
+        this.#dispatch(set("features", { folder }));
         return this.#loader.features();
       }
       case "delete worktree": {
@@ -240,6 +236,22 @@ class Session implements TuiSession {
         // The reducer has done the rest.
         return;
     }
+  }
+
+  async #restart(server: string): Promise<void> {
+    await this.#admin?.ask("restart", { server });
+    this.#inform(`${server} was stopped; it starts again on the next call`);
+    await this.#loader.servers();
+  }
+
+  async #approve({ token, answer }: Extract<Intention, { kind: "approve" }>): Promise<void> {
+    const approved = await this.#admin?.ask("approve", { token, answer });
+    this.#inform(`${approved?.tool} was ${answer === "no" ? "denied" : "approved"}`);
+    await this.#loader.approvals();
+  }
+
+  #inform(text: string): void {
+    this.#dispatch({ kind: "notice", level: "info", text });
   }
 
   async #carryOutConfirmed(intention: Intention): Promise<void> {
@@ -266,6 +278,22 @@ class Session implements TuiSession {
     });
   }
 }
+
+/** The subject of the intention, for its failure message. */
+function subjectOf(intention: Intention): string {
+  if (intention.kind === "run step") return intention.step ?? "the next step";
+  return subjects[intention.kind] ?? intention.kind;
+}
+
+const subjects: Readonly<Partial<Record<Intention["kind"], string>>> = {
+  "restart server": "the restart",
+  "show logs": "the log",
+  approve: "the approval",
+  "delete worktree": "the worktree",
+  "switch worktree": "the worktree",
+  "call tool": "the call",
+  "open page": "opening the page",
+};
 
 /** The model code is loaded after the user agreed. */
 function createSampler(

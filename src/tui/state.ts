@@ -2,7 +2,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { HallStatus, PendingApproval } from "../hall/admin-contract.ts";
 import type { Statistics } from "../store/store.ts";
 import type { Progress } from "../tool.ts";
-import type { FeaturePhase } from "../workflow/feature.ts";
+import type { Feature, FeaturePhase } from "../workflow/feature.ts";
 import type { Intention } from "./events.ts";
 import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
@@ -29,9 +29,13 @@ export interface TuiState {
   readonly agents: AgentsState;
   readonly lisp: LispState;
   readonly servers: ServersState;
-  readonly approvals: ApprovalsState;
-  readonly stats: StatsState;
-  readonly worktrees: WorktreesState;
+  readonly approvals: {
+    readonly load: Load;
+    readonly pending: readonly PendingApproval[];
+    readonly selected: string | undefined;
+  };
+  readonly stats: { readonly load: Load; readonly statistics: Statistics | undefined };
+  readonly worktrees: { readonly load: Load; readonly items: readonly Worktree[] };
   /** Open questions of servers; the first one is shown. */
   readonly questions: readonly QuestionView[];
   readonly confirmation: Confirmation | undefined;
@@ -97,8 +101,10 @@ export type ConnectionState =
 
 /** A list that is read from elsewhere. Its old items stay visible while it loads. */
 export type Load =
-  | { readonly kind: "idle" | "loading" | "loaded" }
+  | { readonly kind: "loading" | "loaded" }
   | { readonly kind: "failed"; readonly failure: Failure };
+
+export const loaded: Load = { kind: "loaded" };
 
 export interface FeaturesState {
   readonly load: Load;
@@ -112,15 +118,9 @@ export interface FeaturesState {
   readonly draft: string | undefined;
 }
 
-export interface FeatureView {
-  readonly name: string;
+export interface FeatureView extends Feature {
   readonly number: string;
-  readonly directory: string;
   readonly branch: string | undefined;
-  readonly phase: FeaturePhase;
-  readonly tasks: { readonly total: number; readonly done: number } | undefined;
-  readonly files: readonly string[];
-  readonly openQuestions: number;
   readonly isActive: boolean;
   /** A step that runs in some process, or ran when that process ended. */
   readonly run:
@@ -137,8 +137,14 @@ export interface FeatureState {
   readonly failure: Failure | undefined;
 }
 
-export const stepNames = ["specify", "clarify", "plan", "tasks", "implement"] as const;
-export type WorkflowStep = (typeof stepNames)[number];
+export const stepNames: readonly WorkflowStep[] = [
+  "specify",
+  "clarify",
+  "plan",
+  "tasks",
+  "implement",
+];
+export type WorkflowStep = Exclude<FeaturePhase, "done">;
 
 /** One call the user started: a step, a tool, an agent, a Lisp form. */
 export interface RunView {
@@ -227,22 +233,6 @@ export interface ServersState {
   readonly logs: { readonly server: string; readonly lines: readonly string[] } | undefined;
 }
 
-export interface ApprovalsState {
-  readonly load: Load;
-  readonly pending: readonly PendingApproval[];
-  readonly selected: string | undefined;
-}
-
-export interface StatsState {
-  readonly load: Load;
-  readonly statistics: Statistics | undefined;
-}
-
-export interface WorktreesState {
-  readonly load: Load;
-  readonly items: readonly Worktree[];
-}
-
 /** A checkout of the repository; the first one is the main checkout. */
 export interface Worktree {
   readonly path: string;
@@ -287,7 +277,7 @@ export const noticesMax = 20;
 export const lispEntriesMax = 500;
 
 export function createInitialState({ target, size }: Pick<TuiState, "target" | "size">): TuiState {
-  const load: Load = { kind: "idle" };
+  const load: Load = { kind: "loading" };
   const list = { load, items: [], selected: undefined };
   return {
     target,

@@ -1,8 +1,8 @@
 import type { Editing } from "./editing.ts";
 import type { Intention } from "./events.ts";
 import type { Line } from "./parts/line.ts";
-import { wrapUpTo } from "./parts/text.ts";
-import type { ScreenName, TuiState } from "./state.ts";
+import { type TextWindow, wrapUpTo } from "./parts/text.ts";
+import type { TuiState } from "./state.ts";
 
 /** State of this terminal only: cursors and focus. Everything worth keeping is in `TuiState`. */
 export interface View {
@@ -39,10 +39,17 @@ export interface KeyBinding {
   readonly keys: readonly string[];
   /** The effect in a word or two, for hints and help. */
   readonly label: string;
-  run(): KeyAction | readonly KeyAction[] | undefined;
+  run(): KeyActions;
 }
 
-export function on(keys: string, label: string, run: KeyBinding["run"]): KeyBinding {
+type KeyActions = KeyAction | readonly KeyAction[] | undefined;
+
+export function on(
+  keys: string,
+  label: string,
+  action: KeyActions | (() => KeyActions),
+): KeyBinding {
+  const run = typeof action === "function" ? action : () => action;
   return { keys: keys.split(" "), label, run };
 }
 
@@ -80,9 +87,40 @@ export function neighbour<T>(
   return items[Math.min(items.length - 1, Math.max(0, at + step))];
 }
 
+/** Scrolls a view by lines and pages; `last` is the largest useful position. */
+export function scrollBindings(
+  view: string,
+  { scrolls }: TuiState,
+  { page, last }: { readonly page: number; readonly last: number },
+): readonly KeyBinding[] {
+  const end = Math.max(0, last);
+  const at = Math.min(scrolls[view] ?? 0, end);
+  const to = (line: number) => ({ kind: "scroll", view, to: Math.min(end, line) }) as const;
+  return [
+    on("down j", "line forward", to(at + 1)),
+    on("up k", "line back", to(at - 1)),
+    on("pagedown space", "page forward", to(at + page)),
+    on("pageup b", "page back", to(at - page)),
+    on("home g", "to the start", to(0)),
+    on("end G", "to the end", to(end)),
+  ];
+}
+
+/** Pages through a text that does not fit into its window. */
+export function readBindings(
+  view: string,
+  { isWhole, from, lines }: TextWindow,
+): readonly KeyBinding[] {
+  if (isWhole) return [];
+  const page = Math.max(1, lines.length - 1);
+  return [
+    on("pagedown", "read on", { kind: "scroll", view, to: from + page }),
+    on("pageup", "read back", { kind: "scroll", view, to: from - page }),
+  ];
+}
+
 /** Help and the hint line are built from the same bindings as the keys. */
 export interface Screen {
-  readonly name: ScreenName;
   readonly title: string;
   /** Most important first. Printable keys are text while something is being typed. */
   bindings(snapshot: Snapshot): readonly KeyBinding[];
@@ -116,10 +154,6 @@ export function noticeTexts({
   const keys = `(${notice.retry ? "^Y retry, " : ""}^X dismiss)`;
   const mark = notice.level === "info" ? "" : "! ";
   return wrapUpTo(`${keys} ${mark}${notice.text}`, size.columns, noticeRowsMax);
-}
-
-export function focusOf({ focus }: View, on: string, fallback: string): string {
-  return focus[on] ?? fallback;
 }
 
 export function withFocus(view: View, on: string, part: string): View {

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/base/log.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { set } from "../../src/tui/events.ts";
 import { createServerTarget } from "../../src/tui/target.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { startScripted } from "../servers/scripted.ts";
@@ -20,7 +21,7 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
       server: "foreign",
     });
     expect(ready.features.missing).toEqual(["speckit.clarify"]);
-    await session.send({ kind: "draft feature", text: "Export reports as PDF" });
+    await session.send(set("features", { draft: "Export reports as PDF" }));
     await session.send({ kind: "specify" });
     const specify = await bench.ended();
     expect(specify).toMatchObject({
@@ -228,7 +229,7 @@ test("with a model, sampling is announced and answered after approval", async ()
 test("a server that crashes during a call is restarted, and typed text is kept", async () => {
   await using bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
-  await bench.session.send({ kind: "type task", text: "half a sen" });
+  await bench.session.send(set("agents", { task: "half a sen" }));
   await bench.session.send({ kind: "select tool", name: "crash" });
   await bench.session.send({ kind: "call tool" });
   const run = await bench.ended();
@@ -377,7 +378,7 @@ test("a new feature gets the project's numbering", async () => {
     '{"feature_numbering":"timestamp"}',
   );
   await bench.until(({ tools }) => tools.load.kind === "loaded");
-  await bench.session.send({ kind: "draft feature", text: "Export reports as PDF" });
+  await bench.session.send(set("features", { draft: "Export reports as PDF" }));
   await bench.session.send({ kind: "specify" });
   expect(bench.state().features.items[0]?.name).toMatch(/^\d{8}-\d{6}-export-reports-pdf$/);
 });
@@ -389,7 +390,7 @@ test("an agent of another server can be asked, and its progress is shown", async
     items: [{ name: "reader_agent", description: "Reads for you" }],
     selected: "reader_agent",
   });
-  await bench.session.send({ kind: "type task", text: "the first chapter" });
+  await bench.session.send(set("agents", { task: "the first chapter" }));
   await bench.session.send({ kind: "ask agent" });
   const run = await bench.ended();
   expect(run).toMatchObject({
@@ -407,7 +408,7 @@ test("Lisp forms share one session", async () => {
   await using bench = await openForeign();
   await bench.until(({ lisp }) => lisp.isOffered === true);
   for (const code of ["(a)", "(b)"]) {
-    await bench.session.send({ kind: "type lisp", text: code });
+    await bench.session.send(set("lisp", { input: code }));
     await bench.session.send({ kind: "evaluate" });
   }
   expect(bench.state().lisp).toMatchObject({

@@ -1,8 +1,8 @@
 import { readdirSync } from "node:fs";
 import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
-
 import type { TuiEvent } from "../../src/tui/events.ts";
+import { set } from "../../src/tui/events.ts";
 import { drawFrame } from "../../src/tui/frame.ts";
 import { widthOf } from "../../src/tui/parts/text.ts";
 import { initialView, type View } from "../../src/tui/view.ts";
@@ -48,7 +48,7 @@ const scenes: Readonly<
   "features-draft": {
     events: [
       features,
-      intended({ kind: "draft feature", text: "Let people share an album\nwith those they trust" }),
+      intended(set("features", { draft: "Let people share an album\nwith those they trust" })),
     ],
   },
   feature: {
@@ -97,7 +97,7 @@ const scenes: Readonly<
   },
   tools: { events: [tools, go("tools")] },
   "tools-search": {
-    events: [tools, go("tools"), intended({ kind: "search tools", text: "weath" })],
+    events: [tools, go("tools"), intended(set("tools", { search: "weath" }))],
   },
   "tools-form": {
     events: [
@@ -177,7 +177,7 @@ const scenes: Readonly<
           text,
         })),
       },
-      intended({ kind: "type task", text: "now the videos" }),
+      intended(set("agents", { task: "now the videos" })),
     ],
   },
   lisp: {
@@ -188,15 +188,15 @@ const scenes: Readonly<
       { kind: "evaluated", run: "l1", text: "3", isError: false, session: "s1" },
       lispRun("l2", "(car 5)"),
       { kind: "evaluated", run: "l2", text: "TYPE-ERROR: 5 is not of type LIST", isError: true },
-      intended({ kind: "type lisp", text: "(defun area (w h)\n  (* w h))" }),
+      intended(set("lisp", { input: "(defun area (w h)\n  (* w h))" })),
     ],
   },
   servers: {
     events: [
       status,
       go("servers"),
-      intended({ kind: "select server", name: "weather" }),
-      { kind: "logs", server: "weather", lines: ["starting", "Error: no API key"] },
+      intended(set("servers", { selected: "weather" })),
+      set("servers", { logs: { server: "weather", lines: ["starting", "Error: no API key"] } }),
     ],
   },
   approvals: { events: [approvals, go("approvals")] },
@@ -312,7 +312,7 @@ test("a picture is drawn in its colours, within the pane, above its caption", ()
 test("control characters in any part of the state do not reach the terminal", () => {
   const name = "\u001b]0;title\u0007\u009b2J\u202e";
   const events = [
-    { kind: "logs", server: name, lines: [name] },
+    set("servers", { logs: { server: name, lines: [name] } }),
     status,
     go("servers"),
     { kind: "notice", level: "error", text: name },

@@ -7,6 +7,7 @@ import { openHallTarget } from "../../src/cli/commands/tui-hall.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { connectHall } from "../../src/hall/hall-client.ts";
 import type { Settings } from "../../src/hall/settings.ts";
+import { set } from "../../src/tui/events.ts";
 import { benchOf, type ClientBench, makeFolder } from "./client-bench.ts";
 
 const variables = ["XDG_DATA_HOME", "XDG_CONFIG_HOME", "XDG_RUNTIME_DIR"] as const;
@@ -60,7 +61,7 @@ test("steps are found in a hall that shows names with underscores", async () => 
   );
   expect(ready.tools.items.map(({ name }) => name)).toContain("speckit__specify");
   expect(ready.features.missing).toEqual([]);
-  await bench.session.send({ kind: "draft feature", text: "Users can upload photos" });
+  await bench.session.send(set("features", { draft: "Users can upload photos" }));
   await bench.session.send({ kind: "specify" });
   expect(bench.session.state().runs[0]).toMatchObject({ state: { kind: "completed" } });
 });
@@ -76,7 +77,7 @@ test("with its own hall: from a description to a question, and the hall's screen
     connection: { kind: "ready", era: "modern" },
   });
   expect(ready.features.missing).toEqual([]);
-  await session.send({ kind: "draft feature", text: "Users can upload photos" });
+  await session.send(set("features", { draft: "Users can upload photos" }));
   await session.send({ kind: "specify" });
   const [feature] = session.state().features.items;
   expect(feature).toMatchObject({
@@ -113,7 +114,7 @@ test("with its own hall: from a description to a question, and the hall's screen
   });
   await session.send({ kind: "go", screen: "stats" });
   expect(session.state().stats.statistics?.total.calls).toBeGreaterThan(1);
-  await session.send({ kind: "restart server", name: "nobody" });
+  await session.send({ kind: "restart server", server: "nobody" });
   expect(session.state().notices.at(-1)).toMatchObject({ level: "error" });
 });
 
@@ -121,7 +122,7 @@ test("a call of another client can be approved here", async () => {
   await using bench = await openClient(makeFolder());
   const { session, folder } = bench;
   await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
-  await session.send({ kind: "draft feature", text: "Users can upload photos" });
+  await session.send(set("features", { draft: "Users can upload photos" }));
   await session.send({ kind: "specify" });
   const other = await connectHall({ folder, settings: await settingsOf(folder) });
   try {

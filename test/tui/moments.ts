@@ -1,4 +1,4 @@
-import type { Intention, TuiEvent } from "../../src/tui/events.ts";
+import { type Intention, set, type TuiEvent } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
 import { emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import type { Picture } from "../../src/tui/picture.ts";
@@ -7,6 +7,7 @@ import { reduce } from "../../src/tui/reducer.ts";
 import {
   createInitialState,
   type FeatureView,
+  loaded,
   type RunView,
   type Size,
   type ToolView,
@@ -77,8 +78,8 @@ export const features: TuiEvent = {
   ],
 };
 
-export const worktrees: TuiEvent = {
-  kind: "worktrees",
+export const worktrees: TuiEvent = set("worktrees", {
+  load: loaded,
   items: [
     {
       path: "/home/ada/photo-albums",
@@ -99,7 +100,7 @@ export const worktrees: TuiEvent = {
       behind: 1,
     },
   ],
-};
+});
 
 export const document = `# Tasks: Create Taskify
 
@@ -330,8 +331,8 @@ const figures = {
   trend: [0, 1, 2, 3, 5, 8, 13, 21, 13, 8, 5, 3, 2, 1, 0, 4],
 };
 
-export const statistics: TuiEvent = {
-  kind: "statistics",
+export const statistics: TuiEvent = set("stats", {
+  load: loaded,
   statistics: {
     by: "hour",
     from: now - 86_400_000,
@@ -351,4 +352,4 @@ export const statistics: TuiEvent = {
       },
     ],
   },
-};
+});

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
+import { set } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
 import { createKeyboard, createKeyGuard } from "../../src/tui/keyboard.ts";
 import { bindingsOf, press, unexpectedQuestion } from "../../src/tui/press.ts";
@@ -73,7 +74,7 @@ test("a description can be typed, corrected, pasted into and sent", () => {
 });
 
 test("letters are text in a text field and keys elsewhere", () => {
-  expect(type([features], "n").acts).toEqual([{ kind: "draft feature", text: "" }]);
+  expect(type([features], "n").acts).toEqual([set("features", { draft: "" })]);
   expect(type([features], "nq1?s").state.features.draft).toBe("q1?s");
   expect(type([features], "q").acts).toEqual([{ kind: "quit" }]);
   expect(type([features], "nabc\u0003").acts.at(-1)).toEqual({ kind: "quit" });
@@ -277,7 +278,7 @@ test("a question waits during typing until Ctrl-G", () => {
   const typing: readonly TuiEvent[] = [
     tools,
     intended({ kind: "go", screen: "agents" }),
-    intended({ kind: "type task", text: "count" }),
+    intended(set("agents", { task: "count" })),
     question,
   ];
   expect(type(typing, " all").state.agents.task).toBe("count all");

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createActivityTimeout } from "../../src/client/activity-timeout.ts";
 import type { Intention, TuiEvent } from "../../src/tui/events.ts";
+import { set } from "../../src/tui/events.ts";
 import { createForm, fillForm, readForm } from "../../src/tui/form.ts";
 import { appendOutput, emptyOutput, type OutputLine } from "../../src/tui/output.ts";
 import { reduce } from "../../src/tui/reducer.ts";
@@ -81,7 +82,7 @@ test("a feature opens on the next step's document, and a late text is ignored", 
 test("a selection stays while its item exists", () => {
   const chosen = after([
     { kind: "features", items: [feature("001-a"), feature("002-b")] },
-    ...wanted({ kind: "select feature", name: "002-b" }),
+    ...wanted(set("features", { selected: "002-b" })),
   ]);
   expect(
     after([{ kind: "features", items: [feature("002-b"), feature("003-c")] }], chosen).features
@@ -105,7 +106,7 @@ test("a failed reload keeps the old list", () => {
 
 test("a step shows the run screen and clears its draft", () => {
   const state = after([
-    ...wanted({ kind: "draft feature", text: "reports" }),
+    ...wanted(set("features", { draft: "reports" })),
     { kind: "run started", run: run("run_1", { tool: "speckit.specify" }) },
   ]);
   expect(state).toMatchObject({ screen: "run", shownRun: "run_1", features: { draft: undefined } });
@@ -193,7 +194,7 @@ test("the hall's own screens are there only for a hall", () => {
 
 test("a Lisp form gets its answer, and the session is kept", () => {
   const state = after([
-    ...wanted({ kind: "type lisp", text: "(+ 1 2)" }),
+    ...wanted(set("lisp", { input: "(+ 1 2)" })),
     { kind: "run started", run: run("run_1", { kind: "lisp", about: "(+ 1 2)" }) },
     { kind: "evaluated", run: "run_1", text: "3", isError: false, session: "s1", package: "MINE" },
   ]);
@@ -234,7 +235,7 @@ test("repeated notices are shown once, and only the last are kept", () => {
 });
 
 test("unchanged parts stay the same objects", () => {
-  const next = after(wanted({ kind: "type task", text: "x" }));
+  const next = after(wanted(set("agents", { task: "x" })));
   expect(next.tools).toBe(initial.tools);
   expect(after(wanted({ kind: "evaluate" }))).toBe(initial);
 });

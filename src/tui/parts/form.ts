@@ -1,16 +1,8 @@
 import type { Editing } from "../editing.ts";
 import type { Intention } from "../events.ts";
 import { type Form, type FormField, problemOf, textOf } from "../form.ts";
-import {
-  bindingsFrom,
-  cursorOf,
-  focusOf,
-  type KeyAction,
-  type KeyBinding,
-  on,
-  type View,
-} from "../view.ts";
-import { type Line, type TextSpan, textLine } from "./line.ts";
+import { bindingsFrom, cursorOf, type KeyAction, type KeyBinding, on, type View } from "../view.ts";
+import { hangingLines, type Line, type TextSpan, textLine } from "./line.ts";
 import { firstShown } from "./table.ts";
 import { pad, widthOf, wrap } from "./text.ts";
 
@@ -24,8 +16,7 @@ export interface ActiveForm {
 }
 
 function activeField({ id, form }: ActiveForm, view: View): FormField | undefined {
-  const name = focusOf(view, id, form.fields[0]?.name ?? "");
-  return form.fields.find((field) => field.name === name) ?? form.fields[0];
+  return form.fields.find(({ name }) => name === view.focus[id]) ?? form.fields[0];
 }
 
 /** The text field that has the keys; fields with choices are not typed. */
@@ -47,11 +38,11 @@ export function formBindings(
   const { fields } = active.form;
   const field = activeField(active, view);
   const at = field ? fields.indexOf(field) : -1;
-  const go = (to: number) => (): KeyAction | undefined => {
+  const go = (to: number): KeyAction | undefined => {
     const next = fields[(to + fields.length) % fields.length];
     return next && { kind: "focus", on: active.id, part: next.name };
   };
-  const send = (keys: string): KeyBinding => on(keys, sendLabel, () => active.send);
+  const send = (keys: string): KeyBinding => on(keys, sendLabel, active.send);
   const isLast = at >= fields.length - 1;
   const isChoice = field !== undefined && hasChoices(field);
   return bindingsFrom(
@@ -75,13 +66,13 @@ function titlesOf({ kind, choices }: FormField): readonly string[] {
   return kind === "boolean" ? ["yes", "no"] : choices.map(({ title }) => title);
 }
 
-function choose(active: ActiveForm, field: FormField, step: 1 | -1): () => Intention | undefined {
+function choose(active: ActiveForm, field: FormField, step: 1 | -1): Intention | undefined {
   // An optional field can also be left empty.
   const all = field.isRequired ? titlesOf(field) : ["", ...titlesOf(field)];
   const at = all.indexOf(textOf(active.form, field));
   const first = step > 0 ? 0 : all.length - 1;
   const next = all[at < 0 ? first : (at + step + all.length) % all.length];
-  return () => (next === undefined ? undefined : active.fill(field.name, next));
+  return next === undefined ? undefined : active.fill(field.name, next);
 }
 
 const labelShareMax = 0.4;
@@ -138,15 +129,9 @@ function fieldLines(
       ...choiceLines(field, { title, text, columns, isFocused: view !== undefined }),
       ...below,
     ];
-  const input = textFieldLines({
-    label: title,
-    text,
-    cursor: view && cursorOf(view, { id: `${id} ${field.name}`, text }),
-    columns,
-    rows: fieldRowsMax,
-    placeholder: placeholderOf(field),
-  });
-  return [...input, ...below];
+  const placeholder = placeholderOf(field);
+  const layout = { label: title, view, columns, rows: fieldRowsMax, placeholder };
+  return [...textFieldLines({ id: `${id} ${field.name}`, text }, layout), ...below];
 }
 
 interface ChoiceLayout {
@@ -183,13 +168,9 @@ function choiceSpan(title: string, isChosen: boolean): TextSpan {
 }
 
 function choiceRows(title: string, isChosen: boolean, columns: number): readonly Line[] {
-  const mark = isChosen ? "    ● " : "    ○ ";
-  return wrap(title, columns - 8).map(
-    (part, index): Line => [
-      { text: index === 0 ? mark : "      " },
-      { text: part, role: isChosen ? "selected" : "plain" },
-    ],
-  );
+  const sign = { text: isChosen ? "    ● " : "    ○ " };
+  const role = isChosen ? "selected" : "plain";
+  return hangingLines(sign, { text: title, role }, columns - 2);
 }
 
 function placeholderOf({ kind, choices }: FormField): string {
@@ -211,24 +192,20 @@ function placeholderOf({ kind, choices }: FormField): string {
 
 export interface TextFieldOptions {
   readonly label: string;
-  readonly text: string;
   /** Undefined without focus. */
-  readonly cursor: number | undefined;
+  readonly view: View | undefined;
   readonly columns: number;
   readonly rows: number;
   /** Shown while the field is empty. */
-  readonly placeholder?: string;
+  readonly placeholder: string;
 }
 
 /** A text field whose cursor is always visible. */
-export function textFieldLines({
-  label,
-  text,
-  cursor,
-  columns,
-  rows,
-  placeholder = "",
-}: TextFieldOptions): readonly Line[] {
+export function textFieldLines(
+  { id, text }: Pick<Editing, "id" | "text">,
+  { label, view, columns, rows, placeholder }: TextFieldOptions,
+): readonly Line[] {
+  const cursor = view && cursorOf(view, { id, text });
   if (text === "" && placeholder !== "") {
     const space: TextSpan = { text: cursor === undefined ? "" : " ", role: "cursor" };
     return [[{ text: label, role: "strong" }, space, { text: placeholder, role: "quiet" }]];

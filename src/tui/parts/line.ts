@@ -39,6 +39,19 @@ export function wrapLines(text: string, columns: number, role?: Role): readonly 
   return wrap(text, columns).map((part) => textLine(part, role));
 }
 
+/** A sign, and text after it that wraps with a hanging indent. */
+export function hangingLines(
+  sign: TextSpan,
+  { text, role }: TextSpan,
+  columns: number,
+): readonly Line[] {
+  const width = widthOf(sign.text);
+  return wrap(text, columns - width).map((part, index) => [
+    index === 0 ? sign : { text: " ".repeat(width), role: sign.role },
+    { text: part, role },
+  ]);
+}
+
 /** Exactly that many lines: the rest is cut off, missing ones are blank. */
 export function fitRows(lines: readonly Line[], rows: number): readonly Line[] {
   if (lines.length >= rows) return lines.slice(0, Math.max(0, rows));

@@ -8,8 +8,8 @@ export function markdownLines(text: string, columns: number): readonly Line[] {
   const lines: Line[] = [];
   const source = sanitize(text).split("\n");
   for (let index = 0; index < source.length; ) {
-    const block = readBlock(source, index);
-    lines.push(...block.show(columns));
+    const block = readBlock(source, index, columns);
+    for (const line of block.lines) lines.push(line);
     index = block.next;
   }
   last = { text, columns, lines };
@@ -24,57 +24,45 @@ let last: { text: string; columns: number; lines: readonly Line[] } = {
 };
 
 interface Block {
+  readonly lines: readonly Line[];
+  /** The index of the next block. */
   readonly next: number;
-  show(columns: number): readonly Line[];
 }
 
-function readBlock(source: readonly string[], start: number): Block {
+function readBlock(source: readonly string[], start: number, columns: number): Block {
   const line = source[start] ?? "";
+  // A block without an end extends to the end of the text.
+  const find = (from: number, isEnd: (one: string) => boolean): number => {
+    const end = source.findIndex((one, index) => index >= from && isEnd(one));
+    return end < 0 ? source.length : end;
+  };
+
   const fence = /^\s*(```+|~~~+)/.exec(line)?.[1];
-  if (fence) return readFence(source, start, fence);
-  if (line.trimStart().startsWith("<!--")) return readComment(source, start);
-  if (isRow(line) && /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(source[start + 1] ?? ""))
-    return readTable(source, start);
-  return { next: start + 1, show: (columns) => showLine(line, columns) };
+  if (fence) {
+    const end = find(start + 1, (one) => one.trim().startsWith(fence));
+    const code = source.slice(start + 1, end);
+    return { lines: code.flatMap((one) => codeLines(one, columns)), next: end + 1 };
+  }
+  if (line.trimStart().startsWith("<!--")) {
+    const end = find(start, (one) => one.includes("-->")) + 1;
+    const comment = source.slice(start, end);
+    return { lines: comment.flatMap((one) => wrapLines(one, columns, "quiet")), next: end };
+  }
+  if (isRow(line) && /^\s*\|?[\s:|-]+\|[\s:|-]*$/.test(source[start + 1] ?? "")) {
+    const end = find(start + 1, (one) => !isRow(one));
+    const rows = source.slice(start, end).filter((_line, index) => index !== 1);
+    return { lines: showTable(rows.map(cellsOf), columns), next: end };
+  }
+  return { lines: showLine(line, columns), next: start + 1 };
 }
 
-function readFence(source: readonly string[], start: number, fence: string): Block {
-  const found = source.findIndex((line, index) => index > start && line.trim().startsWith(fence));
-  const end = found < 0 ? source.length : found;
-  const code = source.slice(start + 1, end);
-  return {
-    next: end + 1,
-    show: (columns) =>
-      code.flatMap((line) =>
-        wrap(line, columns - 2).map(
-          (part): Line => [
-            { text: "│ ", role: "quiet" },
-            { text: part, role: "code" },
-          ],
-        ),
-      ),
-  };
-}
-
-function readComment(source: readonly string[], start: number): Block {
-  const found = source.findIndex((line, index) => index >= start && line.includes("-->"));
-  const end = found < 0 ? source.length : found + 1;
-  const comment = source.slice(start, end);
-  return {
-    next: end,
-    show: (columns) => comment.flatMap((line) => wrapLines(line, columns, "quiet")),
-  };
+function codeLines(code: string, columns: number): readonly Line[] {
+  const bar: TextSpan = { text: "│ ", role: "quiet" };
+  return wrap(code, columns - 2).map((part) => [bar, { text: part, role: "code" }]);
 }
 
 function isRow(line: string): boolean {
   return /^\s*\|.*\|\s*$/.test(line);
-}
-
-function readTable(source: readonly string[], start: number): Block {
-  const found = source.findIndex((line, index) => index > start && !isRow(line));
-  const end = found < 0 ? source.length : found;
-  const rows = source.slice(start, end).filter((_line, index) => index !== 1);
-  return { next: end, show: (columns) => showTable(rows.map(cellsOf), columns) };
 }
 
 function cellsOf(row: string): readonly string[] {
@@ -94,7 +82,7 @@ function showTable(rows: readonly (readonly string[])[], columns: number): reado
     Math.max(1, ...rows.map((row) => widthOf(row[column] ?? ""))),
   );
   const gaps = (count - 1) * 3;
-  while (sum(widths) + gaps > columns) {
+  while (widths.reduce((sum, width) => sum + width, gaps) > columns) {
     const widest = widths.indexOf(Math.max(...widths));
     if ((widths[widest] ?? 0) <= columnsMin) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
@@ -110,10 +98,6 @@ function showTable(rows: readonly (readonly string[])[], columns: number): reado
     const rule = widths.map((width) => "─".repeat(width)).join("─┼─");
     return [...lines, textLine(rule, "quiet")];
   });
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 function showLine(line: string, columns: number): readonly Line[] {
@@ -170,35 +154,16 @@ function readInline(text: string): readonly TextSpan[] {
   return at < text.length || spans.length === 0 ? [...spans, { text: text.slice(at) }] : spans;
 }
 
-function nameInline([
-  ,
-  ,
-  code,
-  bold,
-  alsoBold,
-  italic,
-  alsoItalic,
-  label,
-  address,
-  open,
-]: RegExpExecArray): readonly TextSpan[] {
+function nameInline(match: RegExpExecArray): readonly TextSpan[] {
+  const [, , code, bold, alsoBold, italic, alsoItalic, label, address, open] = match;
   if (code !== undefined) return [{ text: code.trim() || code, role: "code" }];
   if (open !== undefined) return [{ text: open, role: "warning" }];
-  // Always show the address: a label can say anything.
-  if (label !== undefined)
-    return label === address
-      ? [{ text: label, role: "accent" }]
-      : [
-          { text: label, role: "accent" },
-          { text: ` (${address})`, role: "quiet" },
-        ];
   const strong = bold ?? alsoBold;
-  return [
-    {
-      text: strong ?? italic ?? alsoItalic ?? "",
-      role: strong === undefined ? "accent" : "strong",
-    },
-  ];
+  if (strong !== undefined) return [{ text: strong, role: "strong" }];
+  if (label === undefined) return [{ text: italic ?? alsoItalic ?? "", role: "accent" }];
+  // Always show the address: a label can say anything.
+  const shown: TextSpan = { text: label, role: "accent" };
+  return label === address ? [shown] : [shown, { text: ` (${address})`, role: "quiet" }];
 }
 
 function plainText(spans: readonly TextSpan[]): string {

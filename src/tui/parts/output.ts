@@ -3,8 +3,7 @@ import { imageLines } from "../picture.ts";
 import { isAtWork, type RunView, type TuiState } from "../state.ts";
 import { type KeyBinding, on } from "../view.ts";
 
-import { type Line, type Role, textLine } from "./line.ts";
-import { wrap } from "./text.ts";
+import { hangingLines, type Line, type Role, textLine } from "./line.ts";
 
 /**
  * The end of a run's output, or the part scrolled to; an answer is shown from its start. Only visible
@@ -86,12 +85,8 @@ function showLine(
   { columns, rows, folder }: Omit<Window, "bottom">,
 ): readonly Line[] {
   const { mark, role } = styles[source];
-  const words = wrap(withinProject(text, folder), columns - mark.length).map(
-    (part, index): Line => [
-      { text: index === 0 ? mark : "  ", role },
-      { text: part, role },
-    ],
-  );
+  const shown = withinProject(text, folder);
+  const words = hangingLines({ text: mark, role }, { text: shown, role }, columns);
   if (!picture) return words;
   const image = imageLines(picture, {
     columns: columns - mark.length,

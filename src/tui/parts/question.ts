@@ -6,6 +6,7 @@ import {
   bodyRows,
   type KeyBinding,
   on,
+  readBindings,
   type Snapshot,
 } from "../view.ts";
 import { type ActiveForm, formBindings, formLines } from "./form.ts";
@@ -116,24 +117,13 @@ export function questionBindings({ state, view }: Snapshot): readonly KeyBinding
   return bindingsFrom(
     question.page && pageBindings(question, state),
     !question.page && !isUnread && formBindings(formOf(question), view, sendLabel),
-    messageBindings(question, message),
+    readBindings(messageScroll(question), message),
     view.focus[questionFocus] !== id &&
-      on("ctrl+g", "answer it now", () => ({ kind: "focus", on: questionFocus, part: id })),
-    run !== undefined && on("ctrl+x", "end the call", () => ({ kind: "cancel run", run })),
-    on("esc", "dismiss", () => ({ kind: "answer question", question: id, action: "cancel" })),
-    on("ctrl+n", "decline", () => ({ kind: "answer question", question: id, action: "decline" })),
+      on("ctrl+g", "answer it now", { kind: "focus", on: questionFocus, part: id }),
+    run !== undefined && on("ctrl+x", "end the call", { kind: "cancel run", run }),
+    on("esc", "dismiss", { kind: "answer question", question: id, action: "cancel" }),
+    on("ctrl+n", "decline", { kind: "answer question", question: id, action: "decline" }),
   );
-}
-
-function messageBindings(
-  question: QuestionView,
-  { isWhole, from, lines }: TextWindow,
-): readonly KeyBinding[] {
-  if (isWhole) return [];
-  const page = Math.max(1, lines.length - 1);
-  const to = (line: number) => () =>
-    ({ kind: "scroll", view: messageScroll(question), to: line }) as const;
-  return [on("pagedown", "read on", to(from + page)), on("pageup", "read back", to(from - page))];
 }
 
 /** Enter is not among them: a key meant for something else must not open a page. */
@@ -142,13 +132,9 @@ function pageBindings(question: QuestionView, { scrolls }: TuiState): readonly K
   const view = addressScroll(question);
   const from = scrolls[view] ?? 0;
   return [
-    on("o", "open in the browser", () => ({ kind: "open page", question: id })),
-    on("a", "I opened it myself", () => ({
-      kind: "answer question",
-      question: id,
-      action: "accept",
-    })),
-    on("down", "further down the address", () => ({ kind: "scroll", view, to: from + 1 })),
-    on("up", "back up the address", () => ({ kind: "scroll", view, to: from - 1 })),
+    on("o", "open in the browser", { kind: "open page", question: id }),
+    on("a", "I opened it myself", { kind: "answer question", question: id, action: "accept" }),
+    on("down", "further down the address", { kind: "scroll", view, to: from + 1 }),
+    on("up", "back up the address", { kind: "scroll", view, to: from - 1 }),
   ];
 }

@@ -45,7 +45,6 @@ export function failureLines({ kind, message, hint }: Failure, columns: number):
 
 export function loadLines(load: Load, columns: number): readonly Line[] {
   switch (load.kind) {
-    case "idle":
     case "loaded":
       return [];
     case "loading":

@@ -6,8 +6,9 @@ export interface Column<T> {
   /** The one column without a width gets the remaining space. */
   readonly width?: number;
   readonly side?: "left" | "right";
-  text(item: T): string;
-  role?(item: T): Role;
+  /** A field of the item, or its text. */
+  readonly text: keyof T | ((item: T) => string);
+  readonly role?: Role | ((item: T) => Role);
 }
 
 export interface TableOptions<T> {
@@ -81,11 +82,14 @@ interface RowLayout<T> {
 }
 
 function rowLine<T>(item: T, { columns, widths, isSelected }: RowLayout<T>): Line {
-  const cells = columns.map((column, index) => ({
-    text:
-      pad(onOneRow(column.text(item)), widths[index] ?? 0, column.side) +
-      (index < columns.length - 1 ? " " : ""),
-    role: isSelected ? ("selected" as const) : column.role?.(item),
-  }));
+  const cells = columns.map(({ text, role, side }, index) => {
+    const shown = typeof text === "function" ? text(item) : String(item[text]);
+    const usual = typeof role === "function" ? role(item) : role;
+    return {
+      text:
+        pad(onOneRow(shown), widths[index] ?? 0, side) + (index < columns.length - 1 ? " " : ""),
+      role: isSelected ? ("selected" as const) : usual,
+    };
+  });
   return [{ text: isSelected ? mark : noMark, role: isSelected ? "selected" : "plain" }, ...cells];
 }

@@ -1,52 +1,77 @@
 import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../trust/approvals.ts";
+import { set } from "../events.ts";
 import { type Line, textLine } from "../parts/line.ts";
 import { formatDuration, loadLines } from "../parts/run.ts";
-import { type Column, tableLines } from "../parts/table.ts";
+import { tableLines } from "../parts/table.ts";
 import { describeRest, type TextWindow, windowOf, wrap } from "../parts/text.ts";
 import type { TuiState } from "../state.ts";
 import {
-  type BodyOptions,
   bindingsFrom,
   bodyRows,
   type KeyBinding,
   on,
+  readBindings,
   type Screen,
-  type Snapshot,
   selectBindings,
 } from "../view.ts";
 
 /** Calls that wait for the user's approval. */
-export const approvalsScreen: Screen = { name: "approvals", title: "Approvals", bindings, body };
+export const approvalsScreen: Screen = {
+  title: "Approvals",
 
-function bindings({ state }: Snapshot): readonly KeyBinding[] {
-  const { pending, selected } = state.approvals;
-  return [
-    ...answerBindings(state),
-    ...selectBindings(pending, ({ token }) => token === selected, {
-      select: ({ token }) => ({ kind: "select approval", token }),
-    }),
-  ];
-}
+  bindings({ state }) {
+    const { pending, selected } = state.approvals;
+    return [
+      ...answerBindings(state),
+      ...selectBindings(pending, ({ token }) => token === selected, {
+        select: ({ token }) => set("approvals", { selected: token }),
+      }),
+    ];
+  },
+
+  body({ state, now, columns }) {
+    const { pending, selected, load } = state.approvals;
+    const table = tableLines({
+      columns: [
+        { title: "tool", width: 30, text: "tool", role: "accent" },
+        { title: "called by", text: ({ caller, client }) => `${caller}, as ${client}` },
+        {
+          title: "waiting",
+          width: 11,
+          side: "left",
+          text: ({ askedAt }) => formatDuration(now - askedAt),
+        },
+        {
+          title: "expires in",
+          width: 11,
+          side: "left",
+          text: ({ expiresAt }) => formatDuration(expiresAt - now),
+        },
+      ],
+      items: pending,
+      isSelected: ({ token }) => token === selected,
+      width: columns,
+      rows: tableRowsOf(state),
+      empty: load.kind === "loaded" ? "No call is waiting for approval." : "",
+    });
+    return [...table, [], ...previewLines(state), ...loadLines(load, columns)];
+  },
+};
 
 /** Approving is only possible once the end of the call has been visible. */
 function answerBindings(state: TuiState): readonly KeyBinding[] {
   const call = selectedCall(state);
   if (!call) return [];
   const answer = (keys: string, label: string, given: ApprovalAnswer): KeyBinding =>
-    on(keys, label, () => ({ kind: "approve", token: call.token, answer: given }));
-  const { below, from, lines, isWhole } = previewOf(call, state);
-  const to = (line: number) => () =>
-    ({ kind: "scroll", view: scrollName(call), to: line }) as const;
-  const page = Math.max(1, lines.length - 1);
+    on(keys, label, { kind: "approve", token: call.token, answer: given });
+  const preview = previewOf(call, state);
+  const isRead = preview.below === 0;
   return bindingsFrom(
-    below === 0 && answer("y", "yes, once", "once"),
+    isRead && answer("y", "yes, once", "once"),
     answer("n", "no", "no"),
-    below === 0 && [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")],
-    !isWhole && [
-      on("pagedown", "read on", to(from + page)),
-      on("pageup", "read back", to(from - page)),
-    ],
+    isRead && [answer("a", "always", "always"), answer("h", "while this hall runs", "hall")],
+    readBindings(scrollName(call), preview),
   );
 }
 
@@ -74,30 +99,6 @@ function previewOf(call: PendingApproval, state: TuiState): TextWindow {
 /** The client's own words come last on their line, so they cannot pass for ours. */
 function describeReason({ why, caller, client }: PendingApproval): string {
   return `Approval needed: ${why}.\nCalled by ${caller}, which identifies itself as: ${client}`;
-}
-
-function body({ state, now, columns }: BodyOptions): readonly Line[] {
-  const { pending, selected, load } = state.approvals;
-  const table = tableLines({
-    columns: columnsOf(now),
-    items: pending,
-    isSelected: ({ token }) => token === selected,
-    width: columns,
-    rows: tableRowsOf(state),
-    empty: load.kind === "loaded" ? "No call is waiting for approval." : "",
-  });
-  return [...table, [], ...previewLines(state), ...loadLines(load, columns)];
-}
-
-function columnsOf(now: number): readonly Column<PendingApproval>[] {
-  const waiting = ({ askedAt }: PendingApproval): string => formatDuration(now - askedAt);
-  const left = ({ expiresAt }: PendingApproval): string => formatDuration(expiresAt - now);
-  return [
-    { title: "tool", width: 30, text: ({ tool }) => tool, role: () => "accent" },
-    { title: "called by", text: ({ caller, client }) => `${caller}, as ${client}` },
-    { title: "waiting", width: 11, side: "left", text: waiting },
-    { title: "expires in", width: 11, side: "left", text: left },
-  ];
 }
 
 function previewLines(state: TuiState): readonly Line[] {

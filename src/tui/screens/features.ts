@@ -1,32 +1,69 @@
 import { plural } from "../../base/text.ts";
 import type { Editing } from "../editing.ts";
+import { set } from "../events.ts";
 import { textFieldLines } from "../parts/form.ts";
 import { type Line, textLine } from "../parts/line.ts";
 import { loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import type { FeatureView, TuiState, Worktree } from "../state.ts";
-import {
-  type BodyOptions,
-  bindingsFrom,
-  cursorOf,
-  type KeyBinding,
-  on,
-  type Screen,
-  type Snapshot,
-  selectBindings,
-} from "../view.ts";
+import { bindingsFrom, type KeyBinding, on, type Screen, selectBindings } from "../view.ts";
 
 /** All features of the project, with their next steps and worktrees. */
 export const featuresScreen: Screen = {
-  name: "features",
   title: "Features",
-  bindings,
-  editing,
-  body,
+
+  bindings({ state }) {
+    const { draft, items, selected } = state.features;
+    if (draft !== undefined)
+      return [
+        on("enter", "create the feature", { kind: "specify" }),
+        on("esc", "discard", set("features", { draft: undefined })),
+      ];
+    const feature = selectedFeature(state);
+    return bindingsFrom(
+      feature && on("enter", "open", { kind: "open feature", name: feature.name }),
+      on("n", "new feature", set("features", { draft: "" })),
+      feature && nextStepBinding("s", feature),
+      feature && worktreeBindings(state, feature),
+      selectBindings(items, ({ name }) => name === selected, {
+        select: ({ name }) => set("features", { selected: name }),
+      }),
+    );
+  },
+
+  editing: ({ state }) => draftField(state),
+
+  body({ state, view, columns, rows }) {
+    const { items, selected, missing, load } = state.features;
+    const field = draftField(state);
+    const placeholder = "a description in plain words";
+    const layout = { label: "> ", view, columns, rows: draftRows, placeholder };
+    const below = [
+      ...detailLines(state),
+      ...missingLines(missing),
+      ...loadLines(load, columns),
+      ...(field ? [draftTitle, ...textFieldLines(field, layout)] : []),
+    ];
+    const none = "No features yet. Press n and describe the first one.";
+    const table = tableLines({
+      columns: columnsOf(state, columns),
+      items,
+      isSelected: ({ name }) => name === selected,
+      width: columns,
+      rows: Math.max(2, rows - below.length - 1),
+      empty: load.kind === "loaded" ? none : "",
+    });
+    return [...table, [], ...below];
+  },
 };
 
-const draftId = "draft";
 const draftRows = 5;
+const draftTitle = textLine("What should the feature do, for whom, and why?", "strong");
+
+function draftField({ features: { draft } }: TuiState): Editing | undefined {
+  if (draft === undefined) return undefined;
+  return { id: "draft", text: draft, change: (text) => set("features", { draft: text }) };
+}
 
 function selectedFeature({ features: { items, selected } }: TuiState): FeatureView | undefined {
   return items.find(({ name }) => name === selected);
@@ -37,84 +74,25 @@ export function worktreeOf({ worktrees }: TuiState, { branch }: FeatureView): Wo
   return worktrees.items.find((worktree) => worktree.branch === branch);
 }
 
-function bindings({ state }: Snapshot): readonly KeyBinding[] {
-  const { draft, items, selected } = state.features;
-  if (draft !== undefined)
-    return [
-      on("enter", "create the feature", () => ({ kind: "specify" })),
-      on("esc", "discard", () => ({ kind: "draft feature", text: undefined })),
-    ];
-  const feature = selectedFeature(state);
-  return bindingsFrom(
-    feature && on("enter", "open", () => ({ kind: "open feature", name: feature.name })),
-    on("n", "new feature", () => ({ kind: "draft feature", text: "" })),
-    feature && nextStepBinding("s", feature),
-    feature && worktreeBindings(state, feature),
-    selectBindings(items, ({ name }) => name === selected, {
-      select: ({ name }) => ({ kind: "select feature", name }),
-    }),
-  );
-}
-
 function worktreeBindings(state: TuiState, feature: FeatureView): readonly KeyBinding[] {
   const worktree = worktreeOf(state, feature);
-  const switchTo = (name: string | undefined) => () =>
-    ({ kind: "switch worktree", feature: name }) as const;
+  const isElsewhere = state.features.folder !== state.target.folder;
   return bindingsFrom(
-    on("w", "use its worktree", switchTo(feature.name)),
-    state.features.folder !== state.target.folder &&
-      on("m", "use the main folder", switchTo(undefined)),
+    on("w", "use its worktree", { kind: "switch worktree", feature: feature.name }),
+    isElsewhere && on("m", "use the main folder", { kind: "switch worktree", feature: undefined }),
     worktree &&
       !worktree.isMain &&
-      on("d", "delete its worktree", () => ({ kind: "delete worktree", path: worktree.path })),
+      on("d", "delete its worktree", { kind: "delete worktree", path: worktree.path }),
   );
 }
 
 export function nextStepBinding(keys: string, feature: FeatureView): KeyBinding | undefined {
   if (feature.phase === "done") return undefined;
-  const label = `next step: ${nextStep(feature)}`;
-  return on(keys, label, () => ({ kind: "run step", feature: feature.name }));
+  return on(keys, `next step: ${nextStep(feature)}`, { kind: "run step", feature: feature.name });
 }
 
 export function nextStep({ phase, run }: FeatureView): string {
   return run && !run.isAtWork ? `resume ${run.step}` : phase;
-}
-
-function editing({ state: { features } }: Snapshot): Editing | undefined {
-  if (features.draft === undefined) return undefined;
-  const change = (text: string) => ({ kind: "draft feature", text }) as const;
-  return { id: draftId, text: features.draft, change };
-}
-
-function body({ state, view, columns, rows }: BodyOptions): readonly Line[] {
-  const { features } = state;
-  const { draft } = features;
-  const below = [
-    ...detailLines(state),
-    ...missingLines(features.missing),
-    ...loadLines(features.load, columns),
-    ...(draft === undefined
-      ? []
-      : draftLines(draft, cursorOf(view, { id: draftId, text: draft }), columns)),
-  ];
-  const table = tableLines({
-    columns: columnsOf(state, columns),
-    items: features.items,
-    isSelected: ({ name }) => name === features.selected,
-    width: columns,
-    rows: Math.max(2, rows - below.length - 1),
-    empty:
-      features.load.kind === "loaded" ? "No features yet. Press n and describe the first one." : "",
-  });
-  return [...table, [], ...below];
-}
-
-function draftLines(text: string, cursor: number, columns: number): readonly Line[] {
-  const placeholder = "a description in plain words";
-  return [
-    textLine("What should the feature do, for whom, and why?", "strong"),
-    ...textFieldLines({ label: "> ", text, cursor, columns, rows: draftRows, placeholder }),
-  ];
 }
 
 function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>[] {
@@ -128,7 +106,7 @@ function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>
     {
       title: "next step",
       width: 10,
-      text: ({ phase }) => phase,
+      text: "phase",
       role: ({ phase }) => (phase === "done" ? "good" : "accent"),
     },
     {

@@ -1,51 +1,72 @@
 import type { Editing } from "../editing.ts";
+import { set } from "../events.ts";
 import { textFieldLines } from "../parts/form.ts";
-import { fitRows, type Line, textLine, wrapLines } from "../parts/line.ts";
-import { widthOf, wrap } from "../parts/text.ts";
+import { fitRows, hangingLines, type Line, textLine, wrapLines } from "../parts/line.ts";
+import { widthOf } from "../parts/text.ts";
 import type { LispEntry, LispState, TuiState } from "../state.ts";
-import {
-  type BodyOptions,
-  bindingsFrom,
-  bodyRows,
-  cursorOf,
-  type KeyBinding,
-  on,
-  type Screen,
-  type Snapshot,
-} from "../view.ts";
+import { bindingsFrom, bodyRows, on, type Screen } from "../view.ts";
 
 /** A Lisp prompt: one form at a time. */
-export const lispScreen: Screen = { name: "lisp", title: "Lisp", bindings, editing, body };
+export const lispScreen: Screen = {
+  title: "Lisp",
 
-const inputId = "lisp";
+  bindings({ state }) {
+    const { input, entries, mode } = state.lisp;
+    const running = entries.findLast((entry) => entry.state === "running");
+    const isEmpty = input.trim() === "";
+    const isComplete = openParentheses(input) <= 0;
+    const page = bodyRows(state) - inputRows;
+    const back = state.scrolls[scrollName] ?? 0;
+    const to = (lines: number) => ({ kind: "scroll", view: scrollName, to: lines }) as const;
+    const isExploring = mode === "explore";
+    return bindingsFrom(
+      !isEmpty && isComplete && on("enter", "evaluate", [{ kind: "evaluate" }, to(0)]),
+      !isEmpty &&
+        !isComplete &&
+        on("enter", "new line (open parenthesis)", set("lisp", { input: `${input}\n` })),
+      running && on("esc", "stop", { kind: "cancel run", run: running.run }),
+      on(
+        "ctrl+t",
+        isExploring ? "allow changes" : "explore only",
+        set("lisp", { mode: isExploring ? "act" : "explore" }),
+      ),
+      on("pageup", "scroll back", () => to(Math.min(back + page, linesBack(state, page)))),
+      on("pagedown", "scroll forward", to(back - page)),
+    );
+  },
+
+  editing: ({ state }) => inputField(state),
+
+  body({ state, view, columns, rows }) {
+    const field = textFieldLines(inputField(state), {
+      label: promptOf(state.lisp),
+      view,
+      columns,
+      rows: inputRows,
+      placeholder:
+        state.lisp.isOffered === false
+          ? "the server does not offer evaluate-lisp"
+          : "a form, such as (+ 1 2) or (list-tools)",
+    });
+    const transcriptRows = Math.max(1, rows - field.length - 1);
+    return [
+      ...fitRows(transcript(state, columns, transcriptRows), transcriptRows),
+      modeLine(state, columns),
+      ...field,
+    ];
+  },
+};
+
 const inputRows = 6;
 const scrollName = "lisp";
 
-function bindings({ state }: Snapshot): readonly KeyBinding[] {
-  const { lisp } = state;
-  const running = lisp.entries.findLast((entry) => entry.state === "running");
-  const isEmpty = lisp.input.trim() === "";
-  const isComplete = openParentheses(lisp.input) <= 0;
-  const page = bodyRows(state) - inputRows;
-  const back = state.scrolls[scrollName] ?? 0;
-  const to = (lines: number) => ({ kind: "scroll", view: scrollName, to: lines }) as const;
-  const otherMode = lisp.mode === "explore" ? "act" : "explore";
-  return bindingsFrom(
-    !isEmpty && isComplete && on("enter", "evaluate", () => [{ kind: "evaluate" }, to(0)]),
-    !isEmpty &&
-      !isComplete &&
-      on("enter", "new line (open parenthesis)", () => ({
-        kind: "type lisp",
-        text: `${lisp.input}\n`,
-      })),
-    running && on("esc", "stop", () => ({ kind: "cancel run", run: running.run })),
-    on("ctrl+t", otherMode === "act" ? "allow changes" : "explore only", () => ({
-      kind: "lisp mode",
-      mode: otherMode,
-    })),
-    on("pageup", "scroll back", () => to(Math.min(back + page, linesBack(state, page)))),
-    on("pagedown", "scroll forward", () => to(back - page)),
-  );
+function inputField({ lisp }: TuiState): Editing {
+  return {
+    id: "lisp",
+    text: lisp.input,
+    history: lisp.entries.map(({ code }) => code),
+    change: (input) => set("lisp", { input }),
+  };
 }
 
 /** Unclosed parentheses outside strings, characters and comments. */
@@ -55,36 +76,6 @@ function openParentheses(code: string): number {
     (part) => (/^"(?:\\.|[^"\\])*$/.test(part) ? "(" : ""),
   );
   return bare.split("(").length - bare.split(")").length;
-}
-
-function editing({ state: { lisp } }: Snapshot): Editing {
-  return {
-    id: inputId,
-    text: lisp.input,
-    history: lisp.entries.map(({ code }) => code),
-    change: (text) => ({ kind: "type lisp", text }),
-  };
-}
-
-function body({ state, view, columns, rows }: BodyOptions): readonly Line[] {
-  const { lisp } = state;
-  const field = textFieldLines({
-    label: promptOf(lisp),
-    text: lisp.input,
-    cursor: cursorOf(view, { id: inputId, text: lisp.input }),
-    columns,
-    rows: inputRows,
-    placeholder:
-      lisp.isOffered === false
-        ? "the server does not offer evaluate-lisp"
-        : "a form, such as (+ 1 2) or (list-tools)",
-  });
-  const transcriptRows = Math.max(1, rows - field.length - 1);
-  return [
-    ...fitRows(transcript(state, columns, transcriptRows), transcriptRows),
-    modeLine(state, columns),
-    ...field,
-  ];
 }
 
 function promptOf({ package: current }: LispState): string {
@@ -127,13 +118,9 @@ function entryLines(
   lisp: LispState,
   columns: number,
 ): readonly Line[] {
-  const prompt = promptOf(lisp);
-  const input = wrap(code, columns - prompt.length).map(
-    (part, index): Line => [
-      { text: index === 0 ? prompt : " ".repeat(prompt.length), role: "accent" },
-      { text: part },
-    ],
-  );
   const answer = state === "running" ? "…" : text.slice(0, entryCharactersShown);
-  return [...input, ...wrapLines(answer, columns, state === "failed" ? "bad" : "plain")];
+  return [
+    ...hangingLines({ text: promptOf(lisp), role: "accent" }, { text: code }, columns),
+    ...wrapLines(answer, columns, state === "failed" ? "bad" : "plain"),
+  ];
 }

@@ -3,58 +3,59 @@ import { fitRows, type Line, textLine, wrapLines } from "../parts/line.ts";
 import { isScrolledBack, outputBindings, outputLines } from "../parts/output.ts";
 import { progressLine, runEndLines, runStateSpans } from "../parts/run.ts";
 import { type FeatureView, findRun, isAtWork, type RunView, type TuiState } from "../state.ts";
-import {
-  type BodyOptions,
-  bindingsFrom,
-  bodyRows,
-  type KeyBinding,
-  neighbour,
-  on,
-  type Screen,
-  type Snapshot,
-} from "../view.ts";
+import { bindingsFrom, bodyRows, type KeyBinding, neighbour, on, type Screen } from "../view.ts";
 import { nextStepBinding } from "./features.ts";
 
 /** One run: its output, progress and end. */
-export const runScreen: Screen = { name: "run", title: "Run", bindings, body };
+export const runScreen: Screen = {
+  title: "Run",
+
+  bindings({ state }) {
+    const run = shownRun(state);
+    if (!run) return [toFeatures];
+    const page = Math.max(1, bodyRows(state) - 6);
+    const cancel = on("esc", "cancel", () =>
+      run.state.kind === "running" ? { kind: "cancel run", run: run.id } : undefined,
+    );
+    return bindingsFrom(
+      isAtWork(run) ? cancel : endedBindings(run, state),
+      otherRuns(state, run),
+      outputBindings(run, state, { page, byLine: true }),
+    );
+  },
+
+  body({ state, now, columns, rows }) {
+    const run = shownRun(state);
+    if (!run)
+      return [textLine("Nothing has run yet. Press s on a feature to run its next step.", "quiet")];
+    const head = [
+      titleLine(run, state, now),
+      progressOf(run, columns),
+      textLine("─".repeat(columns), "quiet"),
+    ];
+    const foot = [...runEndLines(run, columns), ...logLines(run, state, columns)];
+    const outputRows = Math.max(1, rows - head.length - foot.length);
+    const output = outputLines(run, state, { columns, rows: outputRows });
+    return [...head, ...fitRows(output, outputRows), ...foot];
+  },
+};
+
+const toFeatures = on("esc", "features", { kind: "go", screen: "features" });
 
 /** The selected run, or the newest. */
 function shownRun(state: TuiState): RunView | undefined {
   return findRun(state, state.shownRun) ?? state.runs[0];
 }
 
-function bindings({ state }: Snapshot): readonly KeyBinding[] {
-  const run = shownRun(state);
-  if (!run) return [toFeatures];
-  const page = Math.max(1, bodyRows(state) - 6);
-  return [
-    ...(isAtWork(run) ? [cancelBinding(run)] : endedBindings(run, state)),
-    ...otherRuns(state, run),
-    ...outputBindings(run, state, { page, byLine: true }),
-  ];
-}
-
-const toFeatures = on("esc", "features", () => ({ kind: "go", screen: "features" }));
-
-function cancelBinding({ id, state }: RunView): KeyBinding {
-  return on("esc", "cancel", () =>
-    state.kind === "running" ? { kind: "cancel run", run: id } : undefined,
-  );
-}
-
 function endedBindings(run: RunView, state: TuiState): readonly KeyBinding[] {
   const feature = featureOf(run, state);
   const failure = "failure" in run.state ? run.state.failure : undefined;
-  const retry = on("r", failure ? "retry" : "run again", () => ({
-    kind: "retry run",
-    run: run.id,
-  }));
   return bindingsFrom(
     feature && doneBinding(run, feature),
-    feature &&
-      on("enter", "open the feature", () => ({ kind: "open feature", name: feature.name })),
+    feature && on("enter", "open the feature", { kind: "open feature", name: feature.name }),
     feature && nextStepBinding("s", feature),
-    (!failure || failure.mayRetry) && retry,
+    (!failure || failure.mayRetry) &&
+      on("r", failure ? "retry" : "run again", { kind: "retry run", run: run.id }),
     toFeatures,
   );
 }
@@ -64,21 +65,17 @@ function doneBinding({ tool, state }: RunView, { name }: FeatureView): KeyBindin
   if (tool !== "speckit.implement" || state.kind !== "completed") return undefined;
   const { structuredContent } = state.result;
   const tasks = isObject(structuredContent) ? structuredContent.tasks : undefined;
-  const completed = (Array.isArray(tasks) ? tasks.filter(isObject) : []).flatMap(({ id }) =>
-    typeof id === "string" ? [id] : [],
-  );
+  const completed = (Array.isArray(tasks) ? tasks.filter(isObject) : [])
+    .map(({ id }) => id)
+    .filter((id) => typeof id === "string");
   const [first] = completed;
   if (first === undefined) return undefined;
   const label =
     completed.length === 1
       ? `${first} is done, continue`
       : `${first} to ${completed.at(-1)} are done, continue`;
-  return on("d", label, () => ({
-    kind: "run step",
-    feature: name,
-    step: "implement",
-    arguments: { completed },
-  }));
+  const args = { completed };
+  return on("d", label, { kind: "run step", feature: name, step: "implement", arguments: args });
 }
 
 /** A new feature gets its name from the server, and is then the active one. */
@@ -97,21 +94,6 @@ function otherRuns({ runs }: TuiState, { id }: RunView): readonly KeyBinding[] {
     return next && ({ kind: "show run", run: next.id } as const);
   };
   return [on("left", "newer run", go(-1)), on("right", "older run", go(1))];
-}
-
-function body({ state, now, columns, rows }: BodyOptions): readonly Line[] {
-  const run = shownRun(state);
-  if (!run)
-    return [textLine("Nothing has run yet. Press s on a feature to run its next step.", "quiet")];
-  const head = [
-    titleLine(run, state, now),
-    progressOf(run, columns),
-    textLine("─".repeat(columns), "quiet"),
-  ];
-  const foot = [...runEndLines(run, columns), ...logLines(run, state, columns)];
-  const outputRows = Math.max(1, rows - head.length - foot.length);
-  const output = outputLines(run, state, { columns, rows: outputRows });
-  return [...head, ...fitRows(output, outputRows), ...foot];
 }
 
 function titleLine(run: RunView, { runs }: TuiState, now: number): Line {

@@ -1,82 +1,59 @@
 import { plural } from "../../base/text.ts";
 import type { UpstreamStatus } from "../../hall/admin-contract.ts";
+import { set } from "../events.ts";
 import { describeAdvice } from "../failure.ts";
 import { type Line, type Role, textLine, wrapLines } from "../parts/line.ts";
 import { formatDuration, loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
 import type { ServersState } from "../state.ts";
-import {
-  type BodyOptions,
-  bindingsFrom,
-  type KeyBinding,
-  on,
-  type Screen,
-  type Snapshot,
-  selectBindings,
-} from "../view.ts";
+import { bindingsFrom, on, type Screen, selectBindings } from "../view.ts";
 
 /** The servers behind the hall, their states and logs. */
-export const serversScreen: Screen = { name: "servers", title: "Servers", bindings, body };
+export const serversScreen: Screen = {
+  title: "Servers",
 
-function bindings({ state: { servers } }: Snapshot): readonly KeyBinding[] {
-  const { selected, logs, status } = servers;
-  const items = status?.upstreams ?? [];
-  const server = items.find(({ name }) => name === selected)?.name;
-  return bindingsFrom(
-    server !== undefined && [
-      on("r", "restart", () => ({ kind: "restart server", name: server })),
-      on("l enter", "log", () => ({ kind: "show logs", server })),
-    ],
-    logs && on("esc", "hide the log", () => ({ kind: "hide logs" })),
-    selectBindings(items, ({ name }) => name === selected, {
-      select: ({ name }) => ({ kind: "select server", name }),
-    }),
-  );
-}
+  bindings({ state: { servers } }) {
+    const server = selectedServer(servers)?.name;
+    return bindingsFrom(
+      server !== undefined && [
+        on("r", "restart", { kind: "restart server", server }),
+        on("l enter", "log", { kind: "show logs", server }),
+      ],
+      servers.logs && on("esc", "hide the log", set("servers", { logs: undefined })),
+      selectBindings(servers.status?.upstreams ?? [], ({ name }) => name === servers.selected, {
+        select: ({ name }) => set("servers", { selected: name }),
+      }),
+    );
+  },
 
-function body({ state: { servers }, now, columns, rows }: BodyOptions): readonly Line[] {
-  const items = servers.status?.upstreams ?? [];
-  const below = [
-    ...hallLines(servers, now),
-    ...detailLines(servers, columns, now),
-    ...loadLines(servers.load, columns),
-  ];
-  const logs = servers.logs ? logLines(servers.logs, columns) : [];
-  const tableRows = servers.logs
-    ? Math.min(items.length + 1, Math.floor(rows / 2))
-    : Math.max(2, rows - below.length - 1);
-  const table = tableLines({
-    columns: columnsOf(),
-    items,
-    isSelected: ({ name }) => name === servers.selected,
-    width: columns,
-    rows: tableRows,
-    empty: "No servers configured. `guildhall init` imports those of your other clients.",
-  });
-  const logRows = rows - tableRows - below.length - 1;
-  return [...table, [], ...below, ...logs.slice(-logRows)];
-}
+  body({ state: { servers }, now, columns, rows }) {
+    const items = servers.status?.upstreams ?? [];
+    const server = selectedServer(servers);
+    const problem = (server && describeProblem(server, now)) ?? "";
+    const below = [
+      ...hallLines(servers, now),
+      ...(problem === "" ? [] : wrapLines(problem, columns, "warning").slice(0, 4)),
+      ...loadLines(servers.load, columns),
+    ];
+    const logs = servers.logs ? logLines(servers.logs, columns) : [];
+    const tableRows = servers.logs
+      ? Math.min(items.length + 1, Math.floor(rows / 2))
+      : Math.max(2, rows - below.length - 1);
+    const table = tableLines({
+      columns: tableColumns,
+      items,
+      isSelected: ({ name }) => name === servers.selected,
+      width: columns,
+      rows: tableRows,
+      empty: "No servers configured. `guildhall init` imports those of your other clients.",
+    });
+    const logRows = rows - tableRows - below.length - 1;
+    return [...table, [], ...below, ...logs.slice(-logRows)];
+  },
+};
 
-function columnsOf(): readonly Column<UpstreamStatus>[] {
-  return [
-    { title: "server", text: ({ name }) => name },
-    {
-      title: "state",
-      width: 10,
-      text: ({ state }) => state.kind,
-      role: ({ state }) => stateRoles[state.kind],
-    },
-    { title: "protocol", width: 11, text: ({ protocol }) => protocol ?? "" },
-    { title: "tools", width: 6, side: "left", text: ({ tools }) => String(tools) },
-    { title: "calls", width: 7, side: "left", text: ({ calls }) => String(calls) },
-    {
-      title: "errors",
-      width: 7,
-      side: "left",
-      text: ({ errors }) => String(errors),
-      role: ({ errors }) => (errors > 0 ? "warning" : "plain"),
-    },
-  ];
+function selectedServer({ status, selected }: ServersState): UpstreamStatus | undefined {
+  return status?.upstreams.find(({ name }) => name === selected);
 }
 
 const stateRoles: Readonly<Record<UpstreamStatus["state"]["kind"], Role>> = {
@@ -87,6 +64,26 @@ const stateRoles: Readonly<Record<UpstreamStatus["state"]["kind"], Role>> = {
   closed: "quiet",
   unusable: "bad",
 };
+
+const tableColumns: readonly Column<UpstreamStatus>[] = [
+  { title: "server", text: "name" },
+  {
+    title: "state",
+    width: 10,
+    text: ({ state }) => state.kind,
+    role: ({ state }) => stateRoles[state.kind],
+  },
+  { title: "protocol", width: 11, text: ({ protocol }) => protocol ?? "" },
+  { title: "tools", width: 6, side: "left", text: "tools" },
+  { title: "calls", width: 7, side: "left", text: "calls" },
+  {
+    title: "errors",
+    width: 7,
+    side: "left",
+    text: "errors",
+    role: ({ errors }) => (errors > 0 ? "warning" : "plain"),
+  },
+];
 
 function hallLines({ status }: ServersState, now: number): readonly Line[] {
   if (!status) return [];
@@ -99,16 +96,6 @@ function hallLines({ status }: ServersState, now: number): readonly Line[] {
   ];
   if (registrations.length > 0) parts.push(plural(registrations.length, "registered toolkit"));
   return [textLine(parts.join(" · "), "quiet")];
-}
-
-function detailLines(
-  { status, selected }: ServersState,
-  columns: number,
-  now: number,
-): readonly Line[] {
-  const server = status?.upstreams.find(({ name }) => name === selected);
-  const text = server && describeProblem(server, now);
-  return text === undefined ? [] : wrapLines(text, columns, "warning").slice(0, 4);
 }
 
 function describeProblem(
