@@ -1,14 +1,8 @@
 import { join } from "node:path";
 import { type FeaturePlace, findPlace, readInside } from "../workflow/artefacts.ts";
 import { findClaim } from "../workflow/claim.ts";
-import {
-  findActive,
-  listFeatureNames,
-  nameFeature,
-  readFeature,
-  readNumbering,
-  shortNameOf,
-} from "../workflow/feature.ts";
+import { findActive, listFeatureNames, readFeature } from "../workflow/feature.ts";
+import { nameFeature, shortNameOf } from "../workflow/feature-name.ts";
 import type { FeatureView } from "./state.ts";
 
 /** The features of a folder, read from its files. */
@@ -72,12 +66,7 @@ export async function placeNewFeature(
   description: string,
   now: Date,
 ): Promise<string> {
-  const style = await readNumbering({ root: folder, project: folder });
-  const { name } = nameFeature({
-    taken: await listFeatureNames(folder),
-    shortName: shortNameOf(description),
-    style,
-    now,
-  });
+  const shortName = shortNameOf(description);
+  const { name } = await nameFeature({ root: folder, project: folder }, now, { shortName });
   return join(folder, "specs", name);
 }

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { lstat, mkdir, open, realpath, rename, rm } from "node:fs/promises";
+import { lstat, mkdir, open, realpath, rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { mergeTexts } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
@@ -18,39 +18,39 @@ export interface WrittenFile {
   readonly change: "created" | "updated" | "merged" | "replaced" | "unchanged";
 }
 
-export interface WriteOptions {
-  readonly place: FeaturePlace;
-  readonly memory: ArtefactMemory;
-  /** Replaces files with hand edits that cannot be merged. */
-  readonly force: boolean;
-  /** Texts without content of their own, such as a copied template. */
-  readonly blanks?: readonly string[];
-}
-
-/** The texts the workflow wrote last, by file. Differences from them are hand edits and are kept. */
-export interface ArtefactMemory {
-  read(): Promise<Readonly<Record<string, string>>>;
-  write(texts: Readonly<Record<string, string>>): Promise<void>;
-}
-
-/** Writes all documents, or none if one of them has hand edits that cannot be merged. */
+/**
+ * Writes all documents, or none if one of them has hand edits that cannot be merged. `memory` is the file with the texts we
+ * wrote last: differences from them are hand edits.
+ */
 export async function writeArtefacts(
   drafts: readonly Draft[],
-  { place, memory, force, blanks = [] }: WriteOptions,
+  {
+    place,
+    memory,
+    force,
+  }: { readonly place: FeaturePlace; readonly memory: string; readonly force: boolean },
 ): Promise<readonly WrittenFile[]> {
-  const remembered = await memory.read();
+  const remembered = await readMemory(memory);
   const plans = await Promise.all(
-    drafts.map(async (draft) => {
-      const file = join(place.path, draft.path);
-      const mine = await readInside(place, file);
-      const versions = { mine, base: remembered[draft.path], next: draft.text };
-      return { ...draft, file, ...resolveText(versions, force, blanks) };
+    drafts.map(async ({ path, text }) => {
+      const file = join(place.path, path);
+      const template = join(".specify", "templates", `${basename(path, ".md")}-template.md`);
+      const resolved = resolveText(
+        {
+          mine: await readInside(place, file),
+          base: remembered[path],
+          next: text,
+          template: await readInside(place, join(place.project, template)),
+        },
+        force,
+      );
+      return { path, file, ...resolved };
     }),
   );
   const conflicts = plans.flatMap(({ path, conflict }) =>
-    conflict === undefined ? [] : [`${path}: ${conflict}`],
+    conflict ? [`${path}: ${conflict}`] : [],
   );
-  if (conflicts.length > 0) {
+  if (conflicts.length > 0)
     throw new HallError(
       "EXECUTION",
       `nothing was written because of hand edits: ${conflicts.join("; ")}`,
@@ -59,21 +59,13 @@ export async function writeArtefacts(
         details: { conflicts },
       },
     );
-  }
-  for (const { file, after, change } of plans) {
-    if (change !== "unchanged") await writeInside(place, file, after);
-  }
-  await memory.write({
-    ...remembered,
-    ...Object.fromEntries(drafts.map(({ path, text }) => [path, text])),
-  });
-  return plans.map(({ path, change }) => ({ path, change }));
-}
 
-interface Resolved {
-  readonly after: string;
-  readonly change: WrittenFile["change"];
-  readonly conflict?: string;
+  for (const { file, after, change } of plans)
+    if (change !== "unchanged") await writeInside(place, file, after);
+  const files = { ...remembered };
+  for (const { path, text } of drafts) files[path] = text;
+  await replaceFile(memory, `${JSON.stringify({ version: 1, files }, null, 2)}\n`);
+  return plans.map(({ path, change }) => ({ path, change }));
 }
 
 interface Versions {
@@ -82,18 +74,19 @@ interface Versions {
   /** The text we wrote last. */
   readonly base: string | undefined;
   readonly next: string;
+  /** A copy of spec-kit's template that nobody has filled in may be replaced. */
+  readonly template: string | undefined;
 }
 
 function resolveText(
-  { mine, base, next }: Versions,
+  { mine, base, next, template }: Versions,
   force: boolean,
-  blanks: readonly string[],
-): Resolved {
+): Pick<WrittenFile, "change"> & { readonly after: string; readonly conflict?: string } {
   if (mine === undefined) return { after: next, change: "created" };
   const plain = mine.replaceAll("\r\n", "\n");
   const back = (text: string): string => (mine === plain ? text : text.replaceAll("\n", "\r\n"));
   if (plain === next) return { after: mine, change: "unchanged" };
-  if (plain === base || plain.trim() === "" || blanks.includes(plain))
+  if (plain === base || plain === template?.replaceAll("\r\n", "\n") || plain.trim() === "")
     return { after: back(next), change: "updated" };
   if (force) return { after: back(next), change: "replaced" };
 
@@ -107,11 +100,20 @@ function resolveText(
   return text === plain ? kept : { after: back(text), change: "merged" };
 }
 
-/** A copied template that nobody has filled in may be overwritten. */
-export async function readTemplate(place: FeaturePlace, name: string): Promise<readonly string[]> {
-  const file = join(place.project, ".specify", "templates", `${name}-template.md`);
-  const text = await readInside(place, file);
-  return text === undefined ? [] : [text.replaceAll("\r\n", "\n")];
+/** Kept in the project's `.guildhall` folder, so that it travels with the files. */
+async function readMemory(file: string): Promise<Readonly<Record<string, string>>> {
+  const text = await readInside({ root: dirname(file) }, file).catch(() => undefined);
+  try {
+    const value: unknown = JSON.parse(text ?? "{}");
+    const files = isObject(value) && isObject(value.files) ? value.files : {};
+    const entries = Object.entries(files);
+    return Object.fromEntries(
+      entries.filter((entry): entry is [string, string] => typeof entry[1] === "string"),
+    );
+  } catch {
+    // Unreadable: everything in the files then counts as a hand edit.
+    return {};
+  }
 }
 
 const fileBytesMax = 2 * 1024 * 1024;
@@ -122,10 +124,8 @@ export async function readInside(
   file: string,
 ): Promise<string | undefined> {
   await checkInside(place, file);
-  const handle = await open(
-    file,
-    constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK,
-  ).catch((error: NodeJS.ErrnoException) => {
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
@@ -157,18 +157,10 @@ export async function writeInside(
 async function replaceFile(file: string, text: string): Promise<void> {
   const folder = dirname(file);
   await mkdir(folder, { recursive: true });
-  const beside = join(
-    await realpath(folder),
-    `.${basename(file)}.${randomBytes(6).toString("hex")}`,
-  );
+  const name = `.${basename(file)}.${randomBytes(6).toString("hex")}`;
+  const beside = join(await realpath(folder), name);
   try {
-    const handle = await open(beside, "wx", 0o666);
-    try {
-      await handle.writeFile(text);
-      await handle.sync();
-    } finally {
-      await handle.close();
-    }
+    await writeFile(beside, text, { flag: "wx", flush: true });
     await rename(beside, file);
   } catch (error) {
     await rm(beside, { force: true });
@@ -179,39 +171,13 @@ async function replaceFile(file: string, text: string): Promise<void> {
 /** Turns errors of a full or read-only disk into HallErrors. */
 export function explainDisk(error: unknown, file: string): unknown {
   const { code = "" } = error as NodeJS.ErrnoException;
-  if (["ENOSPC", "EDQUOT", "EFBIG"].includes(code))
-    return new HallError("EXECUTION", `no space left to write "${file}"; it is unchanged`, {
-      cause: error,
-      hint: "Free some disk space, then repeat the step.",
-    });
-  if (["EACCES", "EPERM", "EROFS"].includes(code))
-    return new HallError("EXECUTION", `no permission to write "${file}"`, {
-      cause: error,
-      hint: "Check the file permissions, then repeat the step.",
-    });
-  return error;
-}
-
-/** Kept in the project's `.guildhall` folder, so that it travels with the files. */
-export function openArtefactMemory(file: string): ArtefactMemory {
-  return {
-    async read() {
-      const text = await readInside({ root: dirname(file) }, file).catch(() => undefined);
-      try {
-        const value: unknown = JSON.parse(text ?? "{}");
-        const files = isObject(value) && isObject(value.files) ? value.files : {};
-        return Object.fromEntries(
-          Object.entries(files).filter(
-            (entry): entry is [string, string] => typeof entry[1] === "string",
-          ),
-        );
-      } catch {
-        // Unreadable: everything in the files then counts as a hand edit.
-        return {};
-      }
-    },
-    write: (files) => replaceFile(file, `${JSON.stringify({ version: 1, files }, null, 2)}\n`),
-  };
+  const isFull = ["ENOSPC", "EDQUOT", "EFBIG"].includes(code);
+  if (!isFull && !["EACCES", "EPERM", "EROFS"].includes(code)) return error;
+  const reason = isFull ? "no space left" : "no permission";
+  return new HallError("EXECUTION", `${reason} to write "${file}"; it is unchanged`, {
+    cause: error,
+    hint: `${isFull ? "Free some disk space" : "Check the file permissions"}, then repeat the step.`,
+  });
 }
 
 /** A path inside a folder that the workflow may use. `..` and links are refused. */

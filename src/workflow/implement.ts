@@ -1,7 +1,6 @@
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
 import { plural } from "../base/text.ts";
 import { readInside, writeInside } from "./artefacts.ts";
 import { type ChecklistState, countChecklist } from "./checklist.ts";
@@ -11,6 +10,7 @@ import {
   type StepAnswer,
   type StepFunction,
   type StepInput,
+  stringsOf,
 } from "./step.ts";
 import { describeTask, type ReportShare, runTask, type TaskEnd } from "./task-work.ts";
 import { countTasks, filterTasks, markTask, parseTasks, shareFile, type Task } from "./tasks.ts";
@@ -24,16 +24,14 @@ export const implement: StepFunction = async (input) => {
   await needDocument(input, "spec.md", "specify");
   await needDocument(input, "plan.md", "plan");
   const { tasks, faults } = parseTasks(await needDocument(input, "tasks.md", "tasks"));
-  if (tasks.length === 0)
-    throw new HallError(
-      "EXECUTION",
-      `tasks.md has no tasks${faults.length > 0 ? `: ${faults[0]}` : ""}`,
-      {
-        next: [{ do: "run-step", step: "tasks", arguments: { spec_directory: input.place.path } }],
-      },
-    );
+  if (tasks.length === 0) {
+    const message = ["tasks.md has no tasks", ...faults.slice(0, 1)].join(": ");
+    throw new HallError("EXECUTION", message, {
+      next: [{ do: "run-step", step: "tasks", arguments: { spec_directory: input.place.path } }],
+    });
+  }
 
-  const notes = [...faults.map((fault) => `tasks.md: ${fault}`), ...(await findIgnoreGaps(input))];
+  const notes = faults.map((fault) => `tasks.md: ${fault}`);
   // A report of finished tasks means the work has begun: checklists are checked before that.
   const isReport = await markReported(input, tasks);
   if (!isReport) notes.push(...(await passChecklists(input)));
@@ -62,16 +60,16 @@ interface Work {
   readonly failed: readonly Failure[];
 }
 
-/** Throws EXECUTION if a task failed. */
-async function describeWork(
+/** The state of the tasks, and those for the caller. Throws EXECUTION if a task failed. */
+export async function describeWork(
   { forCaller, done, failed }: Work,
   before: readonly Task[],
   input: StepInput,
 ): Promise<StepAnswer> {
   const after = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
   const count = countTasks(after);
-  const { path } = input.place;
-  const head = `${count.done} of ${count.total} tasks are done in ${join(path, "tasks.md")}`;
+  const file = join(input.place.path, "tasks.md");
+  const head = `${count.done} of ${count.total} tasks are done in ${file}`;
   if (failed.length > 0) {
     const reasons = failed.map(({ task, reason }) => `${task.id} (${reason})`).join("; ");
     const message = [`${head}; failed: ${reasons}`, ...listReports(failed)].join("\n\n");
@@ -85,33 +83,24 @@ async function describeWork(
   }
 
   const isComplete = count.done === count.total;
+  const isPaused = forCaller.length > 0;
   const isChanged = after.some((task, at) => task.isDone !== before[at]?.isDone);
   return {
     text: [
       isComplete ? `${head}; the feature is complete` : head,
       ...listReports(done),
-      ...(forCaller.length > 0 ? [listTasks(forCaller, input)] : []),
+      ...(isPaused ? [listTasks(forCaller, input)] : []),
     ].join("\n\n"),
     files: [{ path: "tasks.md", change: isChanged ? "updated" : "unchanged" }],
-    ...(isComplete ? {} : continueWith(forCaller)),
-    isPaused: forCaller.length > 0,
+    next: isComplete ? undefined : "implement",
+    nextArguments: isPaused ? { completed: forCaller.map(({ id }) => id) } : undefined,
+    forModel: isPaused ? "Do these tasks first." : undefined,
+    isPaused,
     details: {
       ...count,
       tasks: forCaller.map(describeTask),
-      reports: done.map(({ task, report }) => ({ id: task.id, report: report ?? "" })),
+      reports: done.map(({ task, report = "" }) => ({ id: task.id, report })),
     },
-  };
-}
-
-/** The advice to do these tasks and report them. */
-function continueWith(
-  tasks: readonly Task[],
-): Pick<StepAnswer, "next" | "nextArguments" | "forModel"> {
-  if (tasks.length === 0) return { next: "implement" };
-  return {
-    next: "implement",
-    nextArguments: { completed: tasks.map(({ id }) => id) },
-    forModel: "Do these tasks first.",
   };
 }
 
@@ -143,6 +132,11 @@ async function workThrough(pending: readonly Task[], input: StepInput): Promise<
   return { forCaller: [], done, failed };
 }
 
+/** The tasks to begin with: one, or several that may run in parallel. */
+export function nextBatch(tasks: readonly Task[]): readonly Task[] {
+  return batchesOf(tasks.filter(({ isDone }) => !isDone))[0] ?? [];
+}
+
 const parallelMax = 4;
 
 /** Single tasks, and groups of parallel tasks of one phase that share no file. */
@@ -157,15 +151,10 @@ function batchesOf(tasks: readonly Task[]): readonly (readonly Task[])[] {
 }
 
 function mayJoin(task: Task, batch: readonly Task[]): boolean {
-  if (batch.length >= parallelMax) return false;
-  const isFree = (one: Task): boolean => one.isParallel && one.command === undefined;
-  return (
-    isFree(task) &&
-    batch.every(
-      (other) =>
-        isFree(other) && other.phase.number === task.phase.number && !shareFile(other, task),
-    )
-  );
+  const isFree = (one: Task): boolean =>
+    one.isParallel && one.command === undefined && one.phase.number === task.phase.number;
+  const isApart = batch.every((other) => isFree(other) && !shareFile(other, task));
+  return batch.length < parallelMax && isFree(task) && isApart;
 }
 
 async function runBatch(
@@ -211,7 +200,7 @@ async function markDone(ids: readonly string[], { place }: StepInput): Promise<v
 /** Ticks the tasks in `completed`; false if there are none. */
 export async function markReported(input: StepInput, tasks: readonly Task[]): Promise<boolean> {
   const { args, run } = input;
-  const completed = Array.isArray(args.completed) ? args.completed.map(String) : [];
+  const completed = stringsOf(args.completed);
   const unknown = completed.filter((id) => !tasks.some((task) => task.id === id));
   if (unknown.length > 0)
     throw new HallError("VALIDATION", `unknown tasks in completed: ${unknown.join(", ")}`);
@@ -239,18 +228,16 @@ async function passChecklists(input: StepInput): Promise<readonly string[]> {
   for (const { name, total, checked } of states)
     run.note(`checklist ${name}: ${checked} of ${total}`);
 
-  const notes = states
-    .filter(({ forPerson }) => forPerson > 0)
-    .map(
-      ({ name, forPerson }) =>
-        `checklists/${name}: ${plural(forPerson, "item")} left for a person to tick`,
-    );
-  const open = states.filter(({ total, checked, forPerson }) => checked + forPerson < total);
-  if (open.length === 0 || args.force === true) return notes;
+  const notes = states.flatMap(({ name, forPerson }) => {
+    const left = `checklists/${name}: ${plural(forPerson, "item")} left for a person to tick`;
+    return forPerson > 0 ? [left] : [];
+  });
+  const list = states.flatMap(({ name, total, checked, forPerson }) => {
+    const open = total - checked - forPerson;
+    return open > 0 ? [`${name} (${open})`] : [];
+  });
+  if (list.length === 0 || args.force === true) return notes;
   if (await confirmOpen(states, input)) return notes;
-  const list = open.map(
-    ({ name, total, checked, forPerson }) => `${name} (${total - checked - forPerson})`,
-  );
   throw new HallError("EXECUTION", `checklists have open items: ${list.join(", ")}`, {
     hint: "Tick the items in the files, or repeat the step with force.",
     details: { checklists: states },
@@ -274,54 +261,13 @@ async function confirmOpen(
   return reply?.proceed === true;
 }
 
-/** Generated folders that .gitignore should name. Reported only. */
-async function findIgnoreGaps({ place }: StepInput): Promise<readonly string[]> {
-  const entries = new Set(await readdir(place.project).catch(() => []));
-  if (!entries.has(".git")) return [];
-  const ignored = (await readInside(place, join(place.project, ".gitignore"))) ?? "";
-  const generated: readonly (readonly [string, string])[] = [
-    ["package.json", "node_modules"],
-    ["pyproject.toml", "__pycache__"],
-    ["requirements.txt", "__pycache__"],
-    ["Cargo.toml", "target"],
-    ["pom.xml", "target"],
-  ];
-  const missing = generated
-    .filter(([file, folder]) => entries.has(file) && !ignored.includes(folder))
-    .map(([, folder]) => folder);
-  return missing.length > 0
-    ? [`.gitignore does not contain ${[...new Set(missing)].join(", ")}`]
-    : [];
-}
-
-/** The next tasks for a caller that does them by hand. */
-export function describeNext(
-  tasks: readonly Task[],
-  input: StepInput,
-): Pick<StepAnswer, "next" | "nextArguments" | "forModel"> & {
-  readonly text: string;
-  readonly tasks: readonly JsonObject[];
-} {
-  const [batch = []] = batchesOf(tasks.filter(({ isDone }) => !isDone));
-  const isComplete = batch.length === 0;
-  return {
-    text: isComplete ? "" : listTasks(batch, input),
-    tasks: batch.map(describeTask),
-    ...(isComplete ? {} : continueWith(batch)),
-  };
-}
-
 function listTasks(tasks: readonly Task[], { settings }: StepInput): string {
   const lines = tasks.map(({ id, isParallel, story, text }) => {
     const labels = `${isParallel ? " [P]" : ""}${story === undefined ? "" : ` [${story}]`}`;
     return `- ${id}${labels} ${text}`;
   });
-  const hasCommand = tasks.some(({ command }) => command !== undefined);
-  return [
-    tasks.length === 1 ? "Next task:" : "Next tasks, which may run in parallel:",
-    ...lines,
-    ...(hasCommand && !settings.commands
-      ? ['Run the command yourself: "workflow.commands" is off.']
-      : []),
-  ].join("\n");
+  if (!settings.commands && tasks.some(({ command }) => command !== undefined))
+    lines.push('Run the command yourself: "workflow.commands" is off.');
+  const head = tasks.length === 1 ? "Next task:" : "Next tasks, which may run in parallel:";
+  return [head, ...lines].join("\n");
 }

@@ -9,17 +9,15 @@ export interface MarkdownSection {
 
 export function sectionsOf(text: string): readonly MarkdownSection[] {
   const lines = text.split("\n");
+  const fenced = fencedLines(lines);
   const heads: { title: string; level: number; from: number }[] = [];
-  let fence: string | undefined;
   let isComment = false;
   for (const [at, line] of lines.entries()) {
-    const mark = /^\s*(```|~~~)/.exec(line)?.[1];
-    if (mark !== undefined && (fence === undefined || fence === mark))
-      fence = fence === undefined ? mark : undefined;
-    if (fence === undefined && !isComment && line.includes("<!--")) isComment = true;
-    const head = fence === undefined && !isComment ? /^(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line) : null;
-    if (isComment && line.includes("-->")) isComment = false;
-    if (head) heads.push({ title: head[2] ?? "", level: head[1]?.length ?? 1, from: at });
+    if (fenced.has(at)) continue;
+    isComment ||= line.includes("<!--");
+    const [, marks, title = ""] = /^(#{1,6})\s+(.*?)\s*#*\s*$/.exec(line) ?? [];
+    if (marks !== undefined && !isComment) heads.push({ title, level: marks.length, from: at });
+    if (line.includes("-->")) isComment = false;
   }
   return heads.map((head, at) => ({
     ...head,
@@ -27,16 +25,21 @@ export function sectionsOf(text: string): readonly MarkdownSection[] {
   }));
 }
 
-export function findSection(
-  text: string,
-  title: RegExp,
-  within?: MarkdownSection,
-): MarkdownSection | undefined {
-  return sectionsOf(text).find(
-    (section) =>
-      title.test(section.title) &&
-      (!within || (section.from > within.from && section.to <= within.to)),
-  );
+/** The numbers of the lines in code fences. A fence ends with the mark it began with. */
+export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
+  const inside = new Set<number>();
+  let fence: string | undefined;
+  for (const [at, line] of lines.entries()) {
+    const mark = /^\s*(```|~~~)/.exec(line)?.[1];
+    if (fence !== undefined || mark !== undefined) inside.add(at);
+    if (fence === undefined) fence = mark;
+    else if (fence === mark) fence = undefined;
+  }
+  return inside;
+}
+
+export function findSection(text: string, title: RegExp): MarkdownSection | undefined {
+  return sectionsOf(text).find((section) => title.test(section.title));
 }
 
 /** The lines below a heading. */
@@ -47,49 +50,28 @@ export function bodyOf(text: string, section: MarkdownSection): string {
     .join("\n");
 }
 
-/** Adds lines at the end of a section's own text, before its first sub-section. */
-export function appendTo(text: string, section: MarkdownSection, added: readonly string[]): string {
-  const lines = text.split("\n");
-  const inner = sectionsOf(text).find(({ from, to }) => from > section.from && to <= section.to);
-  let at = inner?.from ?? section.to;
-  while (at > section.from + 1 && (lines[at - 1] ?? "").trim() === "") at--;
-  const isList = /^\s*([-*]|\d+\.)\s/.test(lines[at - 1] ?? "");
-  const before =
-    at === section.from + 1 || (!isList && /^\s*([-*]|\d+\.)\s/.test(added[0] ?? "")) ? [""] : [];
-  return [...lines.slice(0, at), ...before, ...added, ...lines.slice(at)].join("\n");
+/** Empty if the text has no such heading. */
+export function bodyUnder(text: string, title: RegExp): string {
+  const section = findSection(text, title);
+  return section ? bodyOf(text, section).trim() : "";
 }
 
-/** Adds lines after everything in a section, sub-sections included. */
-export function appendToEnd(
-  text: string,
-  section: MarkdownSection,
-  added: readonly string[],
-): string {
+/** Adds lines at the end of a section, after its sub-sections. A list stays one list. */
+export function appendTo(text: string, section: MarkdownSection, added: readonly string[]): string {
   const lines = text.split("\n");
   let at = section.to;
   while (at > section.from + 1 && (lines[at - 1] ?? "").trim() === "") at--;
-  return [...lines.slice(0, at), ...added, ...lines.slice(at)].join("\n");
+  const isList = (line = ""): boolean => /^\s*([-*]|\d+\.)\s/.test(line);
+  const gap = isList(added[0]) && !isList(lines[at - 1]) ? [""] : [];
+  return [...lines.slice(0, at), ...gap, ...added, ...lines.slice(at)].join("\n");
 }
 
 /** The top-level bullets of a text. */
 export function bulletsOf(text: string): readonly string[] {
-  return text
-    .split("\n")
-    .map((line) => /^[-*]\s+(.+)$/.exec(line)?.[1]?.trim())
-    .filter((line) => line !== undefined);
+  return [...text.matchAll(/^[-*]\s+(.+)$/gm)].map(([, bullet = ""]) => bullet.trim());
 }
 
 /** Foreign text for a table cell or a bullet. */
 export function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").replaceAll("|", "\\|").trim();
-}
-
-export function fencedLines(lines: readonly string[]): ReadonlySet<number> {
-  const inside = new Set<number>();
-  let isFenced = false;
-  for (const [at, line] of lines.entries()) {
-    if (/^\s*(```|~~~)/.test(line)) isFenced = !isFenced;
-    if (isFenced) inside.add(at);
-  }
-  return inside;
 }

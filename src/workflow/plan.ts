@@ -1,143 +1,132 @@
-import { basename, join } from "node:path";
-import { type Draft, readTemplate, writeArtefacts } from "./artefacts.ts";
-import { refuseOpenQuestions } from "./clarify.ts";
+import { basename } from "node:path";
+import { HallError } from "../base/errors.ts";
 import { readConstitution } from "./constitution.ts";
-import { bodyOf, findSection } from "./markdown.ts";
-import { draftPlan, openPointsOf, type PlanDrafts, type PlanInput } from "./plan-draft.ts";
+import { bodyUnder } from "./markdown.ts";
+import { draftPlan, openPointsOf, type PlanDrafts } from "./plan-draft.ts";
 import { parseSpec, type Spec } from "./spec.ts";
 import {
   dateOf,
-  describeWritten,
   folderOf,
-  listWritten,
   needDocument,
   type StepFunction,
   type StepInput,
+  writeDocuments,
 } from "./step.ts";
 import { surveyRepository } from "./survey.ts";
-import { type DraftSection, SectionWriter } from "./writer.ts";
+import { type DraftSection, faultIf, openSectionWriter } from "./writer.ts";
 
 /** Writes plan.md, research.md, quickstart.md and data-model.md; a model also writes the contract. */
 export const plan: StepFunction = async (input) => {
-  const { place, args, context, run, memory, settings } = input;
+  const { place, args, context, run, settings } = input;
   const specText = await needDocument(input, "spec.md", "specify");
-  refuseOpenQuestions(specText, place);
+  const spec = parseSpec(specText);
+  refuseOpenQuestions(spec, input);
 
   run.report(10, "Reading the repository");
   const survey = await surveyRepository(place.project, context.scope);
   const languages = survey.languages.map(({ name }) => name).join(", ") || "no source code";
   run.report(40, `Found ${survey.fileCount} files (${languages})`);
 
-  const spec = parseSpec(specText);
   const technology = typeof args.technical_context === "string" ? args.technical_context : "";
   const drafts = draftPlan({
     spec,
     survey,
-    technology,
+    technology: technology.trim(),
     constitution: await readConstitution(place),
     folder: folderOf(place),
     branch: basename(place.path),
     date: dateOf(settings.now()),
   });
-  const { documents, notes } = await writeDocuments(drafts, input, { spec, specText, technology });
+  const background = `# The specification\n\n${specText}\n\n# The plan so far\n\n${drafts.plan}`;
+  const { texts, notes } = await rewriteDrafts(drafts, spec, { input, background });
 
   run.report(90, "Writing plan.md");
-  const files = await writeArtefacts(documents, {
-    place,
-    memory,
-    force: args.force === true,
-    blanks: await readTemplate(place, "plan"),
-  });
+  const documents = Object.entries(texts).flatMap(([path, text]) =>
+    text === undefined ? [] : [{ path, text }],
+  );
+  const written = await writeDocuments("Plan", documents, input);
   const openPoints = openPointsOf(drafts.research);
+  const listed = openPoints.map(({ id, text }) => `- ${id}: ${text}`);
   return {
-    text: [
-      describeWritten("Plan", files, join(place.path, "plan.md")),
-      listWritten(files, place),
-      ...(openPoints.length > 0
-        ? ["", "Open points:", ...openPoints.map(({ id, text }) => `- ${id}: ${text}`)]
-        : []),
-    ].join("\n"),
-    files,
+    text: [written.text, ...(listed.length > 0 ? ["", "Open points:", ...listed] : [])].join("\n"),
+    files: written.files,
     notes,
     next: "tasks",
     details: { openPoints, entities: spec.entities.length },
   };
 };
 
-interface Documents {
-  readonly documents: readonly Draft[];
+function refuseOpenQuestions({ openQuestions }: Spec, { place }: StepInput): void {
+  if (openQuestions.length === 0) return;
+  const listed = openQuestions.map((question) => `“${question}”`).join(", ");
+  throw new HallError("EXECUTION", `spec.md has open questions: ${listed}`, {
+    next: [{ do: "run-step", step: "clarify", arguments: { spec_directory: place.path } }],
+    details: { questions: openQuestions },
+  });
+}
+
+interface Rewritten {
+  /** By file; undefined for files that are not written. */
+  readonly texts: Readonly<Record<string, string | undefined>>;
   readonly notes: readonly string[];
 }
 
 /** Facts of the repository stay as they are; a model writes the parts that need judgement. */
-async function writeDocuments(
-  drafts: PlanDrafts,
-  input: StepInput,
-  { spec, specText, technology }: Pick<PlanInput, "spec" | "technology"> & { specText: string },
-): Promise<Documents> {
-  const model = await input.settings.writer(input.context);
-  if (!model) return { documents: filesOf(drafts, undefined), notes: [] };
-
-  const said = technology === "" ? "" : `\n\n# Technology the caller named\n\n${technology}`;
-  const background = `# The specification\n\n${specText}\n\n# The plan so far\n\n${drafts.plan}${said}`;
-  const writer = new SectionWriter(input, model, background);
-  const rewrite = async (text: string, percent: number, section: DraftSection): Promise<string> => {
-    const written = await writer.write(percent, section);
-    return text.replace(section.draft, () => written);
+async function rewriteDrafts(
+  { plan: planText, research, dataModel, quickstart }: PlanDrafts,
+  spec: Spec,
+  { input, background }: { readonly input: StepInput; readonly background: string },
+): Promise<Rewritten> {
+  const drafted = {
+    "plan.md": planText,
+    "research.md": research,
+    "data-model.md": dataModel,
+    "quickstart.md": quickstart,
   };
+  const writer = await openSectionWriter(input, background);
+  if (!writer) return { texts: drafted, notes: [] };
 
-  const plan = await rewrite(drafts.plan, 45, summarySection(drafts));
-  const research = await rewrite(drafts.research, 55, decisionsSection(drafts));
-  const dataModel =
-    drafts.dataModel &&
-    `# Data Model: ${spec.title}\n\n${await writer.write(65, dataModelSection(drafts.dataModel, spec))}\n`;
+  const summary = summarySection(bodyUnder(planText, /^Summary$/));
+  const decisions = decisionsSection(bodyUnder(research, /^Decisions$/));
+  const newSummary = await writer.write(45, summary);
+  const newDecisions = await writer.write(55, decisions);
+  const model =
+    dataModel === undefined ? "" : await writer.write(65, dataModelSection(dataModel, spec));
   const contract = await writer.write(75, contractSection(spec));
   return {
-    documents: filesOf(
-      { ...drafts, plan, research, dataModel },
-      contract === "" ? undefined : `# Contract: ${spec.title}\n\n${contract}\n`,
-    ),
+    texts: {
+      ...drafted,
+      "plan.md": planText.replace(summary.draft, () => newSummary),
+      "research.md": research.replace(decisions.draft, () => newDecisions),
+      "data-model.md": model === "" ? undefined : `# Data Model: ${spec.title}\n\n${model}\n`,
+      "contracts/actions.md":
+        contract === "" ? undefined : `# Contract: ${spec.title}\n\n${contract}\n`,
+    },
     notes: writer.notes,
   };
 }
 
-function filesOf(drafts: PlanDrafts, contract: string | undefined): readonly Draft[] {
-  const files: readonly (readonly [string, string | undefined])[] = [
-    ["plan.md", drafts.plan],
-    ["research.md", drafts.research],
-    ["data-model.md", drafts.dataModel],
-    ["contracts/actions.md", contract],
-    ["quickstart.md", drafts.quickstart],
-  ];
-  return files.flatMap(([path, text]) => (text === undefined ? [] : [{ path, text }]));
-}
-
-function bodyUnder(text: string, title: RegExp): string {
-  const section = findSection(text, title);
-  return section ? bodyOf(text, section).trim() : "";
-}
-
 const summaryCharactersMax = 1_500;
 
-function summarySection({ plan }: PlanDrafts): DraftSection {
+function summarySection(draft: string): DraftSection {
   return {
     name: "Summary",
     ask: "One or two paragraphs: what is built and how. No headings, at most 1,500 characters.",
-    draft: bodyUnder(plan, /^Summary$/),
+    draft,
     check: (text) => [
-      ...(/^#/m.test(text) ? ["it must have no headings"] : []),
-      ...(text.length > summaryCharactersMax ? ["it is longer than 1,500 characters"] : []),
+      ...faultIf(/^#/m.test(text), "it must have no headings"),
+      ...faultIf(text.length > summaryCharactersMax, "it is longer than 1,500 characters"),
     ],
   };
 }
 
 const decisionFields = ["Decision", "Rationale", "Alternatives considered"];
 
-function decisionsSection({ research }: PlanDrafts): DraftSection {
+function decisionsSection(draft: string): DraftSection {
   return {
     name: "Research decisions",
     ask: "For each decision `### Title` and bullets `- **Decision**: …`, `- **Rationale**: …`, `- **Alternatives considered**: …`. Keep the facts of the draft.",
-    draft: bodyUnder(research, /^Decisions$/),
+    draft,
     check(text) {
       const count = (form: RegExp): number => (text.match(form) ?? []).length;
       const titles = count(/^### /gm);
@@ -145,10 +134,11 @@ function decisionsSection({ research }: PlanDrafts): DraftSection {
         (field) => count(new RegExp(`^- \\*\\*${field}\\*\\*:`, "gm")) === titles,
       );
       return [
-        ...(isComplete && titles > 0
-          ? []
-          : ["every decision needs `### Title`, Decision, Rationale and Alternatives considered"]),
-        ...(/^## /m.test(text) ? ["it must have no headings of level 2"] : []),
+        ...faultIf(
+          !isComplete || titles === 0,
+          "every decision needs `### Title`, Decision, Rationale and Alternatives considered",
+        ),
+        ...faultIf(/^## /m.test(text), "it must have no headings of level 2"),
       ];
     },
   };
@@ -173,11 +163,10 @@ function contractSection({ requirements }: Spec): DraftSection {
     ask: "The interface of the feature: one section `## FR-001: name` for each requirement that needs one, with its input, its result and its failures.",
     draft: "",
     check(text) {
-      const unknown = [...text.matchAll(/\bFR-\d{3,}\b/g)]
-        .map(([id]) => id)
-        .filter((id) => !requirements.some((item) => item.id === id));
+      const ids = [...text.matchAll(/\bFR-\d{3,}\b/g)].map(([id]) => id);
+      const unknown = ids.filter((id) => !requirements.some((item) => item.id === id));
       return [
-        ...(/^## FR-\d{3,}/m.test(text) ? [] : ["it needs sections `## FR-001: …`"]),
+        ...faultIf(!/^## FR-\d{3,}/m.test(text), "it needs sections `## FR-001: …`"),
         ...unknown.map((id) => `${id} is not in the specification`),
       ];
     },

@@ -1,5 +1,5 @@
-import { oneLine } from "./markdown.ts";
-import { access, findOpenTopics, parseSpec, success } from "./spec.ts";
+import { type Description, readDescription, titleOf } from "./description.ts";
+import { findOpenQuestions, markOf } from "./spec.ts";
 
 export interface SpecInput {
   readonly description: string;
@@ -9,150 +9,113 @@ export interface SpecInput {
 }
 
 /** The parts of spec.md by heading, each as Markdown. A model may write some of them instead. */
-export interface SpecParts {
-  readonly title: string;
-  readonly stories: string;
-  readonly edgeCases: string;
-  readonly requirements: string;
-  readonly entities: string;
-  readonly criteria: string;
-  readonly assumptions: string;
-}
-
-export const noEdgeCase = "Open: the description names no edge case.";
+export type SpecParts = Readonly<
+  Record<
+    "title" | "stories" | "edgeCases" | "requirements" | "entities" | "criteria" | "assumptions",
+    string
+  >
+>;
 
 /** spec-kit allows three marks in a spec. */
 export const openQuestionsMax = 3;
 
+const resultQuestion = "What can be seen when this story works?";
+const successQuestion = "Which figure shows that the feature succeeds?";
+const accessQuestion = "Who may use this feature?";
+const failureQuestion = "What happens when an action fails, or its input is missing or wrong?";
+
+/** Answers to the questions of a draft; the first one is recommended. */
+export const usualAnswers: ReadonlyMap<string, readonly string[]> = new Map([
+  [resultQuestion, ["The result is as described"]],
+  [successQuestion, ["All acceptance scenarios pass"]],
+  [
+    accessQuestion,
+    ["Everyone who can reach it", "Only people who are signed in", "Only administrators"],
+  ],
+  [failureQuestion, ["It is refused with a message, and nothing changes"]],
+]);
+
+const accessWords =
+  /\b(?:only|owners?|roles?|permissions?|admin\w*|signed[- ]in|everyone|anyone|public|private)\b|\bas an? [^,]+,/i;
+
 /**
- * Quotes the description under the headings of spec.md. What the description does not say is an open question; the most
+ * Quotes the description under the headings of spec.md. Parts that the description leaves out are open questions; the most
  * important three are marked, the author's own first.
  */
-export function draftSpec(input: SpecInput): SpecParts {
-  const described = readDescription(input.description);
-  const parts = writeParts(described, []);
-  const given = findMarks(input.description);
-  const budget = Math.max(0, openQuestionsMax - given);
-
-  const topics = findOpenTopics(parseSpec(writeSpec(parts, input)));
-  const needsResult = described.scenarios.length === 0;
-  const wanted: readonly Mark[] = [
-    ...described.questions.map((question): Mark => ({ kind: "author", question })),
-    ...(needsResult ? [{ kind: "result" } as const] : []),
-    ...(described.criteria.length === 0 ? [{ kind: "success" } as const] : []),
-    ...(topics.includes(access) ? [{ kind: "access" } as const] : []),
+export function draftSpec({ description }: SpecInput): SpecParts {
+  const said = readDescription(description);
+  const open = [
+    ...said.questions,
+    ...(said.scenarios.length === 0 ? [resultQuestion] : []),
+    ...(said.criteria.length === 0 ? [successQuestion] : []),
+    ...(accessWords.test(description) ? [] : [accessQuestion]),
+    ...(said.edgeCases.length === 0 ? [failureQuestion] : []),
   ];
-  return writeParts(described, wanted.slice(0, budget));
-}
+  const room = Math.max(0, openQuestionsMax - findOpenQuestions(description).length);
+  const marked = open.slice(0, room);
 
-type Mark =
-  | { readonly kind: "author"; readonly question: string }
-  | { readonly kind: "result" }
-  | { readonly kind: "success" }
-  | { readonly kind: "access" };
-
-function findMarks(text: string): number {
-  return (text.match(/\[NEEDS CLARIFICATION/g) ?? []).length;
-}
-
-function writeParts(described: Description, marks: readonly Mark[]): SpecParts {
-  const has = (kind: Mark["kind"]): boolean => marks.some((mark) => mark.kind === kind);
-  const asked = marks.flatMap((mark) => (mark.kind === "author" ? [mark.question] : []));
-  const requirements = [
-    ...described.requirements.map(emphasizeMust),
-    ...asked.map((question) => `${question} ${markOf(question)}`),
-    ...(has("access") ? [access.statement(markOf(access.question))] : []),
-  ];
-  const criteria = has("success")
-    ? [success.statement(markOf(success.question))]
-    : described.criteria;
-  const unasked = described.questions.filter((question) => !asked.includes(question));
-
+  const requirements = said.requirements.length > 0 ? said.requirements : [said.title];
+  const questions = said.questions.filter((question) => marked.includes(question));
+  const isUnasked = (question: string): boolean => !marked.includes(question);
   return {
-    title: described.title,
-    stories: writeStories(described, has("result")),
-    edgeCases: bulletsOr(described.edgeCases, noEdgeCase),
-    requirements: numberItems("FR", requirements.length > 0 ? requirements : [described.title]),
-    entities: bulletsOr(
-      described.entities.map(writeEntity),
-      "Open: the description lists no entities.",
+    title: said.title,
+    stories: writeStories(said, marked.includes(resultQuestion)),
+    edgeCases: bulletsOr(
+      said.edgeCases,
+      marked.includes(failureQuestion)
+        ? `When an action fails, or its input is missing or wrong: ${markOf(failureQuestion)}`
+        : "Open: the description names no edge case.",
     ),
-    criteria: numberItems(
-      "SC",
-      criteria.length > 0
-        ? criteria
-        : ["All acceptance scenarios pass (assumed: the description names no figure)."],
-    ),
-    assumptions: bulletsOr(
-      [
-        ...described.assumptions,
-        ...unasked.map((question) => `Open: ${question}`),
-        "Assumed: anything the description does not mention is out of scope.",
-      ],
-      "",
-    ),
+    requirements: numberItems("FR", [
+      ...requirements,
+      ...questions.map((question) => `${question} ${markOf(question)}`),
+      ...(marked.includes(accessQuestion)
+        ? [`The feature MUST be available to: ${markOf(accessQuestion)}`]
+        : []),
+    ]),
+    entities: bulletsOr(said.entities.map(writeEntity), "Open: the description lists no entities."),
+    criteria: numberItems("SC", writeCriteria(said, marked.includes(successQuestion))),
+    assumptions: bulletsOr([
+      ...said.assumptions,
+      ...said.questions.filter(isUnasked).map((question) => `Open: ${question}`),
+      "Assumed: anything the description does not mention is out of scope.",
+    ]),
   };
 }
 
 /** The stories the author wrote, or the whole description as one. */
-function writeStories(described: Description, isMarked: boolean): string {
-  const { stories, requirements, title } = described;
+function writeStories(said: Description, isMarked: boolean): string {
+  const { stories, requirements, title } = said;
   const all = stories.length > 0 ? stories : [requirements.join(" ") || title];
   return all
     .map((text, at) => {
       const name = stories.length > 0 ? titleOf(text) : title;
+      const scenarios = at === 0 ? said.scenarios.map(emphasizeSteps) : [];
+      const result =
+        at === 0 && isMarked
+          ? markOf(resultQuestion)
+          : "the result is open: the description does not name it";
+      const open = `**Given** this story is in place, **When** it is used as described, **Then** ${result}`;
       return `### User Story ${at + 1} - ${name} (Priority: P${Math.min(at + 1, 9)})
 
 ${text}
 
-**Why this priority**: ${whyPriority(at, all.length)}
+**Why this priority**: It is story ${at + 1} of ${all.length} in the description.
 
 **Independent Test**: Go through the acceptance scenarios of this story alone.
 
 **Acceptance Scenarios**:
 
-${writeScenarios(described.scenarios, { at, name, isMarked })}`;
+${numberLines(scenarios.length > 0 ? scenarios : [open])}`;
     })
     .join("\n\n---\n\n");
 }
 
-function whyPriority(at: number, total: number): string {
-  if (total === 1) return "It is the only story of the description.";
-  return at === 0
-    ? "The description names it first."
-    : `The description names it as number ${at + 1} of ${total}.`;
-}
-
-interface StoryFacts {
-  readonly at: number;
-  readonly name: string;
-  readonly isMarked: boolean;
-}
-
-function writeScenarios(scenarios: readonly string[], { at, name, isMarked }: StoryFacts): string {
-  if (at === 0 && scenarios.length > 0)
-    return scenarios
-      .map((scenario, index) => `${index + 1}. ${emphasizeSteps(scenario)}`)
-      .join("\n");
-
-  const result =
-    at === 0 && isMarked
-      ? markOf(resultQuestion(name))
-      : "the result is open: the description does not name it";
-  return `1. **Given** this story is in place, **When** it is used as described, **Then** ${result}`;
-}
-
-/** Asked in the first story, whose scenario has a mark in the place of its result. */
-export function resultQuestion(title: string): string {
-  return `What can be seen when “${title.replaceAll("]", ")")}” works?`;
-}
-
-function markOf(question: string): string {
-  return `[NEEDS CLARIFICATION: ${question.replaceAll("]", ")")}]`;
-}
-
-function emphasizeMust(sentence: string): string {
-  return sentence.replace(/\bmust\b/g, "MUST");
+function writeCriteria({ criteria }: Description, isMarked: boolean): readonly string[] {
+  if (criteria.length > 0) return criteria;
+  return isMarked
+    ? [`Success is measured by: ${markOf(successQuestion)}`]
+    : ["All acceptance scenarios pass (assumed: the description names no figure)."];
 }
 
 function emphasizeSteps(scenario: string): string {
@@ -164,13 +127,16 @@ function emphasizeSteps(scenario: string): string {
 
 /** "Album: a list of photos", "Album (name, owner)" or just "Album". */
 function writeEntity(line: string): string {
-  const [, name = line, rest = ""] = /^([^:(–]+?)\s*(?:[:–]\s*(.+)|(?=\())/.exec(line) ?? [];
-  const text = rest !== "" ? rest : line.slice(name.length).trim();
+  const [, name = line, text = ""] = /^([^:(–]+)[:–]?\s*(.*)$/.exec(line) ?? [];
   return `**${name.replace(/[.*]/g, "").trim()}**: ${text || "named in the description"}`;
 }
 
-function bulletsOr(lines: readonly string[], otherwise: string): string {
+function bulletsOr(lines: readonly string[], otherwise = ""): string {
   return (lines.length > 0 ? lines : [otherwise]).map((line) => `- ${line}`).join("\n");
+}
+
+function numberLines(lines: readonly string[]): string {
+  return lines.map((line, at) => `${at + 1}. ${line}`).join("\n");
 }
 
 function numberItems(prefix: "FR" | "SC", texts: readonly string[]): string {
@@ -185,7 +151,7 @@ export function writeSpec(parts: SpecParts, { description, branch, date }: SpecI
 **Feature Branch**: \`${branch}\`
 **Created**: ${date}
 **Status**: Draft
-**Input**: User description: "${oneLine(description).replaceAll("\\|", "|").replaceAll('"', "'")}"
+**Input**: User description: "${description.replace(/\s+/g, " ").trim().replaceAll('"', "'")}"
 
 ## User Scenarios & Testing *(mandatory)*
 
@@ -215,182 +181,4 @@ ${parts.criteria}
 
 ${parts.assumptions}
 `;
-}
-
-/**
- * A feature description as its author wrote it, sentence by sentence, sorted under the headings of spec.md. Every sentence
- * is a quotation: nothing is reworded, and a sentence that fits no other heading is a requirement.
- */
-export interface Description {
-  readonly title: string;
-  readonly stories: readonly string[];
-  readonly scenarios: readonly string[];
-  readonly edgeCases: readonly string[];
-  readonly requirements: readonly string[];
-  readonly entities: readonly string[];
-  readonly criteria: readonly string[];
-  readonly assumptions: readonly string[];
-  /** Questions of the author, and parts they left undecided. */
-  readonly questions: readonly string[];
-}
-
-type Heading = Exclude<keyof Description, "title">;
-
-/** Labels by which authors sort a description themselves, such as "Out of scope: video". */
-const labels: readonly (readonly [Heading, RegExp])[] = [
-  ["stories", /^(?:user )?(?:story|stories|scenarios?)$/i],
-  ["scenarios", /^acceptance (?:criteria|scenarios?|tests?)$/i],
-  ["edgeCases", /^(?:edge cases?|errors?|failures?)$/i],
-  ["requirements", /^(?:(?:functional )?requirements?|must have)$/i],
-  ["entities", /^(?:(?:key )?entit(?:y|ies)|data model)$/i],
-  ["criteria", /^(?:success(?: criteria)?|goals?|metrics|performance)$/i],
-  ["assumptions", /^(?:assumptions?|constraints?|out of scope|non-goals?)$/i],
-  ["questions", /^(?:(?:open )?questions?|to be decided|tbd)$/i],
-];
-
-export function readDescription(text: string): Description {
-  const found: Record<Heading, string[]> = {
-    stories: [],
-    scenarios: [],
-    edgeCases: [],
-    requirements: [],
-    entities: [],
-    criteria: [],
-    assumptions: [],
-    questions: [],
-  };
-  let title: string | undefined;
-  let heading: Heading | undefined;
-  let label = "";
-
-  for (const block of blocksOf(text)) {
-    const named = labelOf(block.text);
-    if (named?.rest === "" || (block.isHeading && named)) {
-      heading = named.heading;
-      label = named.label;
-      continue;
-    }
-    if (block.isHeading) {
-      title ??= block.text;
-      heading = undefined;
-      continue;
-    }
-    if (block.startsParagraph && !block.isBullet) heading = undefined;
-
-    const known = named?.heading ?? heading;
-    if (known === undefined) for (const sentence of sentencesOf(block.text)) sort(sentence, found);
-    // A scope label is part of what is said; others only name the heading.
-    else if (known === "assumptions")
-      found.assumptions.push(named ? block.text : `${label}: ${block.text}`);
-    else {
-      const sentences = sentencesOf(named ? named.rest : block.text);
-      found[known].push(...sentences);
-      if (known === "stories") found.requirements.push(...sentences);
-    }
-  }
-  return { title: titleOf(title ?? found.stories[0] ?? found.requirements[0] ?? text), ...found };
-}
-
-const storyForm = /^(?:as an? |as the |als |en tant qu|como |come )[^,]+,/i;
-const scenarioForm = /^given\b.+\bwhen\b.+\bthen\b/is;
-const condition = /^(?:if|when|unless|in case|wenn|falls|si|quand|cuando|quando|se) /i;
-const undecided =
-  /^(?:maybe|perhaps|possibly|vielleicht|eventuell|peut-être|quizás|talvez|forse)(?=[\s,])|\b(?:tbd|to be decided|not sure)\b/i;
-/** A number with the unit it counts in. */
-const figure =
-  /\d[\d.,]*\s?(?:%|percent|prozent|ms\b|s\b|sec|sek|min|hours?\b|stunden|days?\b|tage|kb\b|mb\b|gb\b|tb\b|requests?|users?\b|items?\b|per\b)/i;
-
-export function hasFigure(text: string): boolean {
-  return figure.test(text.replace(/\b(?:FR|SC)-\d+|User Story \d+/g, ""));
-}
-
-function sort(sentence: string, found: Record<Heading, string[]>): void {
-  if (/[?？]$/.test(sentence)) {
-    found.questions.push(sentence);
-    return;
-  }
-  if (undecided.test(sentence)) {
-    found.questions.push(`Is “${withoutStop(sentence)}” part of this feature?`);
-    return;
-  }
-  if (scenarioForm.test(sentence)) {
-    found.scenarios.push(sentence);
-    return;
-  }
-  found.requirements.push(sentence);
-  if (storyForm.test(sentence)) found.stories.push(sentence);
-  if (condition.test(sentence)) found.edgeCases.push(sentence);
-  if (figure.test(sentence)) found.criteria.push(sentence);
-}
-
-interface Block {
-  readonly text: string;
-  readonly isHeading: boolean;
-  readonly isBullet: boolean;
-  readonly startsParagraph: boolean;
-}
-
-/** Headings, bullets and paragraphs; wrapped lines are joined. */
-function blocksOf(text: string): readonly Block[] {
-  const blocks: Block[] = [];
-  let wasBlank = true;
-  for (const line of text.replaceAll("\r\n", "\n").split("\n")) {
-    const trimmed = line.trim();
-    if (trimmed === "") {
-      wasBlank = true;
-      continue;
-    }
-    const [, mark, words = trimmed] = /^(#{1,6}|[-*+•]|\d{1,3}[.)])\s+(.+)$/.exec(trimmed) ?? [];
-    const last = blocks.at(-1);
-    const isContinued = mark === undefined && !wasBlank && last && !last.isHeading;
-    if (isContinued && !/[:：]$/.test(last.text)) {
-      blocks[blocks.length - 1] = { ...last, text: `${last.text} ${trimmed}` };
-    } else {
-      blocks.push({
-        text: words,
-        isHeading: mark?.startsWith("#") === true,
-        isBullet: mark !== undefined,
-        startsParagraph: wasBlank,
-      });
-    }
-    wasBlank = false;
-  }
-  return blocks;
-}
-
-interface Label {
-  readonly heading: Heading;
-  readonly label: string;
-  readonly rest: string;
-}
-
-function labelOf(text: string): Label | undefined {
-  const [, label = text, rest = ""] = /^([^:：]{2,40})[:：]\s*(.*)$/s.exec(text) ?? [];
-  const plain = label.replaceAll("*", "").trim();
-  const found = labels.find(([, form]) => form.test(plain));
-  return found && { heading: found[0], label: plain, rest: rest.trim() };
-}
-
-const sentenceEnd =
-  /(?<=[.!?])(?<!\b(?:e\.g|i\.e|etc|vs|approx|z\.B|d\.h|bzw|ca|Nr|No|Dr|Mr|Mrs)\.)\s+|(?<=[。！？])\s*/iu;
-
-function sentencesOf(text: string): readonly string[] {
-  return text
-    .replace(/\s+/g, " ")
-    .split(sentenceEnd)
-    .map((sentence) => sentence.trim())
-    .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
-}
-
-const titleCharactersMax = 80;
-
-/** A sentence as a heading: one line, without its full stop. */
-function titleOf(sentence: string): string {
-  const plain = withoutStop(sentence.replace(/\s+/g, " ").replace(/^[#*\s]+/, ""));
-  if (plain.length <= titleCharactersMax) return plain;
-  return `${plain.slice(0, titleCharactersMax).replace(/\s+\S*$/, "")} …`;
-}
-
-function withoutStop(sentence: string): string {
-  return sentence.trim().replace(/[.。:]+$/, "");
 }

@@ -7,11 +7,12 @@ import type { Secrets } from "../base/log.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, Progress } from "../tool.ts";
 import {
-  type ArtefactMemory,
   checkInside,
+  type Draft,
   type FeaturePlace,
   readInside,
   type WrittenFile,
+  writeArtefacts,
 } from "./artefacts.ts";
 import { type NewClaim, takeClaim } from "./claim.ts";
 import { timestampOf } from "./feature.ts";
@@ -26,7 +27,8 @@ export interface StepInput {
   readonly args: JsonObject;
   readonly context: CallContext;
   readonly run: StepRun;
-  readonly memory: ArtefactMemory;
+  /** The file with the texts we wrote last. */
+  readonly memory: string;
   readonly settings: StepSettings;
 }
 
@@ -72,6 +74,22 @@ export async function needDocument(
   });
 }
 
+/** Writes the documents of a step, the main one first, and lists them. Hand edits are kept. */
+export async function writeDocuments(
+  title: string,
+  drafts: readonly Draft[],
+  { place, memory, args }: StepInput,
+): Promise<Pick<StepAnswer, "text" | "files">> {
+  const files = await writeArtefacts(drafts, { place, memory, force: args.force === true });
+  const [main] = files;
+  const file = join(place.path, main?.path ?? "");
+  let head = `${title} ${main?.change === "created" ? "created successfully" : "updated"} at ${file}`;
+  if (files.every(({ change }) => change === "unchanged"))
+    head = `${title} unchanged at ${file}; hand edits are kept`;
+  const lines = files.map(({ path, change }) => `- ${join(place.path, path)} (${change})`);
+  return { text: [head, ...lines].join("\n"), files };
+}
+
 /** The feature's folder relative to the project, with slashes on every platform. */
 export function folderOf({ project, path }: FeaturePlace): string {
   return relative(project, path).split("\\").join("/");
@@ -84,15 +102,9 @@ export async function askForm(
   form: { readonly message: string; readonly properties: JsonObject; readonly required: string },
 ): Promise<JsonObject | undefined> {
   if (!canAsk(context)) return undefined;
-  const params = {
-    mode: "form",
-    message: form.message,
-    requestedSchema: {
-      type: "object",
-      properties: form.properties,
-      required: [form.required],
-    },
-  };
+  const { message, properties, required } = form;
+  const requestedSchema = { type: "object", properties, required: [required] };
+  const params = { mode: "form", message, requestedSchema };
   const { [key]: reply } = await context.ask({ [key]: { method: "elicitation/create", params } });
   return reply?.action === "accept" && isObject(reply.content) ? reply.content : undefined;
 }
@@ -107,18 +119,10 @@ export function dateOf(now: Date): string {
   return now.toISOString().slice(0, 10);
 }
 
-export function listWritten(files: readonly WrittenFile[], { path }: FeaturePlace): string {
-  return files.map((file) => `- ${join(path, file.path)} (${file.change})`).join("\n");
+/** A list among the arguments; empty if it is not there. */
+export function stringsOf(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
 }
-
-export function describeWritten(what: string, files: readonly WrittenFile[], file: string): string {
-  if (files.every(({ change }) => change === "unchanged"))
-    return `${what} unchanged at ${file}; hand edits are kept`;
-  const isCreated = files[0]?.change === "created";
-  return `${what} ${isCreated ? "created successfully" : "updated"} at ${file}`;
-}
-
-export type StepRunState = "completed" | "paused" | "failed" | "cancelled";
 
 export interface StepRunOptions {
   readonly place: FeaturePlace;
@@ -132,8 +136,6 @@ export interface StepRunOptions {
   readonly shelf?: DocumentStore | undefined;
   readonly secrets?: Secrets | undefined;
   readonly now: () => Date;
-  /** The step only reads, so it needs no claim. */
-  readonly isReader?: boolean;
 }
 
 const rowDays = 30;
@@ -141,7 +143,7 @@ const logCharactersMax = 16 * 1024 * 1024;
 
 /** Takes the claim, opens the log and adds the row. Throws if another run works on the feature. */
 export async function beginRun(options: StepRunOptions): Promise<StepRun> {
-  const { place, step, args, folder, claims, now, isReader = false } = options;
+  const { place, step, args, folder, claims, now } = options;
   const startedAt = now();
   const name = `${basename(place.path)}-${step}-${timestampOf(startedAt)}.log`;
   const log = join(".guildhall", "logs", name);
@@ -155,7 +157,8 @@ export async function beginRun(options: StepRunOptions): Promise<StepRun> {
     startedAt: startedAt.toISOString(),
     arguments: args,
   };
-  const release = isReader ? async () => {} : await takeClaim(claims, claim);
+  // A step that only reads needs no claim.
+  const release = step === "analyze" ? async () => {} : await takeClaim(claims, claim);
   let handle: FileHandle | undefined;
   try {
     await mkdir(join(folder, ".guildhall", "logs"), { recursive: true });
@@ -219,14 +222,17 @@ export class StepRun {
   }
 
   /** Adds to the log, up to a limit. */
-  readonly note = (message: string): void => {
+  note(message: string): void {
     if (this.#notedCharacters > logCharactersMax) return;
     this.#notedCharacters += message.length;
     const isFull = this.#notedCharacters > logCharactersMax;
     this.#append(isFull ? "log limit of 16 MiB reached" : message);
-  };
+  }
 
-  async end(state: StepRunState, message: string): Promise<void> {
+  async end(
+    state: "completed" | "paused" | "failed" | "cancelled",
+    message: string,
+  ): Promise<void> {
     this.#append(`${state}: ${message}`);
     await this.#written;
     await this.#parts.handle?.close();
@@ -244,20 +250,10 @@ export class StepRun {
   }
 
   async #putRow(state: string, details: JsonObject = {}): Promise<void> {
-    const { directory, step, startedAt, arguments: args } = this.#parts.claim;
-    const row = {
-      kind: "workflow",
-      feature: basename(directory),
-      directory,
-      step,
-      state,
-      startedAt,
-      log: this.log,
-      arguments: args,
-      ...details,
-    };
-    await this.#options.shelf?.put(`workflow:${this.id}`, row as Json, {
-      ttlMs: rowDays * 86_400_000,
-    });
+    const { run, directory, ...claim } = this.#parts.claim;
+    const facts = { ...claim, feature: basename(directory), directory, log: this.log };
+    const row = { kind: "workflow", ...facts, state, ...details };
+    const ttlMs = rowDays * 86_400_000;
+    await this.#options.shelf?.put(`workflow:${run}`, row as Json, { ttlMs });
   }
 }

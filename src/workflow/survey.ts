@@ -1,60 +1,49 @@
 import type { Dirent } from "node:fs";
-import { open, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as turn } from "node:timers/promises";
 import type { Scope } from "../base/scope.ts";
+import { readInside } from "./artefacts.ts";
 import {
   type CommandKind,
-  findTechnology,
   isManifest,
-  languagesByEnding,
+  languages,
   type Manifest,
   readManifest,
-  type Technology,
-  type TechnologyRole,
 } from "./manifest.ts";
 
-/** Facts of a repository, each with the file it comes from: languages, dependencies, folders, tests, commands. */
+/** Facts of a repository, each with the file it comes from. */
 export interface Survey {
   readonly fileCount: number;
   /** The repository has more files than the survey read. */
   readonly isCut: boolean;
   /** Most files first. */
-  readonly languages: readonly { readonly name: string; readonly files: number }[];
+  readonly languages: readonly Counted[];
   readonly manifests: readonly Manifest[];
-  readonly technologies: readonly (Technology & {
-    readonly dependency: string;
-    readonly version: string;
-    readonly from: string;
-  })[];
-  readonly runtime: { readonly text: string; readonly from: string } | undefined;
-  readonly commands: Partial<
-    Readonly<Record<CommandKind, { readonly text: string; readonly from: string }>>
-  >;
+  readonly runtime: Fact | undefined;
+  readonly commands: Partial<Readonly<Record<CommandKind, Fact>>>;
   /** Folders with source files, two levels deep. */
-  readonly folders: readonly { readonly path: string; readonly files: number }[];
-  /** The folder with most source files; "" for the top. */
+  readonly folders: readonly Counted[];
+  /** The top folder with most source files; "" for the top itself. */
   readonly sourceFolder: string;
-  readonly tests: TestFacts | undefined;
+  readonly tests: { readonly files: number; readonly example: string } | undefined;
   /** The name of the README file. */
   readonly readme: string | undefined;
-  readonly deployment: readonly string[];
-  readonly projectType: string | undefined;
 }
 
-export interface TestFacts {
+export interface Fact {
+  readonly text: string;
+  readonly from: string;
+}
+
+export interface Counted {
+  readonly name: string;
   readonly files: number;
-  /** "test", or "" if tests are beside the code they test. */
-  readonly folder: string;
-  readonly example: string;
 }
 
 const filesMax = 5_000;
 const foldersAtOnce = 16;
 const manifestsMax = 20;
-const manifestBytesMax = 256 * 1024;
-/** How long the scan may block the event loop. */
-const sliceMs = 5;
 
 /** Folders of dependencies, builds and tools, and the specs themselves. */
 const skipped = new Set(
@@ -65,18 +54,41 @@ const skipped = new Set(
 
 export async function surveyRepository(folder: string, scope: Scope): Promise<Survey> {
   const { paths, isCut } = await walk(folder, scope);
-  return summarize(paths, isCut, await readManifests(folder, paths));
+  const manifests = await readManifests(folder, paths);
+  await turn();
+
+  const sources = paths.filter((path) => languageOf(path) !== undefined);
+  const tests = sources.filter(isTest);
+  const own = tests.length < sources.length ? sources.filter((path) => !isTest(path)) : sources;
+  await turn();
+
+  const inFolders = sources.filter((path) => path.includes("/"));
+  const folders = countBy(inFolders, (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"));
+  const runtime = manifests.find((manifest) => manifest.runtime !== undefined);
+  const [example] = tests;
+  return {
+    fileCount: paths.length,
+    isCut,
+    languages: countBy(own, (path) => languageOf(path) ?? ""),
+    manifests,
+    runtime: runtime && { text: runtime.runtime ?? "", from: runtime.path },
+    commands: findCommands(manifests),
+    folders: [...folders].sort((a, b) => (a.name < b.name ? -1 : 1)),
+    sourceFolder:
+      countBy(own, (path) => path.slice(0, Math.max(0, path.indexOf("/"))))[0]?.name ?? "",
+    tests: example === undefined ? undefined : { files: tests.length, example },
+    readme: paths.find((path) => /^readme(\.\w+)?$/i.test(path)),
+  };
 }
 
 /** Breadth first and by name, so that the same repository gives the same survey. Links are not followed. */
 async function walk(folder: string, scope: Scope): Promise<{ paths: string[]; isCut: boolean }> {
-  const files: string[] = [];
+  const paths: string[] = [];
   let level: string[] = [""];
   let isCut = false;
-  let sliceEnds = performance.now() + sliceMs;
-  while (level.length > 0 && files.length < filesMax) {
+  while (level.length > 0 && !isCut) {
     const next: string[] = [];
-    for (let at = 0; at < level.length && files.length < filesMax; at += foldersAtOnce) {
+    for (let at = 0; at < level.length && !isCut; at += foldersAtOnce) {
       if (scope.cancelled) throw scope.cancelled;
       const batch = level.slice(at, at + foldersAtOnce);
       const listed = await Promise.all(
@@ -89,21 +101,20 @@ async function walk(folder: string, scope: Scope): Promise<{ paths: string[]; is
         for (const entry of entries.sort((a, b) => (a.name < b.name ? -1 : 1))) {
           const path = parent === "" ? entry.name : `${parent}/${entry.name}`;
           if (entry.isDirectory() && mayEnter(entry.name)) next.push(path);
-          else if (entry.isFile() && files.length < filesMax) files.push(path);
-          else if (entry.isFile()) isCut = true;
+          if (entry.isFile()) paths.push(path);
         }
-        if (performance.now() < sliceEnds) continue;
+        // Keeps the event loop responsive in large folders.
         await turn();
-        sliceEnds = performance.now() + sliceMs;
       }
+      isCut = paths.length > filesMax;
     }
     level = next;
   }
-  return { paths: files, isCut: isCut || level.length > 0 };
+  return { paths: paths.slice(0, filesMax), isCut };
 }
 
 function mayEnter(folder: string): boolean {
-  return folder === ".github" || (!folder.startsWith(".") && !skipped.has(folder));
+  return !folder.startsWith(".") && !skipped.has(folder);
 }
 
 async function readManifests(
@@ -115,75 +126,16 @@ async function readManifests(
     .slice(0, manifestsMax);
   const read = await Promise.all(
     found.map(async (path) => {
-      const text = await readStart(join(folder, path));
+      const text = await readInside({ root: folder }, join(folder, path)).catch(() => undefined);
       return text === undefined ? undefined : readManifest(path, text);
     }),
   );
   return read.filter((manifest) => manifest !== undefined);
 }
 
-/** Undefined if the file is too large to be written by a person. */
-async function readStart(file: string): Promise<string | undefined> {
-  const handle = await open(file, "r").catch(() => undefined);
-  if (!handle) return undefined;
-  try {
-    const { size } = await handle.stat();
-    return size > manifestBytesMax ? undefined : await handle.readFile("utf8");
-  } finally {
-    await handle.close();
-  }
-}
-
-/** Yields between its parts, to keep the event loop responsive. */
-async function summarize(
-  paths: readonly string[],
-  isCut: boolean,
-  manifests: readonly Manifest[],
-): Promise<Survey> {
-  const sources = paths.filter((path) => languageOf(path) !== undefined);
-  const tests = sources.filter(isTest);
-  const own = tests.length < sources.length ? sources.filter((path) => !isTest(path)) : sources;
-  await turn();
-  const languages = countBy(own, (path) => languageOf(path) ?? "");
-  const folders = countBy(
-    sources.filter((path) => path.includes("/")),
-    (path) => path.split("/").slice(0, -1).slice(0, 2).join("/"),
-  );
-  await turn();
-  const sourceFolder = findSourceFolder(own);
-  const described = describeTests(tests, own);
-  await turn();
-  const technologies = findTechnologies(manifests);
-  const runtime = manifests.find((manifest) => manifest.runtime !== undefined);
-  const deployment = paths.filter((path) =>
-    /(^|\/)(Dockerfile|docker-compose\.ya?ml|compose\.ya?ml|vercel\.json|netlify\.toml|fly\.toml|Procfile)$|^\.github\/workflows\//.test(
-      path,
-    ),
-  );
-  return {
-    fileCount: paths.length,
-    isCut,
-    languages: languages.map(([name, files]) => ({ name, files })),
-    manifests,
-    technologies,
-    runtime: runtime && { text: runtime.runtime ?? "", from: runtime.path },
-    commands: findCommands(manifests),
-    folders: folders
-      .map(([path, files]) => ({ path, files }))
-      .sort((a, b) => (a.path < b.path ? -1 : 1))
-      .slice(0, 40),
-    sourceFolder,
-    tests: described,
-    readme: paths.find((path) => /^readme(\.\w+)?$/i.test(path)),
-    deployment: deployment.slice(0, 5),
-    projectType: findProjectType(technologies, manifests),
-  };
-}
-
 function languageOf(path: string): string | undefined {
-  if (path.startsWith(".github") || /\.(config|d)\.\w+$/.test(path)) return undefined;
-  const ending = /\.(\w+)$/.exec(path)?.[1]?.toLowerCase();
-  return ending === undefined ? undefined : languagesByEnding[ending];
+  if (/\.(config|d)\.\w+$/.test(path)) return undefined;
+  return languages.get(/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? "");
 }
 
 function isTest(path: string): boolean {
@@ -193,73 +145,21 @@ function isTest(path: string): boolean {
   );
 }
 
-function countBy(
-  paths: readonly string[],
-  keyOf: (path: string) => string,
-): readonly (readonly [string, number])[] {
+function countBy(paths: readonly string[], keyOf: (path: string) => string): readonly Counted[] {
   const counts = new Map<string, number>();
   for (const key of paths.map(keyOf)) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return [...counts].sort(([a, m], [b, n]) => n - m || (a < b ? -1 : 1));
+  return [...counts]
+    .map(([name, files]) => ({ name, files }))
+    .sort((a, b) => b.files - a.files || (a.name < b.name ? -1 : 1));
 }
 
-function findTechnologies(manifests: readonly Manifest[]): Survey["technologies"] {
-  const found = manifests.flatMap(({ path, dependencies }) =>
-    dependencies.flatMap(({ name, version }) => {
-      const technology = findTechnology(name);
-      return technology ? [{ ...technology, dependency: name, version, from: path }] : [];
-    }),
-  );
-  return [
-    ...new Map(found.reverse().map((technology) => [technology.name, technology])).values(),
-  ].reverse();
-}
-
-/** Commands of the manifests at the top of the repository. */
+/** Commands of the manifests at the top of the repository; the first one counts. */
 function findCommands(manifests: readonly Manifest[]): Survey["commands"] {
-  const commands: Partial<Record<CommandKind, { text: string; from: string }>> = {};
-  const top = manifests.filter(({ path }) => !path.includes("/"));
-  for (const { path, commands: named } of top) {
+  const commands: Partial<Record<CommandKind, Fact>> = {};
+  for (const { path, commands: named } of manifests) {
+    if (path.includes("/")) continue;
     for (const [kind, text] of Object.entries(named) as [CommandKind, string][])
       commands[kind] ??= { text, from: path };
   }
   return commands;
-}
-
-/** `src`, `src/package`, `package`, or the top. */
-function findSourceFolder(own: readonly string[]): string {
-  const [main] = countBy(own, (path) => (path.includes("/") ? (path.split("/")[0] ?? "") : ""));
-  const folder = main?.[0] ?? "";
-  if (folder === "") return "";
-  const inside = own.filter((path) => path.startsWith(`${folder}/`));
-  const packages = new Set(
-    inside
-      .filter((path) => path.endsWith("/__init__.py"))
-      .map((path) => path.split("/").slice(0, 2).join("/")),
-  );
-  const [only] = packages;
-  return packages.size === 1 && only !== undefined && !only.endsWith(".py") ? only : folder;
-}
-
-function describeTests(tests: readonly string[], own: readonly string[]): TestFacts | undefined {
-  const [example] = tests.filter((path) => /test|spec/i.test(path.split("/").at(-1) ?? ""));
-  if (example === undefined) return undefined;
-  const [main] = countBy(tests, (path) => path.split("/")[0] ?? "");
-  const folder = main?.[0] ?? "";
-  const isBeside =
-    !/^(tests?|__tests__|spec|e2e)$/.test(folder) ||
-    own.some((path) => path.startsWith(`${folder}/`) && !isTest(path));
-  return { files: tests.length, folder: isBeside ? "" : folder, example };
-}
-
-function findProjectType(
-  technologies: Survey["technologies"],
-  manifests: readonly Manifest[],
-): string | undefined {
-  const has = (role: TechnologyRole): boolean =>
-    technologies.some((technology) => technology.role === role);
-  if (has("web") && has("ui")) return "web service with a web interface";
-  if (has("web")) return "web service";
-  if (has("ui")) return "web application";
-  if (has("cli") || manifests.some(({ hasCommands }) => hasCommands)) return "command-line tool";
-  return manifests.some(({ isLibrary }) => isLibrary) ? "library" : undefined;
 }

@@ -8,9 +8,10 @@ import type { Secrets } from "../base/log.ts";
 import { startHeartbeat } from "../base/timing.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../tool.ts";
-import { explainDisk, type FeaturePlace, findPlace, openArtefactMemory } from "./artefacts.ts";
+import { explainDisk, type FeaturePlace, findPlace } from "./artefacts.ts";
 import { type Claim, defaultClaims, findClaim } from "./claim.ts";
 import { type Feature, findActive, listFeatureNames, readFeature } from "./feature.ts";
+import { placeFeature, type StepPlace } from "./feature-name.ts";
 import { createFeatureResources, watchSpecs } from "./feature-resources.ts";
 import {
   beginRun,
@@ -135,7 +136,6 @@ class Workflow implements Toolkit {
       shelf,
       secrets,
       now: this.#settings.now,
-      isReader: name === "analyze",
     }).catch(async (error: unknown) => {
       await removeEmpty();
       throw error;
@@ -144,9 +144,7 @@ class Workflow implements Toolkit {
     if (warning !== undefined) run.note(warning);
     if (existsSync(join(place.project, ".specify", "extensions.yml")))
       run.note("hooks in .specify/extensions.yml are not supported and were not run");
-    const memory = openArtefactMemory(
-      join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`),
-    );
+    const memory = join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`);
     try {
       const answer = await step({ place, args, context, run, memory, settings: this.#settings });
       await run.end(answer.isPaused ? "paused" : "completed", answer.text.split("\n")[0] ?? "");
@@ -175,7 +173,6 @@ class Workflow implements Toolkit {
 
   async #locate(name: StepName, args: JsonObject): Promise<StepPlace> {
     if (name === "specify") {
-      const { placeFeature } = await import("./specify.ts");
       return placeFeature(args, this.#roots, this.#settings.now());
     }
     if (name === "constitution") {
@@ -258,12 +255,6 @@ class Workflow implements Toolkit {
       isError: code !== 0,
     };
   }
-}
-
-interface StepPlace {
-  readonly place: FeaturePlace;
-  readonly warning?: string | undefined;
-  readonly isNew?: boolean;
 }
 
 interface FeatureStatus extends Feature {

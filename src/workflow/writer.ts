@@ -1,4 +1,4 @@
-import { hasKey, parseModelName } from "../agents/model/provider.ts";
+import { hasKey, openModel, parseModelName } from "../agents/model/provider.ts";
 import { openingFor, type PlannerConfig, plannerMeta } from "../agents/planners.ts";
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
@@ -20,18 +20,30 @@ export interface DraftSection {
   check(text: string): readonly string[];
 }
 
+export function faultIf(isWrong: boolean, fault: string): readonly string[] {
+  return isWrong ? [fault] : [];
+}
+
 const repairsMax = 3;
 const charactersMax = 64 * 1024;
 
+/** Undefined without a model. `background`: the description, facts of the repository and other documents. */
+export async function openSectionWriter(
+  input: StepInput,
+  background: string,
+): Promise<SectionWriter | undefined> {
+  const model = await input.settings.writer(input.context);
+  return model && new SectionWriter(input, model, background);
+}
+
 /** Writes the sections of a step's documents with a model. */
-export class SectionWriter {
+class SectionWriter {
   /** The sections that kept their draft, and why. */
   readonly notes: string[] = [];
   readonly #input: StepInput;
   readonly #writer: ModelWriter;
   readonly #background: string;
 
-  /** `background`: the description, facts of the repository and other documents. */
   constructor(input: StepInput, writer: ModelWriter, background: string) {
     this.#input = input;
     this.#writer = writer;
@@ -78,13 +90,6 @@ function cleanText(text: string): string {
   return inner.slice(0, charactersMax).replaceAll("\r\n", "\n").trim();
 }
 
-export interface ModelWriterOptions {
-  /** The planner of agents also writes for the workflow. */
-  readonly planner?: PlannerConfig | undefined;
-  readonly secrets: Secrets;
-  readonly env?: NodeJS.ProcessEnv | undefined;
-}
-
 const outputTokensMax = 16_000;
 
 /**
@@ -94,24 +99,20 @@ const outputTokensMax = 16_000;
 export function createModelWriter({
   planner = {},
   secrets,
-  env = process.env,
-}: ModelWriterOptions): (context: CallContext) => Promise<ModelWriter | undefined> {
+}: {
+  /** The planner of agents also writes for the workflow. */
+  readonly planner?: PlannerConfig | undefined;
+  readonly secrets: Secrets;
+}): (context: CallContext) => Promise<ModelWriter | undefined> {
   return async (context) => {
     const choice = context.meta?.[plannerMeta] ?? planner.kind ?? "auto";
     if (choice === "sampling")
       return isObject(context.capabilities?.sampling) ? sampleWith(context) : undefined;
-    const opening = openingFor(undefined, planner, env);
-    if (
-      choice === "local" ||
-      !opening ||
-      (choice === "auto" && !hasKey(parseModelName(opening.model), opening))
-    )
-      return undefined;
-    const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
-      import("../agents/model/provider.ts"),
-      import("../agents/model/turn.ts"),
-      import("../agents/model/turn.ts"),
-    ]);
+    const opening = openingFor(undefined, planner, process.env);
+    if (choice === "local" || !opening) return undefined;
+    if (choice === "auto" && !hasKey(parseModelName(opening.model), opening)) return undefined;
+
+    const { takeTurn, explainModelError } = await import("../agents/model/turn.ts");
     const model = await openModel({ ...opening, secrets });
     return async (prompt, signal) => {
       try {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { shortNameOf } from "../../src/workflow/feature.ts";
+import { readDescription } from "../../src/workflow/description.ts";
+import { shortNameOf } from "../../src/workflow/feature-name.ts";
 import { parseSpec } from "../../src/workflow/spec.ts";
-import { draftSpec, readDescription, writeSpec } from "../../src/workflow/spec-draft.ts";
+import { draftSpec, writeSpec } from "../../src/workflow/spec-draft.ts";
 import { startBench } from "./bench.ts";
 import { faultsOfSpec } from "./grammar.ts";
 import { makeProject } from "./projects.ts";

@@ -7,32 +7,26 @@ import { surveyRepository } from "../../src/workflow/survey.ts";
 import { startBench } from "./bench.ts";
 import { descriptions, makeProject, pythonTool, typescriptService } from "./projects.ts";
 
-test("a survey lists languages, frameworks, folders, tests and commands of a repository", async () => {
+test("a survey lists languages, dependencies, folders, tests and commands of a repository", async () => {
   using service = makeProject(typescriptService);
   expect(await surveyRepository(service.folder, new Scope())).toMatchObject({
     fileCount: 9,
     languages: [{ name: "TypeScript", files: 4 }],
     runtime: { text: "Node.js >=20", from: "package.json" },
-    technologies: [
-      { name: "Fastify", role: "web", version: "5.2.0" },
-      { name: "PostgreSQL", role: "storage", dependency: "pg" },
-      { name: "Vitest", role: "test" },
-    ],
+    manifests: [{ path: "package.json", dependencies: ["fastify 5.2.0", "pg 8.13.1"] }],
     commands: {
-      install: { text: "npm install" },
-      test: { text: "npm test" },
-      run: { text: "npm start" },
+      install: { text: "npm install", from: "package.json" },
+      test: { text: "npm run test" },
+      run: { text: "npm run start" },
     },
     sourceFolder: "src",
-    tests: { files: 1, folder: "test", example: "test/price-service.test.ts" },
-    deployment: ["Dockerfile"],
-    projectType: "web service",
+    tests: { files: 1, example: "test/price-service.test.ts" },
   });
   using tool = makeProject(pythonTool);
   expect(await surveyRepository(tool.folder, new Scope())).toMatchObject({
     languages: [{ name: "Python", files: 3 }],
+    manifests: [{ dependencies: ["click>=8.1", "rich"] }],
     sourceFolder: "logsift",
-    projectType: "command-line tool",
     commands: { test: { text: "pytest" } },
   });
   using broken = makeProject({
@@ -42,7 +36,7 @@ test("a survey lists languages, frameworks, folders, tests and commands of a rep
   });
   expect(await surveyRepository(broken.folder, new Scope())).toMatchObject({
     runtime: { text: "Go 1.23" },
-    technologies: [{ name: "chi" }],
+    manifests: [{ path: "go.mod", dependencies: ["github.com/go-chi/chi/v5 v5.1.0"] }],
     languages: [{ name: "Go" }],
   });
 });
