@@ -10,15 +10,12 @@ export interface ProcessGuard {
   close(): void;
 }
 
-// Reads "+ pid" and "- pid", one per line. At the end of input: SIGTERM, a pause, SIGKILL.
+// Each line holds the groups that run now, so the script only keeps the last one. At the end of
+// input: SIGTERM, a pause, SIGKILL.
 const script = `
-groups=" "
-while read -r change group; do
-  case "$change" in
-    +) groups="$groups$group " ;;
-    -) groups="\${groups%% $group *} \${groups#* $group }" ;;
-  esac
-done
+groups=
+while read -r line; do groups=$line; done
+[ -n "$groups" ] || exit 0
 for group in $groups; do kill -TERM "-$group" 2>/dev/null; done
 sleep 0.5
 for group in $groups; do kill -KILL "-$group" 2>/dev/null; done
@@ -26,29 +23,40 @@ exit 0
 `;
 
 export function createGuard(): ProcessGuard {
+  const groups = new Set<number>();
   let shell: ChildProcess | undefined;
+  let isClosed = false;
 
-  function send(line: string): void {
-    if (!shell) {
-      shell = spawn("/bin/sh", ["-c", script], {
-        stdio: ["pipe", "ignore", "ignore"],
-        detached: true,
-        env: { PATH: "/usr/bin:/bin" },
-      });
-      // Without a shell most children still end when their stdin closes.
-      shell.on("error", () => {});
-      shell.stdin?.on("error", () => {});
-      shell.unref();
-    }
-    shell.stdin?.write(`${line}\n`);
+  function update(): void {
+    if (isClosed) return;
+    shell ??= startShell();
+    shell.stdin?.write(`${[...groups].join(" ")}\n`);
   }
 
   return {
-    watch: (pid) => send(`+ ${pid}`),
-    release: (pid) => send(`- ${pid}`),
+    watch(pid) {
+      groups.add(pid);
+      update();
+    },
+    release(pid) {
+      if (groups.delete(pid)) update();
+    },
     close() {
+      isClosed = true;
       shell?.stdin?.end();
-      shell = undefined;
     },
   };
+}
+
+function startShell(): ChildProcess {
+  const shell = spawn("/bin/sh", ["-c", script], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+    env: { PATH: "/usr/bin:/bin" },
+  });
+  // Without a shell most children still end when their stdin closes.
+  shell.on("error", () => {});
+  shell.stdin?.on("error", () => {});
+  shell.unref();
+  return shell;
 }

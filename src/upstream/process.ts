@@ -1,5 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync, statSync } from "node:fs";
+import { delimiter, resolve } from "node:path";
+import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
@@ -53,16 +55,23 @@ const inherited = [
 const politeMs = 1_500;
 const lastWordsMsMax = 100;
 
-export function startProcess(
+/**
+ * Waits for a line on descriptor 3 and then becomes the server. If the hall is killed before the guard
+ * knows the process, the descriptor closes and the process ends by itself.
+ */
+const gate = 'read -r _ <&3 || exit; exec 3<&-; unset PWD OLDPWD SHLVL; exec "$@"';
+
+export async function startProcess(
   spec: ProcessSpec,
   { limits, guard, said }: ProcessOptions,
 ): Promise<UpstreamProcess> {
-  const child = spawn(spec.command, [...spec.args], {
-    stdio: ["pipe", "pipe", "pipe"],
-    env: { ...allowedEnvironment(), ...spec.env },
-    ...(spec.cwd === undefined ? {} : { cwd: spec.cwd }),
-    // No shell. A group of its own, because wrappers such as npx leave grandchildren.
-    shell: false,
+  const env = { ...allowedEnvironment(), ...spec.env };
+  const program = findProgram(spec, env.PATH);
+  const child = spawn("/bin/sh", ["-c", gate, "sh", program, ...spec.args], {
+    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    env,
+    cwd: spec.cwd,
+    // A group of its own, because wrappers such as npx leave grandchildren.
     detached: true,
   });
   const stderr = keepLines(child, said);
@@ -76,19 +85,22 @@ export function startProcess(
         resolve(words);
       });
     });
-    child.once("error", (error: NodeJS.ErrnoException) => resolve(explainStart(error, spec)));
+    child.once("error", ({ message }) => resolve(`cannot be started (${message})`));
   });
-  return new Promise((resolve, reject) => {
+  return new Promise((started, reject) => {
     child.once("error", () => void exited.then((reason) => reject(new Error(reason))));
     child.once("spawn", () => {
       const pid = child.pid ?? 0;
       guard.watch(pid);
+      const start = child.stdio[3] as Writable;
+      start.on("error", () => {});
+      start.end("\n");
       void exited.then(() => {
         // Stop any process it left behind.
         signalGroup(pid, "SIGKILL");
         guard.release(pid);
       });
-      resolve({
+      started({
         pid,
         channel: createStdioChannel(child.stdout, child.stdin, limits, {
           needsNewline: true,
@@ -102,12 +114,24 @@ export function startProcess(
   });
 }
 
-function explainStart(error: NodeJS.ErrnoException, { command, cwd }: ProcessSpec): string {
-  if (error.code !== "ENOENT") return `cannot be started (${error.message})`;
-  // Node reports the same error for a missing program and a missing folder.
-  return cwd !== undefined && !existsSync(cwd)
-    ? `its folder "${cwd}" was not found`
-    : `"${command}" was not found`;
+/** The file to run, found as the system would: in the folder of the server and on its PATH. */
+function findProgram({ command, cwd = process.cwd() }: ProcessSpec, path = ""): string {
+  if (!existsSync(cwd)) throw new Error(`its folder "${cwd}" was not found`);
+  const folders = command.includes("/") ? [""] : path.split(delimiter);
+  const files = folders.map((folder) => resolve(cwd, folder, command));
+  const found = files.find((file) => isRunnable(file)) ?? files.find((file) => existsSync(file));
+  if (found === undefined) throw new Error(`"${command}" was not found`);
+  if (!isRunnable(found)) throw new Error(`"${found}" cannot be started: it is not executable`);
+  return found;
+}
+
+function isRunnable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 export function allowedEnvironment(): Record<string, string> {

@@ -1,0 +1,96 @@
+// A hall leaves no process behind, however its servers behave and however it ends.
+import { spawn } from "node:child_process";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { afterAll, describe, expect, test } from "vitest";
+import { createGuard } from "../../src/upstream/guard.ts";
+import { type Home, makeHome } from "../servers/home.ts";
+import { until } from "../servers/until.ts";
+
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+
+const behaviours = {
+  hangs: "setInterval(() => {}, 1000)",
+  dies: "process.exit(3)",
+  ignores: "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)",
+  leaves: `require("node:child_process").spawn("sleep", ["600"], { stdio: "inherit" });
+    setInterval(() => {}, 1000)`,
+};
+
+function makeCrowd(): Home {
+  const names = Object.keys(behaviours) as (keyof typeof behaviours)[];
+  const servers = Array.from({ length: 40 }, (_, at) => {
+    const behaviour = names[at % names.length] as keyof typeof behaviours;
+    return [
+      `${behaviour}${at}`,
+      { command: process.execPath, args: ["-e", behaviours[behaviour]] },
+    ];
+  });
+  return makeHome({ "./guildhall.json": { mcpServers: Object.fromEntries(servers) } });
+}
+
+/** Processes that run in the project's folder: servers, what they started, and the guard's shell. */
+function processesIn(folder: string): readonly string[] {
+  return readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .filter((pid) => {
+      try {
+        const isZombie = readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+        return !isZombie && readlinkSync(`/proc/${pid}/cwd`) === folder;
+      } catch {
+        return false;
+      }
+    });
+}
+
+describe("40 servers that hang, die, ignore SIGTERM or leave children behind", () => {
+  const home = makeCrowd();
+  afterAll(() => home[Symbol.dispose]());
+
+  // `build` comes first: it approves the servers that the others start.
+  test.each(["build --yes", "doctor"])(
+    "`guildhall %s` leaves no process when it ends",
+    async (line) => {
+      const { code } = await home.run(cli, line.split(" "));
+      expect(code).toBe(69);
+      await until(() => processesIn(home.project).length === 0, "no process is left");
+    },
+  );
+
+  test.each(["build --yes", "doctor", "serve --port 0"])(
+    "`guildhall %s` leaves no process when it is killed",
+    async (line) => {
+      const hall = spawn(process.execPath, [cli, ...line.split(" ")], {
+        cwd: home.project,
+        env: home.env,
+        stdio: "ignore",
+      });
+      const count = line.startsWith("serve") ? 1 : 30;
+      await until(() => processesIn(home.project).length >= count, "all servers were started");
+      hall.kill("SIGKILL");
+      await until(() => processesIn(home.project).length === 0, "no process is left");
+    },
+  );
+});
+
+test("a guard starts no shell after it was closed, and releasing unknown processes changes nothing", async () => {
+  using home = makeHome();
+  const before = childCount();
+  const guard = createGuard();
+  for (let pid = 1; pid < 1_000; pid++) guard.release(pid);
+  expect(childCount()).toBe(before);
+
+  const child = spawn("sleep", ["600"], { cwd: home.project, detached: true, stdio: "ignore" });
+  guard.watch(child.pid ?? 0);
+  expect(childCount()).toBe(before + 2);
+  guard.close();
+  guard.release(child.pid ?? 0);
+  guard.watch(child.pid ?? 0);
+  await until(() => childCount() === before, "the guard has ended the process and itself");
+});
+
+/** Children of this process that have not ended. */
+function childCount(): number {
+  const pids = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
+  return pids.split(" ").filter(Boolean).length;
+}
