@@ -1,3 +1,4 @@
+import { setImmediate } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
@@ -80,6 +81,8 @@ export class TargetConnection {
   async #run(): Promise<void> {
     const { onState } = this.#options;
     let failure: Failure | undefined;
+    // Starting a server takes a moment; the first frame is shown before.
+    await setImmediate();
     for (let attempt = 1; !this.#isClosed; attempt++) {
       onState({ kind: "connecting", attempt, ...(failure ? { failure } : {}) });
       let problem: unknown;

@@ -1,5 +1,6 @@
 import type { Intention } from "./events.ts";
 import type { KeyPress } from "./keyboard.ts";
+import { clustersOf } from "./parts/text.ts";
 import { cursorOf, type KeyAction, type View } from "./view.ts";
 
 /** The text field that has the keys. Its text is in the state, its cursor in the view. */
@@ -76,8 +77,14 @@ function move(to: Position): Edit {
 }
 
 const here: Position = (_text, cursor) => cursor;
-const before: Position = (text, cursor) => cursor - (previousCluster(text, cursor)?.length ?? 0);
-const after: Position = (text, cursor) => cursor + (nextCluster(text, cursor)?.length ?? 0);
+const before: Position = (text, cursor) => {
+  const head = text.slice(Math.max(0, cursor - clusterCharactersMax), cursor);
+  return cursor - (clustersOf(head).at(-1)?.length ?? 0);
+};
+const after: Position = (text, cursor) => {
+  const tail = text.slice(cursor, cursor + clusterCharactersMax);
+  return cursor + (clustersOf(tail)[0]?.length ?? 0);
+};
 const lineStart: Position = (text, cursor) => text.lastIndexOf("\n", cursor - 1) + 1;
 const lineEnd: Position = (text, cursor) => {
   const end = text.indexOf("\n", cursor);
@@ -107,17 +114,5 @@ const edits: Readonly<Record<string, Edit>> = {
   "ctrl+k": remove(here, lineEnd),
 };
 
-const clusters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 /** Longer than any cluster a user types; more of a long text need not be segmented. */
 const clusterCharactersMax = 32;
-
-/** One key press moves over a letter with its accents, or an emoji with all its parts. */
-function nextCluster(text: string, cursor: number): string | undefined {
-  const [first] = clusters.segment(text.slice(cursor, cursor + clusterCharactersMax));
-  return first?.segment;
-}
-
-function previousCluster(text: string, cursor: number): string | undefined {
-  const head = text.slice(Math.max(0, cursor - clusterCharactersMax), cursor);
-  return [...clusters.segment(head)].at(-1)?.segment;
-}

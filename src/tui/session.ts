@@ -120,7 +120,8 @@ class Session implements TuiSession {
       dispatch,
     });
     if (pollMs > 0 && this.#admin) this.#polling = setInterval(() => this.#poll(), pollMs).unref();
-    void this.#loader.features();
+    // Git is started after the first frame.
+    setImmediate(() => void this.#loader.features());
   }
 
   state(): TuiState {

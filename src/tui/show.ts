@@ -3,6 +3,7 @@ import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./frame.ts";
 import { createKeyboard, createKeyGuard, type KeyPress } from "./keyboard.ts";
 import type { Palette } from "./parts/line.ts";
+import { loadWidths } from "./parts/text.ts";
 import { press, unexpectedQuestion } from "./press.ts";
 import type { TuiSession } from "./session.ts";
 import { isAtWork } from "./state.ts";
@@ -73,6 +74,7 @@ class Display {
     process.on("uncaughtExceptionMonitor", onCrash);
     try {
       this.#draw();
+      void loadWidths().then(() => this.#drawSoon());
       await this.#ended;
     } finally {
       for (const signal of stopSignals) process.off(signal, finish);

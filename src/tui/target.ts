@@ -7,7 +7,6 @@ import type { Config, ServerConfig } from "../config/schema.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
 import type { ListKind } from "../tool.ts";
 import { createGuard } from "../upstream/guard.ts";
-import { openServer } from "../upstream/opening.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import type { TargetView } from "./state.ts";
@@ -102,6 +101,8 @@ export function createServerTarget(
   return {
     view: { kind: "server", name: nameOf(config), folder, transport: config.transport },
     async connect({ scope, capabilities, lost, listChanged, said }) {
+      // Transports are loaded after the first frame.
+      const { openServer } = await import("../upstream/opening.ts");
       const connection = await openServer({
         config: server,
         scope,

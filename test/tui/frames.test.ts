@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { set } from "../../src/tui/events.ts";
 import { drawFrame } from "../../src/tui/frame.ts";
-import { widthOf } from "../../src/tui/parts/text.ts";
+import { loadWidths, widthOf } from "../../src/tui/parts/text.ts";
 import { initialView, type View } from "../../src/tui/view.ts";
 import {
   approvals,
@@ -23,6 +23,8 @@ import {
   tools,
   worktrees,
 } from "./moments.ts";
+
+await loadWidths();
 
 const go = (
   screen: "run" | "tools" | "agents" | "lisp" | "servers" | "approvals" | "stats",

@@ -1,7 +1,14 @@
+import stringWidth from "string-width";
 import { expect, test } from "vitest";
 import { markdownLines } from "../../src/tui/parts/markdown.ts";
 import { progressLine, sparkline } from "../../src/tui/parts/run.ts";
-import { cut, pad, widthOf, wrap } from "../../src/tui/parts/text.ts";
+import { cut, loadWidths, pad, widthOf, wrap } from "../../src/tui/parts/text.ts";
+
+/** Until the tables are loaded, a character that would be measured counts as wide. */
+const unmeasured = Array.from({ length: 0x3000 }, (_value, code) =>
+  String.fromCharCode(code),
+).filter((one) => widthOf(one) === 1);
+await loadWidths();
 
 const textOf = (markdown: string, columns = 40): readonly string[] =>
   markdownLines(markdown, columns).map((line) => line.map(({ text }) => text).join(""));
@@ -63,6 +70,11 @@ test("texts are cut, padded and wrapped by their width on the terminal", () => {
   expect(wrap("one two three", 8)).toEqual(["one two", "three"]);
   expect(wrap("abcdefghij", 4)).toEqual(["abcd", "efgh", "ij"]);
   expect(wrap("", 4)).toEqual([""]);
+});
+
+test("characters that are not measured are one column wide", () => {
+  expect(unmeasured.length).toBeGreaterThan(500);
+  expect(unmeasured.filter((one) => stringWidth(one) !== 1)).toEqual([]);
 });
 
 test("progress is a bar with a total and a number without", () => {

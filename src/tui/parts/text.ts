@@ -1,8 +1,18 @@
-import stringWidth from "string-width";
-
 /** How many columns the text takes on a terminal. */
 export function widthOf(text: string): number {
-  return isAscii(text) ? text.length : stringWidth(text);
+  return narrow.test(text) ? text.length : measure(text);
+}
+
+/** ASCII, Latin letters, and the signs that our screens draw: one column each. */
+const narrow =
+  /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2500-\u259f\u25cb\u25cf\u2610\u2611]*$/;
+
+/** Until the tables are loaded, every other character counts as wide. */
+let measure = (text: string): number => 2 * text.length;
+
+/** Loads the Unicode tables. They take longer than the whole first frame, so they come after it. */
+export async function loadWidths(): Promise<void> {
+  measure = (await import("string-width")).default;
 }
 
 /** At most that wide; a cut text ends with "…". */
@@ -69,20 +79,23 @@ export function describeRest({ below }: TextWindow): string {
 /** Characters that one grapheme cluster may have. */
 const longestCluster = 16;
 
-function isAscii(text: string): boolean {
-  return !/[^ -~]/.test(text);
+/** Splits text into grapheme clusters: a letter with its accents, an emoji with all its parts. */
+export function clustersOf(text: string): readonly string[] {
+  segmenter ??= new Intl.Segmenter(undefined, { granularity: "grapheme" });
+  return Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-const clusters = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+// Created when it is first needed, since that takes as long as a frame.
+let segmenter: Intl.Segmenter | undefined;
 
 function takeColumns(text: string, columns: number): string {
-  if (isAscii(text)) return text.slice(0, columns);
+  if (narrow.test(text)) return text.slice(0, columns);
   let taken = "";
   let width = 0;
-  for (const { segment } of clusters.segment(text)) {
-    width += stringWidth(segment);
+  for (const cluster of clustersOf(text)) {
+    width += widthOf(cluster);
     if (width > columns) break;
-    taken += segment;
+    taken += cluster;
   }
   return taken;
 }
