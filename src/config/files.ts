@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { type FileHandle, open } from "node:fs/promises";
+import { constants, type Stats } from "node:fs";
+import { open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { formatBytes } from "../base/text.ts";
@@ -46,6 +46,24 @@ export async function readConfigFiles(
 }
 
 async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
+  const found = await readRegularFile(file, bytesMax);
+  if (!found) return undefined;
+  const { bytes, stats } = found;
+  const isForeign = process.geteuid !== undefined && stats.uid !== process.geteuid();
+  const writers = process.platform === "win32" ? 0 : stats.mode & (isForeign ? 0o022 : 0o002);
+  // The file names programs that run as this user.
+  if (writers)
+    throw new ConfigError(
+      `${file}: other users can write to it; expected a file only you can write; run: chmod go-w ${file}`,
+    );
+  return { file, text: decode(bytes, file).replace(/^\ufeff/, "") };
+}
+
+/** Undefined if there is no file. Throws ConfigError. */
+export async function readRegularFile(
+  file: string,
+  bytesMax: number,
+): Promise<{ readonly bytes: Buffer; readonly stats: Stats } | undefined> {
   // Non-blocking: opening a pipe without a writer would hang.
   const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
   const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
@@ -56,33 +74,23 @@ async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
   });
   if (!handle) return undefined;
   try {
-    await refuseUnsafe(handle, file);
-    return { file, text: decode(await handle.readFile(), file) };
+    const stats = await handle.stat();
+    if (!stats.isFile())
+      throw new ConfigError(`${file}: is not a file; expected a config file; remove or rename it`);
+    if (stats.size > bytesMax)
+      throw new ConfigError(
+        `${file}: has ${formatBytes(stats.size)}; expected at most ${formatBytes(bytesMax)}; remove everything that is not config`,
+      );
+    return { bytes: await handle.readFile(), stats };
   } finally {
     await handle.close();
   }
 }
 
-async function refuseUnsafe(handle: FileHandle, file: string): Promise<void> {
-  const stats = await handle.stat();
-  if (!stats.isFile())
-    throw new ConfigError(`${file}: is not a file; expected a config file; remove or rename it`);
-  if (stats.size > bytesMax)
-    throw new ConfigError(
-      `${file}: has ${formatBytes(stats.size)}; expected at most ${formatBytes(bytesMax)}; remove everything that is not config`,
-    );
-  const isForeign = process.geteuid !== undefined && stats.uid !== process.geteuid();
-  const writers = process.platform === "win32" ? 0 : stats.mode & (isForeign ? 0o022 : 0o002);
-  // The file names programs that run as this user.
-  if (writers)
-    throw new ConfigError(
-      `${file}: other users can write to it; expected a file only you can write; run: chmod go-w ${file}`,
-    );
-}
-
-function decode(bytes: Buffer, file: string): string {
+/** Keeps a byte order mark. Throws ConfigError. */
+export function decode(bytes: Uint8Array, file: string): string {
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
     throw new ConfigError(`${file}: is not UTF-8 text; expected a config file; save it as UTF-8`);
   }

@@ -13,42 +13,44 @@ import { type ConfigFile, depthMax, partsMax } from "./files.ts";
 import type { ParsedFile } from "./layer.ts";
 
 /** A config file in JSON with comments and trailing commas. Throws ConfigError, also for duplicate keys. */
-export function parseJsonFile({ file, text }: ConfigFile): ParsedFile {
-  const place = (offset: number): string => `${file}:${positionOf(text, offset)}`;
-  const root = parseRoot(text, place);
+export function parseJsonFile(file: ConfigFile): ParsedFile {
+  const excess = findExcess(file.text);
+  if (excess) throw new ConfigError(`${placeIn(file, excess.offset)}: ${excess.text}`);
+  const { root, locate } = parseJsonText(file);
   const faults: Fault[] = [];
   const tree = readValue(root, [], faults);
   if (faults.length > 0)
     throw new ConfigError(
       tellable(faults).map(
-        ({ path, offset, text }) => `${place(offset)}: ${fieldOf(path)}: ${text}`,
+        ({ path, offset, text }) => `${placeIn(file, offset)}: ${fieldOf(path)}: ${text}`,
       ),
     );
   if (!isObject(tree))
     throw new ConfigError(
-      `${place(root.offset)}: must be an object; expected { … }; for example {"expose": "tools"}`,
+      `${placeIn(file, root.offset)}: must be an object; expected { … }; for example {"expose": "tools"}`,
     );
-  return { tree, locate: (path) => place(offsetOf(root, path)) };
+  return { tree, locate };
 }
 
 interface Fault extends Problem {
   readonly offset: number;
 }
 
-function parseRoot(text: string, place: (offset: number) => string): Node {
-  const excess = findExcess(text);
-  if (excess) throw new ConfigError(`${place(excess.offset)}: ${excess.text}`);
+/** The syntax tree of a file of any size. Throws ConfigError. */
+export function parseJsonText(file: ConfigFile): Pick<ParsedFile, "locate"> & { root: Node } {
   const errors: ParseError[] = [];
-  const root = parseTree(text, errors, { allowTrailingComma: true });
+  const root = parseTree(file.text, errors, { allowTrailingComma: true });
   const [first] = errors;
   // Errors after the first one are mostly consequences of it.
   if (first)
     throw new ConfigError(
-      `${place(first.offset)}: not valid JSON; ${wordsOf(first)}; fix it there, comments and trailing commas are allowed`,
+      `${placeIn(file, first.offset)}: not valid JSON; ${wordsOf(first)}; fix it there, comments and trailing commas are allowed`,
     );
   if (!root)
-    throw new ConfigError(`${place(0)}: not valid JSON; the file is empty; write {} or remove it`);
-  return root;
+    throw new ConfigError(
+      `${placeIn(file, 0)}: not valid JSON; the file is empty; write {} or remove it`,
+    );
+  return { root, locate: (path) => placeIn(file, offsetOf(root, path)) };
 }
 
 /** Checked before parsing: the parser is recursive and could overflow the stack, and checking a million values takes seconds. */
@@ -76,7 +78,8 @@ function findExcess(text: string): { readonly offset: number; readonly text: str
   return undefined;
 }
 
-function readValue(node: Node, path: Path, faults: Fault[]): unknown {
+/** The value of a node. Duplicate and unsafe keys are added to the faults. */
+export function readValue(node: Node, path: Path = [], faults: Fault[] = []): unknown {
   const { type, children = [] } = node;
   if (type === "array")
     return children.map((child, index) => readValue(child, [...path, index], faults));
@@ -86,18 +89,11 @@ function readValue(node: Node, path: Path, faults: Fault[]): unknown {
     if (!key || !value) continue;
     const name = String(key.value);
     const inner = [...path, name];
+    const fault = { path: inner, offset: key.offset };
     if (values.has(name))
-      faults.push({
-        path: inner,
-        offset: key.offset,
-        text: "duplicate key; expected once; remove one of them",
-      });
+      faults.push({ ...fault, text: "duplicate key; expected once; remove one of them" });
     if (name === "__proto__")
-      faults.push({
-        path: inner,
-        offset: key.offset,
-        text: "cannot be a key; expected a name; rename it",
-      });
+      faults.push({ ...fault, text: "cannot be a key; expected a name; rename it" });
     values.set(name, readValue(value, inner, faults));
   }
   return Object.fromEntries(values);
@@ -112,8 +108,12 @@ function offsetOf(root: Node, path: Path): number {
   return (node?.parent?.type === "property" ? node.parent : (node ?? root)).offset;
 }
 
+function placeIn({ file, text }: ConfigFile, offset: number): string {
+  return `${file}:${positionOf(text, offset)}`;
+}
+
 /** "3:5": line and column, counted from one. */
-function positionOf(text: string, offset: number): string {
+export function positionOf(text: string, offset: number): string {
   const before = text.slice(0, offset);
   return `${before.split("\n").length}:${offset - before.lastIndexOf("\n")}`;
 }

@@ -62,7 +62,8 @@ function findKey(text: string, wanted: readonly string[]): string {
   return best.place;
 }
 
-function keysOf(dotted: string): string[] {
+/** The keys of a dotted key. */
+export function keysOf(dotted: string): string[] {
   return Array.from(
     dotted.matchAll(/[\w-]+|"([^"]*)"|'([^']*)'/g),
     ([bare, double, single]) => double ?? single ?? bare,

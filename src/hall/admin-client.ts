@@ -40,22 +40,40 @@ export async function connectAdmin(path: string): Promise<AdminClient | undefine
   };
 }
 
+/** Runs work with the project's running hall, if there is one. */
+async function withAdmin<T>(
+  folder: string,
+  work: (admin: AdminClient | undefined) => Promise<T>,
+): Promise<T> {
+  const admin = await connectAdmin(await socketPath(folder));
+  try {
+    return await work(admin);
+  } finally {
+    await admin?.close();
+  }
+}
+
 /** Runs work with the project's running hall. Throws UNAVAILABLE when there is none. */
 export async function withRunningHall<T>(
   folder: string,
   work: (admin: AdminClient) => Promise<T>,
 ): Promise<T> {
-  const admin = await connectAdmin(await socketPath(folder));
-  if (!admin)
+  return withAdmin(folder, async (admin) => {
+    if (admin) return work(admin);
     throw new HallError("UNAVAILABLE", "no hall is running in this project", {
       hint: "A client that connects starts one.",
       next: [{ do: "run-command", command: "serve" }],
     });
-  try {
-    return await work(admin);
-  } finally {
-    await admin.close();
-  }
+  });
+}
+
+/** One request to the project's running hall. Undefined when there is none. */
+export async function askHall<M extends keyof AdminMethods>(
+  folder: string,
+  method: M,
+  params: AdminMethods[M]["params"],
+): Promise<AdminMethods[M]["result"] | undefined> {
+  return withAdmin(folder, async (admin) => admin?.ask(method, params));
 }
 
 export interface HallNews {
@@ -69,13 +87,10 @@ export async function notifyHall(
   { trustChanged, groupsChanged }: HallNews,
 ): Promise<void> {
   if (!trustChanged && !groupsChanged) return;
-  const admin = await connectAdmin(await socketPath(folder));
-  try {
+  await withAdmin(folder, async (admin) => {
     if (trustChanged) await admin?.ask("trustChanged", trustChanged);
     if (groupsChanged) await admin?.ask("groupsChanged", groupsChanged);
-  } finally {
-    await admin?.close();
-  }
+  });
 }
 
 const answerMsMax = 30_000;

@@ -4,7 +4,7 @@ import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { type Lock, writeLock } from "../upstream/lock.ts";
-import { connectAdmin, notifyHall } from "./admin-client.ts";
+import { askHall, notifyHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
   type Discovery,
@@ -22,7 +22,6 @@ import {
   selectStartable,
 } from "./review.ts";
 import type { Settings } from "./settings.ts";
-import { socketPath } from "./socket.ts";
 
 export interface BuildOptions extends Pick<DiscoverOptions, "onDiscovery"> {
   /** Without one, nothing new is started or approved. */
@@ -158,16 +157,11 @@ async function openClientModel(folder: string): Promise<LanguageModelV3> {
   return createSamplingModel({
     hasTools: false,
     async sample(params) {
-      const admin = await connectAdmin(await socketPath(folder));
-      if (!admin)
-        throw new HallError("UNAVAILABLE", "no hall is running in this project", {
-          hint: "Start a client that supports sampling, then build again.",
-        });
-      try {
-        return (await admin.ask("sample", { params })).answer;
-      } finally {
-        await admin.close();
-      }
+      const sampled = await askHall(folder, "sample", { params });
+      if (sampled) return sampled.answer;
+      throw new HallError("UNAVAILABLE", "no hall is running in this project", {
+        hint: "Start a client that supports sampling, then build again.",
+      });
     },
   });
 }

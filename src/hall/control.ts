@@ -1,9 +1,10 @@
-import type { Socket, Server as SocketServer } from "node:net";
+import type { Socket } from "node:net";
+import { setTimeout as sleep } from "node:timers/promises";
 import { errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { version } from "../base/version.ts";
 import type { Server } from "../server/server.ts";
-import type { Channel, Limits } from "../wire/channel.ts";
+import { type Channel, defaultLimits } from "../wire/channel.ts";
 import { Peer } from "../wire/peer.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import {
@@ -29,7 +30,6 @@ export interface Control {
 
 export interface ControlOptions {
   readonly server: Server;
-  readonly limits: Limits;
   readonly handlers: AdminHandlers;
 }
 
@@ -43,7 +43,7 @@ export async function openControl(
 ): Promise<Control | undefined> {
   const sockets = new Set<Socket>();
   const lines = new Map<Channel, Promise<void>>();
-  const listening: SocketServer | undefined = await claimSocket(path, (socket) => {
+  const listening = await claimSocket(path, (socket) => {
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
@@ -62,12 +62,7 @@ export async function openControl(
     async leave(ms) {
       void stopListening();
       for (const channel of lines.keys()) channel.send(leaving);
-      let timer: NodeJS.Timeout | undefined;
-      const timeUp = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, ms);
-      });
-      await Promise.race([Promise.all(lines.values()), timeUp]);
-      clearTimeout(timer);
+      await Promise.race([Promise.all(lines.values()), sleep(ms, undefined, { ref: false })]);
     },
     async close() {
       const closed = stopListening();
@@ -84,7 +79,7 @@ async function greet(
   attached: (channel: Channel, closed: Promise<void>) => void,
 ): Promise<void> {
   const hello = await readHello(socket);
-  const { server, limits, handlers } = await ready;
+  const { server, handlers } = await ready;
   const answer: HelloAnswer =
     hello?.version === version
       ? { ok: true, pid: process.pid }
@@ -94,9 +89,9 @@ async function greet(
     socket.end();
     return;
   }
-  const channel = createStdioChannel(socket, socket, limits, { needsNewline: true });
+  const channel = createStdioChannel(socket, socket, defaultLimits, { needsNewline: true });
   if (hello.hello === "mcp") attached(channel, server.accept(endOnLeft(channel)).closed);
-  else serveAdmin(channel, handlers, limits);
+  else serveAdmin(channel, handlers);
 }
 
 /** Treats the client's `left` notification as the end of its input; the socket stays open for answers. */
@@ -169,9 +164,9 @@ async function readHello(socket: Socket): Promise<Hello | undefined> {
   }
 }
 
-function serveAdmin(channel: Channel, handlers: AdminHandlers, limits: Limits): void {
+function serveAdmin(channel: Channel, handlers: AdminHandlers): void {
   new Peer(channel, {
-    limits,
+    limits: defaultLimits,
     handle: ({ method, params }) => {
       if (!Object.hasOwn(handlers, method))
         throw new HallError("METHOD_NOT_FOUND", `unknown admin method "${method}"`);

@@ -17,7 +17,7 @@ export type Discovery =
       readonly reason: string;
       /** A person has to do something first, named in `next`. */
       readonly isDenied: boolean;
-      readonly next?: readonly Advice[];
+      readonly next?: readonly Advice[] | undefined;
       readonly stderr: readonly string[];
       readonly ms: number;
     };
@@ -44,7 +44,7 @@ export async function discoverServers(
     lock: emptyLock,
     add: async () => {},
     remove: async () => {},
-    ...(mayStart ? { mayStart } : {}),
+    mayStart: (name, source) => mayStart?.(name, source),
   });
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
   try {
@@ -75,11 +75,12 @@ async function discover(upstream: Upstream): Promise<Discovery> {
     const found = await upstream.discover();
     return { name: upstream.id, found, ms: performance.now() - started };
   } catch (error) {
+    const isDenied = error instanceof HallError && error.code === "DENIED";
     return {
       name: upstream.id,
       reason: reasonOf(error),
-      isDenied: error instanceof HallError && error.code === "DENIED",
-      ...(error instanceof HallError && error.code === "DENIED" ? { next: error.next } : {}),
+      isDenied,
+      next: isDenied ? error.next : undefined,
       stderr: lastLines(upstream.stderr()),
       ms: performance.now() - started,
     };

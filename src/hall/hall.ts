@@ -18,7 +18,7 @@ import type { Stage } from "../gateway/stage.ts";
 import type { Decision } from "../gateway/trust.ts";
 import { createHealthBook, type HealthBook } from "../registry/health.ts";
 import { keepRegistrations } from "../registry/kept.ts";
-import { createModules, type Modules } from "../registry/modules.ts";
+import { createModules, type Modules, type ModulesOptions } from "../registry/modules.ts";
 import { createMonitor, type Monitor } from "../registry/monitor.ts";
 import { createOwnToolkit, withOwn } from "../registry/own.ts";
 import { createRegistrations, type Registrations } from "../registry/registrations.ts";
@@ -90,11 +90,7 @@ export interface HallOptions {
   /** What the upstreams offered at the last build. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, relative to the folder. */
-  readonly modules?: {
-    readonly patterns: readonly string[];
-    readonly folder: string;
-    readonly loadMsMax?: number;
-  };
+  readonly modules?: Pick<ModulesOptions, "patterns" | "folder" | "loadMsMax"> | undefined;
   /** Rate limits, and how many calls a toolkit takes at once. Default: no limits. */
   readonly rates?: RateLimits;
   readonly capacities?: Capacities;
@@ -107,7 +103,7 @@ export interface HallOptions {
   /** Records a decision; resolves when it is durable. Default: the store's audit. */
   readonly audit?: (decision: Decision, call: Call) => Promise<void>;
   /** Where calls and the audit are stored. Default: memory. */
-  readonly store?: StoreSettings;
+  readonly store?: StoreSettings | undefined;
   /** How much of a call is stored: a digest of its arguments, or everything. Default `digest`. */
   readonly record?: Recording["record"];
   /** Offers `guildhall://stats`, `health` and `trust`. Default true. */
@@ -131,47 +127,37 @@ const restoreMs = 100;
 /** Builds the path of a call from right to left: toolkits, registry, own tools, gateway, server. */
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const base = await openBase(options);
-  const registrations = await openRegistrations(base, options);
+  const parts = await openRegistrations(base, options);
   const own = await openOwnTools(base, options);
   const { gateway, tracing } = await openGateway(base, own, options);
-  const server = openServer(base, registrations, own, gateway, options);
+  const server = openServer(base, parts, own, gateway, options);
 
   // Registrations are restored after the first answers; clients hear of them as a change of the list.
-  const { kept } = registrations;
+  const { registrations, modules, monitor, kept } = parts;
   if (kept && options.store && ("url" in options.store || existsSync(options.store.path)))
     setTimeout(() => void kept.restore(), restoreMs).unref();
 
-  const { registry, health, store, note, meter, trust, approvals, fleet, log } = base;
-  const { modules, monitor } = registrations;
-  const { finder, groups } = own;
+  const { finder, groups, lisp } = own;
   return {
-    registry,
+    ...base,
     finder,
     groups,
     gateway,
-    registrations: registrations.registrations,
+    registrations,
     modules,
-    health,
     monitor,
-    store,
-    note,
-    meter,
-    trust,
-    approvals,
     server,
-    fleet,
-    log,
     async close(drainMs = 0) {
       await server.close(drainMs);
       monitor.close();
       groups.close();
-      await own.lisp.close();
+      await lisp.close();
       modules.close();
-      await registrations.registrations.close();
-      await fleet.close();
-      await registry.close();
+      await registrations.close();
+      await base.fleet.close();
+      await base.registry.close();
       await tracing?.close();
-      await store.close();
+      await base.store.close();
     },
   };
 }
@@ -196,7 +182,7 @@ async function openBase(options: HallOptions) {
     limits,
     log,
     lock,
-    secrets: options.secrets,
+    secrets,
     tokenFolder: options.tokenFolder,
     holdsChanged: trust !== undefined,
     mayStart: (name, source) => trust?.mayStart(name, source),
@@ -208,7 +194,7 @@ async function openBase(options: HallOptions) {
     fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] }),
   ]);
 
-  const store = openStore(options.store, { log, secrets: options.secrets });
+  const store = openStore(options.store, { log, secrets });
   const note = (entry: AuditEntry): Promise<void> =>
     store.audit
       .append(entry)
@@ -330,10 +316,11 @@ function openServer(
   gateway: Gateway,
   options: HallOptions,
 ): Server {
-  const { store, health, trust, log, limits, timeoutMs } = base;
+  const { store, health, trust } = base;
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const { hasOwnResources = true } = options;
   return createServer({
+    ...base,
     registry: hasOwnResources
       ? withHallResources({ registry: callable, store, health, trust })
       : callable,
@@ -341,18 +328,13 @@ function openServer(
     guide: groups.guide,
     gateway,
     registrations,
-    health,
     monitor,
     modules,
-    trust,
     pressure: store,
-    log,
-    limits,
     version,
     faces,
     names,
     isStatic,
-    timeoutMs,
     pageSize,
   });
 }

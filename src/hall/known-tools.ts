@@ -1,7 +1,8 @@
 import { resolve } from "node:path";
+import type { Config } from "../config/schema.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { createRegistry } from "../registry/registry.ts";
-import type { Target } from "../tool.ts";
+import type { Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createFleet } from "../upstream/fleet.ts";
 import type { Lock } from "../upstream/lock.ts";
@@ -23,22 +24,25 @@ export async function listKnownTools(
     add: registry.add,
     remove: registry.remove,
   });
-  const builtin = createBuiltinToolkits({
-    images: config.images,
-    search: {
-      ...config.search,
-      folders: config.search.folders.map((path) => resolve(folder, path)),
-    },
-    documents: { roots: config.documents.roots.map((path) => resolve(folder, path)) },
-  });
   const servers = configuredServers(loaded);
   const names = Object.keys(servers).filter((name) => Object.hasOwn(lock.servers, name));
   await Promise.all([
-    ...builtin.map((toolkit) => registry.add(toolkit)),
+    ...openBuiltins(folder, config).map((toolkit) => registry.add(toolkit)),
     fleet.apply({ servers, added: names, removed: [], changed: [] }),
   ]);
   const tools = registry.tools();
   await fleet.close();
   await registry.close();
   return tools;
+}
+
+/** The built-in toolkits as the config sets them. */
+export function openBuiltins(folder: string, config: Config): readonly Toolkit[] {
+  const { images, search, documents } = config;
+  const inFolder = (path: string): string => resolve(folder, path);
+  return createBuiltinToolkits({
+    images,
+    search: { ...search, folders: search.folders.map(inFolder) },
+    documents: { roots: documents.roots.map(inFolder) },
+  });
 }

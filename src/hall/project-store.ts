@@ -21,7 +21,11 @@ export async function openProjectStore(settings?: Settings): Promise<Store | und
 }
 
 /** Undefined if the folder is not a project. */
-function projectStoreSettings({ folder, loaded, config }: Settings): StoreSettings | undefined {
+export function projectStoreSettings({
+  folder,
+  loaded,
+  config,
+}: Settings): StoreSettings | undefined {
   const location = findStoreLocation({
     url: config.store.url,
     folder,

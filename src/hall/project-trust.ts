@@ -1,24 +1,17 @@
 import { HallError } from "../base/errors.ts";
 import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
-import { connectAdmin, notifyHall } from "./admin-client.ts";
+import { askHall, notifyHall } from "./admin-client.ts";
 import type { ToolTrust } from "./admin-contract.ts";
+import { describeTrust } from "./admin-handlers.ts";
 import { openAlone } from "./project.ts";
 import { openProjectLedger, recordInProject } from "./project-store.ts";
 import { type Settings, unknownName } from "./settings.ts";
-import { socketPath } from "./socket.ts";
-import { describeTrust } from "./tool-trust.ts";
 
 /** The trust level of each tool, from the running hall or from a temporary one that starts no server. */
 export async function readToolTrust(settings: Settings): Promise<readonly ToolTrust[]> {
   const { folder } = settings;
-  const admin = await connectAdmin(await socketPath(folder));
-  if (admin) {
-    try {
-      return (await admin.ask("trust", {})).tools;
-    } finally {
-      await admin.close();
-    }
-  }
+  const answer = await askHall(folder, "trust", {});
+  if (answer) return answer.tools;
   const project = await openAlone({ folder, settings });
   try {
     return describeTrust(project.hall);

@@ -99,24 +99,20 @@ export async function selectStartable(
 ): Promise<readonly string[]> {
   const allowed: string[] = [];
   for (const name of names) {
-    const config = settings.config.mcpServers[name];
     // An unusable entry is reported by the discovery; nothing is started.
     const isUnusable = Object.hasOwn(settings.loaded.unusable, name);
-    if (!isUnusable && (!config || config.disabled)) continue;
-    const previous = findReview(entries, name);
-    const isApproved = config !== undefined && previous?.source === sourceOf(config);
-    const mayStart =
-      isUnusable ||
-      isApproved ||
-      (config !== undefined &&
-        (await reviewer?.mayStart({
-          name,
-          reached: formatSource(config, settings),
-          before: previous?.reached,
-        })));
-    if (mayStart) allowed.push(name);
+    if (isUnusable || (await mayStart(name))) allowed.push(name);
   }
   return allowed;
+
+  async function mayStart(name: string): Promise<boolean> {
+    const config = settings.config.mcpServers[name];
+    if (!config || config.disabled) return false;
+    const previous = findReview(entries, name);
+    if (previous?.source === sourceOf(config)) return true;
+    const reached = formatSource(config, settings);
+    return (await reviewer?.mayStart({ name, reached, before: previous?.reached })) ?? false;
+  }
 }
 
 export interface ReviewResult {
@@ -269,7 +265,7 @@ export async function verifyServers(
 /** What differs between a server now and as it was reviewed, as far as the hall or the lock knows. */
 export interface ServerChanges {
   readonly name: string;
-  readonly reached?: { readonly before: string; readonly now: string };
+  readonly reached?: { readonly before: string; readonly now: string } | undefined;
   readonly changed: readonly { readonly name: string; readonly fields: readonly FieldChange[] }[];
   readonly added: readonly string[];
   readonly gone: readonly string[];
@@ -295,9 +291,9 @@ export async function findChanges(
     const isReachedOtherwise = review !== undefined && review.source !== sourceOf(config);
     return {
       name,
-      ...(isReachedOtherwise
-        ? { reached: { before: review.reached, now: formatSource(config, settings) } }
-        : {}),
+      reached: isReachedOtherwise
+        ? { before: review.reached, now: formatSource(config, settings) }
+        : undefined,
       changed: changes.flatMap(({ name, change }) =>
         change.kind === "changed" ? [{ name, fields: change.fields }] : [],
       ),
@@ -330,7 +326,7 @@ export function summariseReview({
         bringsIn,
         sendsOut,
         why,
-        ...(change.kind === "changed" ? { fields: change.fields } : {}),
+        fields: change.kind === "changed" ? change.fields : undefined,
       };
     }),
     gone,

@@ -11,6 +11,7 @@ import {
   type InstallTarget,
   planInstall,
   planUninstall,
+  scopeOf,
 } from "./install/install.ts";
 import { addToProjectFile, type ProjectFile, readProjectFile } from "./install/project-file.ts";
 import { openRecords, writeThrough } from "./install/records.ts";
@@ -79,14 +80,13 @@ export interface ImportOutcome {
 /** Finds the servers of other clients and adds the chosen ones to the project's config. */
 export async function importServers(request: ImportRequest): Promise<ImportOutcome> {
   const { folder, from, all = false, force = false, dryRun = false, choose } = request;
-  const chosenClients = from?.map(getClient);
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);
   const findings = await findServers({
     machine,
     existing: force ? {} : project.servers,
-    ...(chosenClients ? { from: chosenClients } : {}),
-    ...ownScript(),
+    from: from?.map(getClient),
+    ownScript: process.argv[1],
   });
 
   const usual = findings.servers.filter(({ elsewhere }) => all || elsewhere === undefined);
@@ -187,7 +187,7 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
     from: [target.client],
     file: first.file,
     existing: project.servers,
-    ...ownScript(),
+    ownScript: process.argv[1],
   });
   const moving = request.move ? selectMoving(found) : { names: [], servers: [] };
   const plan = request.move ? await planInstall(target, command, moving.names) : first;
@@ -225,7 +225,7 @@ export async function prepareUninstall(request: InstallRequest): Promise<Prepare
     machine,
     from: [target.client],
     file: plan.file,
-    ...ownScript(),
+    ownScript: process.argv[1],
   });
   // The restored text may hold secrets that are not in the file now.
   const restored =
@@ -249,11 +249,8 @@ async function openTarget({
   scope,
 }: InstallRequest): Promise<{ readonly machine: Machine; readonly target: InstallTarget }> {
   const machine = thisMachine(await realpath(folder));
-  return { machine, target: { client: getClient(client), machine, scope, ...ownScript() } };
-}
-
-function ownScript(): { readonly ownScript?: string } {
-  return process.argv[1] === undefined ? {} : { ownScript: process.argv[1] };
+  const target = { client: getClient(client), machine, scope, ownScript: process.argv[1] };
+  return { machine, target };
 }
 
 /** The command that starts this program as an MCP server: by name if installed, else by file. */
@@ -265,17 +262,10 @@ export function ownCommand(): readonly [string, ...string[]] {
 }
 
 /** A user-wide entry is started in any folder, so it must name the project's. */
-function commandFor(
-  { client, scope, machine }: InstallTarget,
-  project: ProjectFile,
-): readonly [string, ...string[]] {
-  const hasProjectFile = client.files.some(
-    (place) => place.scope === "project" && !place.isReadOnly,
-  );
-  const isForProject = scope === "project" || (scope === undefined && hasProjectFile);
-  return isForProject || project.text === undefined
+function commandFor(target: InstallTarget, project: ProjectFile): readonly [string, ...string[]] {
+  return scopeOf(target) === "project" || project.text === undefined
     ? ownCommand()
-    : [...ownCommand(), "--folder", machine.folder];
+    : [...ownCommand(), "--folder", target.machine.folder];
 }
 
 interface Moving {
@@ -296,7 +286,7 @@ function selectMoving({ servers, known }: Findings): Moving {
 
 /** Only one file is edited; servers in the client's other files stay, and the user is told where. */
 async function findStaying({ client, machine }: InstallTarget, file: string): Promise<string[]> {
-  const { servers } = await findServers({ machine, from: [client], ...ownScript() });
+  const { servers } = await findServers({ machine, from: [client], ownScript: process.argv[1] });
   const edited = `${shorten(file, machine)}:`;
   return servers
     .flatMap(({ sightings }) => sightings)

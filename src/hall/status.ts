@@ -1,11 +1,10 @@
 import { configuredServers } from "../config/unusable.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
-import { connectAdmin } from "./admin-client.ts";
+import { askHall } from "./admin-client.ts";
 import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
 import { readHistory } from "./project-store.ts";
 import { loadSettings } from "./settings.ts";
-import { socketPath } from "./socket.ts";
 
 /** The running hall, or what the config, the lock and the store say without one. */
 export type ProjectStatus =
@@ -17,14 +16,9 @@ export type ProjectStatus =
     };
 
 export async function readStatus(folder: string): Promise<ProjectStatus> {
-  const admin = await connectAdmin(await socketPath(folder));
-  if (!admin)
-    return { running: false, upstreams: await readKnownUpstreams(folder), registrations: [] };
-  try {
-    return { running: true, ...(await admin.ask("status", {})) };
-  } finally {
-    await admin.close();
-  }
+  const status = await askHall(folder, "status", {});
+  if (status) return { running: true, ...status };
+  return { running: false, upstreams: await readKnownUpstreams(folder), registrations: [] };
 }
 
 async function readKnownUpstreams(folder: string): Promise<readonly UpstreamStatus[]> {

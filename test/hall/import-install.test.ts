@@ -162,7 +162,7 @@ describe("install", () => {
       "./.vscode/mcp.json": "[]",
     });
     const setup = openIn(home);
-    await expect(setup.install("cursor")).rejects.toThrow(/mcp\.json:4:1: invalid JSON/);
+    await expect(setup.install("cursor")).rejects.toThrow(/mcp\.json:4:1: not valid JSON/);
     await expect(setup.install("codex")).rejects.toThrow(/config\.toml:2:\d+: not valid TOML/);
     await expect(setup.install("vscode")).rejects.toThrow(/is not an object/);
     expect(home.read("./.cursor/mcp.json")).toBe(broken);

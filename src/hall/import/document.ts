@@ -1,16 +1,9 @@
-import { constants } from "node:fs";
-import { open, readdir } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, join, posix, win32 } from "node:path";
-import {
-  findNodeAtLocation,
-  type Node,
-  type ParseError,
-  parseTree,
-  printParseErrorCode,
-} from "jsonc-parser/lib/esm/main.js";
-import { formatBytes } from "../../base/text.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
+import { decode, readRegularFile } from "../../config/files.ts";
+import { parseJsonText, positionOf, readValue } from "../../config/json.ts";
 import { parseTomlFile } from "../../config/toml.ts";
 
 /** Where files of clients are searched. Passed in, so that a test never reads the real home. */
@@ -127,65 +120,13 @@ export async function parseDocument(file: string, text: string): Promise<Documen
 }
 
 export async function readBytes(file: string): Promise<Buffer | undefined> {
-  // Opening a pipe without a writer would block.
-  const handle = await open(file, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0)).catch(
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-      throw new ConfigError(
-        `${file}: cannot read the file (${error.code}); check its path and permissions`,
-      );
-    },
-  );
-  if (!handle) return undefined;
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile()) throw new ConfigError(`${file}: not a regular file`);
-    if (stats.size > bytesMax)
-      throw new ConfigError(`${file}: exceeds the limit of ${formatBytes(bytesMax)}`);
-    return await handle.readFile();
-  } finally {
-    await handle.close();
-  }
-}
-
-export function decode(bytes: Uint8Array, file: string): string {
-  try {
-    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
-  } catch {
-    throw new ConfigError(`${file}: not UTF-8 text`);
-  }
+  return (await readRegularFile(file, bytesMax))?.bytes;
 }
 
 function parseJson(file: string, text: string): Document {
-  const place = (offset: number): string => `${file}:${positionOf(text, offset)}`;
-  const errors: ParseError[] = [];
-  // Replaced by a space, to keep all offsets.
-  const root = parseTree(text.replace(/^\ufeff/, " "), errors, { allowTrailingComma: true });
-  const [first] = errors;
-  if (first)
-    throw new ConfigError(
-      `${place(first.offset)}: invalid JSON (${printParseErrorCode(first.error)})`,
-    );
-  if (!root) throw new ConfigError(`${place(0)}: invalid JSON (only comments)`);
-  const locate = (path: Path): string => {
-    const node = findNodeAtLocation(
-      root,
-      path.map((key) => (typeof key === "number" ? key : String(key))),
-    );
-    return place((node?.parent?.type === "property" ? node.parent : (node ?? root)).offset);
-  };
-  return { file, text, format: "json", tree: readNode(root), locate };
-}
-
-/** Uses fromEntries, because assigning a key named `__proto__` would change the prototype. */
-function readNode({ type, children = [], value }: Node): unknown {
-  if (type === "array") return children.map(readNode);
-  if (type !== "object") return value;
-  return Object.fromEntries(
-    children.flatMap(({ children: [key, inner] = [] }) =>
-      key && inner ? [[String(key.value), readNode(inner)]] : [],
-    ),
-  );
+  // The mark is replaced by a space, to keep all offsets.
+  const { root, locate } = parseJsonText({ file, text: text.replace(/^\ufeff/, " ") });
+  return { file, text, format: "json", tree: readValue(root), locate };
 }
 
 async function parseYaml(file: string, text: string): Promise<Document> {
@@ -203,10 +144,4 @@ async function parseYaml(file: string, text: string): Promise<Document> {
     return `${file}:${positionOf(text, isNode(node) ? (node.range?.[0] ?? 0) : 0)}`;
   };
   return { file, text, format: "yaml", tree: document.toJS({ maxAliasCount: 100 }) ?? {}, locate };
-}
-
-/** Line and column, starting at 1: "3:5". */
-function positionOf(text: string, offset: number): string {
-  const before = text.slice(0, offset);
-  return `${before.split("\n").length}:${offset - before.lastIndexOf("\n")}`;
 }

@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, fieldOf, type Problem } from "../../config/error.ts";
 import { findServerProblems } from "../../config/servers.ts";
 import { validateTree } from "../../config/validate.ts";
-import { expandVariables } from "../../config/variables.ts";
+import { expandVariables, variablesIn } from "../../config/variables.ts";
 import {
   type Client,
   type ClientFile,
@@ -51,9 +51,6 @@ export interface Findings {
 
 export interface FoundFile {
   readonly client: string;
-  readonly scope: ClientFile["scope"];
-  readonly file: string;
-  readonly serverCount: number;
   readonly hasHall: boolean;
 }
 
@@ -85,47 +82,26 @@ export async function findServers({
   return { ...mergeSightings(sightings, existing), warnings, files, secrets: keeper.found() };
 
   async function readFile(client: Client, place: ClientFile, document: Document): Promise<void> {
-    let serverCount = 0;
+    let hasServers = false;
     let hasHall = false;
-    const lists = listServers(client, document.tree, place, machine);
-    for (const { entries, elsewhere } of lists) {
+    const { id, name: clientName } = client;
+    for (const { entries, elsewhere } of listServers(client, document.tree, place, machine)) {
       for (const entry of entries) {
-        const location = document.locate(entry.path);
-        const found = await readEntry(
-          client,
-          entry,
-          keeper.keepAt(entry.name, shortPlace(location)),
-        );
+        const { name } = entry;
+        const at = shorten(document.locate(entry.path), machine);
+        const warn = (text: string): void => void warnings.push(`${at}: ${name}: ${text}`);
+        const found = await readEntry(client, entry, keeper.keepAt(name, at));
         if (found === "hall") hasHall = true;
-        else if (typeof found === "string")
-          warnings.push(`${shortPlace(location)}: ${entry.name}: ${found}`);
+        else if (typeof found === "string") warn(found);
         else {
-          serverCount++;
-          for (const note of found.notes)
-            warnings.push(`${shortPlace(location)}: ${entry.name}: ${note}`);
-          const { id, name } = client;
-          sightings.push({
-            name: entry.name,
-            server: found.server,
-            client: { id, name },
-            place: shortPlace(location),
-            elsewhere,
-          });
+          hasServers = true;
+          found.notes.forEach(warn);
+          const { server } = found;
+          sightings.push({ name, server, client: { id, name: clientName }, place: at, elsewhere });
         }
       }
     }
-    if (serverCount > 0 || hasHall)
-      files.push({
-        client: client.id,
-        scope: place.scope,
-        file: document.file,
-        serverCount,
-        hasHall,
-      });
-  }
-
-  function shortPlace(location: string): string {
-    return shorten(location, machine);
+    if (hasServers || hasHall) files.push({ client: id, hasHall });
   }
 
   async function readEntry(
@@ -181,14 +157,8 @@ async function findProblem(
 ): Promise<Problem | undefined> {
   const tree = { mcpServers: { server } };
   // Variables that are not set yet get a placeholder.
-  const names = Array.from(
-    JSON.stringify(server).matchAll(/\$\{(?:env:)?([A-Za-z_]\w*)/g),
-    ([, name = ""]) => name,
-  );
-  const expanded = expandVariables(tree, {
-    ...Object.fromEntries(names.map((name) => [name, "variable"])),
-    ...env,
-  });
+  const placeholders = variablesIn(JSON.stringify(server)).map((name) => [name, "variable"]);
+  const expanded = expandVariables(tree, { ...Object.fromEntries(placeholders), ...env });
   const result = await validateTree(expanded.tree);
   const [problem] = [
     ...expanded.problems,

@@ -8,6 +8,7 @@ import {
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { fieldAt } from "../../config/layer.ts";
+import { keysOf } from "../../config/toml.ts";
 import { type Document, parseDocument } from "../import/document.ts";
 
 /** A change to the map of servers in a file. */
@@ -117,11 +118,7 @@ function headerOf(line: string): string[] | undefined {
     /^\s*\[\[?\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*\]\]?\s*(?:#.*)?$/.exec(
       line.trimEnd(),
     ) ?? [];
-  if (inner === undefined) return undefined;
-  return Array.from(
-    inner.matchAll(/[\w-]+|"([^"]*)"|'([^']*)'/g),
-    ([bare, double, single]) => double ?? single ?? bare,
-  );
+  return inner === undefined ? undefined : keysOf(inner);
 }
 
 /**

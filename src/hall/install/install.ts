@@ -1,13 +1,13 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { rm, rmdir } from "node:fs/promises";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, type Path } from "../../config/error.ts";
+import { decode } from "../../config/files.ts";
 import { fieldAt } from "../../config/layer.ts";
 import { type Client, type ClientFile, keysOf, mapAt } from "../import/clients.ts";
 import {
   type Document,
-  decode,
   type Machine,
   parseDocument,
   readBytes,
@@ -15,7 +15,7 @@ import {
 } from "../import/document.ts";
 import { isHall, translateEntry } from "../import/entry.ts";
 import { editDocument } from "./edit.ts";
-import { dropBackup, type InstallRecord, type Records, writeThrough } from "./records.ts";
+import { type InstallRecord, type Records, writeThrough } from "./records.ts";
 
 /** A planned change to a client's file. */
 export interface InstallPlan {
@@ -64,8 +64,6 @@ export async function planInstall(
   const entry = client.entryFor?.(command) ?? { command: program, args };
   const isThere = sameEntry(fieldAt(document.tree, [...at, name]), entry);
   const moved = move.filter((server) => entries.some((each) => each.name === server));
-  if (isThere && moved.length === 0)
-    return { client, scope, file, before, after: before, name, moved, isRestored: false };
   const text = await editDocument(document, {
     at,
     remove: moved,
@@ -143,7 +141,7 @@ export async function applyUninstall(plan: InstallPlan, records: Records): Promi
   if (after === undefined) await removeFile(file, record);
   else if (before === undefined || !after.equals(before)) await writeThrough(file, after);
   if (record) await records.remove(file);
-  if (isRestored && record?.backup) await dropBackup(record.backup);
+  if (isRestored && record?.backup) await rm(record.backup, { force: true });
   return backup;
 }
 
@@ -156,17 +154,20 @@ function isHallEntry(
   return isObject(value) && isHall(name, translateEntry(value, keysOf(client)).server, ownScript);
 }
 
+/** The wanted scope, else the project's if the client has a file for it. */
+export function scopeOf({ client, scope }: InstallTarget): ClientFile["scope"] {
+  const hasProjectFile = client.files.some((file) => file.scope === "project" && !file.isReadOnly);
+  return scope ?? (hasProjectFile ? "project" : "user");
+}
+
 /** The first existing file of the scope, else the first. */
-async function findTarget({ client, machine, scope }: InstallTarget): Promise<{
+async function findTarget(target: InstallTarget): Promise<{
   readonly file: string;
   readonly scope: ClientFile["scope"];
   readonly at: Path;
 }> {
-  const wanted =
-    scope ??
-    (client.files.some((file) => file.scope === "project" && !file.isReadOnly)
-      ? "project"
-      : "user");
+  const { client, machine } = target;
+  const wanted = scopeOf(target);
   const candidates = client.files.flatMap((place) => {
     const file =
       place.scope === wanted && !place.isReadOnly ? resolvePath(place.path, machine) : undefined;
@@ -239,5 +240,5 @@ function sameEntry(value: unknown, entry: JsonObject): boolean {
 }
 
 function hashOf(bytes: Uint8Array): string {
-  return createHash("sha256").update(bytes).digest("hex");
+  return hash("sha256", bytes, "hex");
 }

@@ -13,7 +13,7 @@ import {
   writeFile,
 } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
-import { dataFolder } from "../../base/files.ts";
+import { dataFolder, placePrivate, replacePrivate } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
 
@@ -57,9 +57,7 @@ export function openRecords(env: NodeJS.ProcessEnv): Records {
   }
 
   async function write(installs: readonly InstallRecord[]): Promise<void> {
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    await writeThrough(index, `${JSON.stringify({ version: 1, installs }, null, 2)}\n`);
-    await chmod(index, 0o600);
+    await replacePrivate(index, `${JSON.stringify({ version: 1, installs }, null, 2)}\n`);
   }
 
   return {
@@ -69,26 +67,14 @@ export function openRecords(env: NodeJS.ProcessEnv): Records {
       write([...(await all()).filter(({ file }) => file !== record.file), record]),
     remove: async (file) => write((await all()).filter((record) => record.file !== file)),
     async backUp(client, file, bytes) {
-      await mkdir(folder, { recursive: true, mode: 0o700 });
       const time = new Date().toISOString().replace(/[:.]/g, "-");
       for (let count = 1; ; count++) {
-        const backup = join(
-          folder,
-          `${time}${count === 1 ? "" : `-${count}`}-${client}-${basename(file)}`,
-        );
-        try {
-          await writeFile(backup, bytes, { mode: 0o600, flag: "wx" });
-          return backup;
-        } catch (error) {
-          if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-        }
+        const number = count === 1 ? "" : `-${count}`;
+        const backup = join(folder, `${time}${number}-${client}-${basename(file)}`);
+        if (await placePrivate(backup, bytes)) return backup;
       }
     },
   };
-}
-
-export async function dropBackup(backup: string): Promise<void> {
-  await rm(backup, { force: true });
 }
 
 function parse(text: string, index: string): readonly InstallRecord[] {

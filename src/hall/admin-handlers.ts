@@ -1,0 +1,144 @@
+import { readAgentFolder } from "../agents/agent-folder.ts";
+import type { GroupSource } from "../agents/groups.ts";
+import type { Log } from "../base/log.ts";
+import { version } from "../base/version.ts";
+import { pinOf } from "../trust/pin.ts";
+import { keyOf } from "../trust/trust.ts";
+import type { HallStatus, ToolTrust } from "./admin-contract.ts";
+import type { AdminHandlers } from "./control.ts";
+import type { Hall } from "./hall.ts";
+import type { Settings } from "./settings.ts";
+
+/** What a hall answers on its local socket. */
+export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
+  const startedAt = Date.now();
+  return {
+    status: async (): Promise<HallStatus> => ({
+      version,
+      pid: process.pid,
+      project: folder,
+      startedAt,
+      clients: hall.server.clientCount,
+      store: hall.store.state(),
+      upstreams: describeUpstreams(hall),
+      registrations: describeRegistrations(hall),
+    }),
+    sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
+    approvals: async () => ({
+      pending: hall.approvals
+        .pending()
+        .map(({ target, argumentsHash: _hash, isWaiting: _isWaiting, ...pending }) => ({
+          tool: target.fullName,
+          ...pending,
+        })),
+    }),
+    async approve({ token, answer }) {
+      // The tool as it was when approval was requested; it may have changed since.
+      const { target, isWaiting } = hall.approvals.answer(token, answer);
+      // A waiting call grants the answer itself, after it is in the audit.
+      if (!isWaiting) await hall.trust?.grant(target, answer);
+      return { tool: target.fullName };
+    },
+    trust: async () => ({ tools: describeTrust(hall) }),
+    async groupsChanged() {
+      hall.groups.replace(await openAgents(folder, hall.log));
+      hall.server.refreshLists();
+      return {};
+    },
+    async trustChanged({ isRevoked = false }) {
+      if (isRevoked) hall.trust?.clearRuntimeTrust();
+      await hall.trust?.refresh();
+      if (hall.trust?.mayLoadModules(config.toolkits)) await hall.modules.scan();
+      hall.server.refreshLists();
+      await reconcileUpstreams(hall);
+      return {};
+    },
+    statistics: ({ since }) => hall.store.statistics(since),
+    logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
+    async restart({ server }) {
+      const upstream = hall.fleet.get(server);
+      await upstream.restart();
+      return { state: upstream.state() };
+    },
+  };
+}
+
+/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with held tools again. */
+async function reconcileUpstreams({ fleet, registry, trust }: Hall): Promise<void> {
+  if (!trust) return;
+  const { servers } = trust.entries();
+  const held = new Set(
+    registry
+      .tools()
+      .flatMap((target) => (trust.judge(target).held === undefined ? [] : [target.toolkit.id])),
+  );
+  const work = fleet.all().map(async (upstream) => {
+    const isApproved = Object.hasOwn(servers, upstream.id);
+    if (!isApproved || upstream.state().kind === "down") await upstream.restart();
+    if (isApproved && held.has(upstream.id)) await upstream.discover();
+  });
+  // A server that fails reports it at its next call.
+  await Promise.allSettled(work);
+}
+
+/** The groups of a project and their guide for clients. Invalid files are logged and left out. */
+export async function openAgents(folder: string, log: Log): Promise<GroupSource> {
+  const { agents, guide, problems } = await readAgentFolder(folder);
+  for (const problem of problems) log.warn(problem);
+  return { files: agents.map(({ agent }) => agent), guide };
+}
+
+/** The trust level of each tool. Empty for a hall without trust. */
+export function describeTrust({ registry, trust }: Hall): readonly ToolTrust[] {
+  if (!trust) return [];
+  const { grants } = trust.entries();
+  return registry.tools().map((target) => {
+    const { toolkit, tool, fullName } = target;
+    const { level, marks, held, ask } = trust.judge(target);
+    const { facts: _ours, ...definition } = tool;
+    const until = level === "trusted" ? grants[keyOf(target)]?.until : undefined;
+    return {
+      name: fullName,
+      key: keyOf(target),
+      toolkit: toolkit.id,
+      source: toolkit.source ?? "built-in",
+      level,
+      marks,
+      held,
+      ask,
+      until,
+      pin: pinOf(tool),
+      definition,
+    };
+  });
+}
+
+function describeRegistrations(hall: Hall): HallStatus["registrations"] {
+  return hall.registrations.all().map((toolkit) => {
+    const { health } = hall.health.record(toolkit);
+    const { registration, runner, registeredAt } = toolkit;
+    const problem = health.state === "available" ? toolkit.problem?.() : health.reason;
+    return {
+      name: toolkit.id,
+      state: health.state,
+      runner: runner?.kind ?? null,
+      tools: registration.tools.length,
+      registeredAt,
+      problem,
+    };
+  });
+}
+
+function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
+  return hall.fleet.all().map((upstream) => {
+    const handshake = upstream.handshake();
+    return {
+      name: upstream.id,
+      state: upstream.state(),
+      era: handshake?.era,
+      protocol: handshake?.version,
+      tools: upstream.offer().tools.length,
+      ...upstream.counts,
+    };
+  });
+}
