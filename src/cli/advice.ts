@@ -17,7 +17,7 @@ function shellSentence(advice: Advice): string {
     case "login":
       return `Log in: guildhall ${adviceCommand(advice)}`;
     case "call-tool":
-      return `Run: ${callLine({ name: advice.tool, call: { arguments: advice.arguments } })}`;
+      return `Run: ${callLine(advice.tool, advice.arguments)}`;
     case "run-step":
       return `Run: guildhall ${stepCommand(advice)}`;
     case "set-variable":
@@ -82,32 +82,9 @@ export function nextLine(next: readonly Advice[], feature: string | undefined): 
     .join("\n");
 }
 
-/** The command for a call an agent prepared. A second line names the values that are guesses. */
-export function callLine({ name, call, filled }: JsonObject): string {
-  const given = isObject(call) && isObject(call.arguments) ? call.arguments : {};
-  const guesses = Array.isArray(filled)
-    ? filled.filter(isObject).filter(({ certainty }) => certainty === "guess")
-    : [];
-  const args = guesses.reduce<JsonObject>(
-    (all, { name: place, value }) => put(all, String(place).split("."), value),
-    given,
-  );
-  const line = ["guildhall call", String(name), ...writeArguments(args)].join(" ");
-  return guesses.length === 0
-    ? line
-    : `${line}\n   (guessed: ${guesses.map(({ name: place }) => String(place)).join(", ")})`;
-}
-
-function put(
-  values: JsonObject,
-  [step = "", ...rest]: readonly string[],
-  value: unknown,
-): JsonObject {
-  const inner = values[step];
-  return {
-    ...values,
-    [step]: rest.length > 0 ? put(isObject(inner) ? inner : {}, rest, value) : value,
-  };
+/** The command that makes a call. */
+export function callLine(tool: string, args: JsonObject): string {
+  return ["guildhall call", tool, ...writeArguments(args)].join(" ");
 }
 
 /** `key=value` if it reads back unchanged, else one JSON object. */

@@ -35,27 +35,51 @@ export async function getTool(
   { loaded }: Settings,
 ): Promise<JsonObject> {
   const tools = await client.list("tools/list", "tools", "tools,agents");
-  const dotted = name.replace("__", ".");
-  const exact = tools.find((tool) => tool.name === name || tool.name === dotted);
-  const short = tools.filter((tool) => String(tool.name).split(".").slice(1).join(".") === name);
-  const found = exact ?? (short.length === 1 ? short[0] : undefined);
-  if (found) return found;
+  const names = tools.map((tool) => String(tool.name));
+  const found = matchTools(name, names);
+  if (found.length === 1) return tools[names.indexOf(found[0] ?? "")] ?? {};
 
-  const [server = ""] = dotted.split(".", 1);
+  const [server = "", tool] = name.replace("__", ".").split(".", 2);
   if (Object.hasOwn(loaded.unusable, server)) {
     const { getServer } = await import("../hall/settings.ts");
     getServer(server, loaded);
   }
-  const names = tools.map((tool) => String(tool.name));
-  const near = short.length > 1 ? short.map((tool) => String(tool.name)) : findNear(name, names);
-  const question = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
+  const near = found.length > 1 ? found : findNear(name, names);
   // The tools of a server that is down, or not approved, are not listed at all.
-  const isServerListed = names.some((each) => each.startsWith(`${server}.`));
-  const isOfUnknownServer = dotted.includes(".") && !isServerListed;
-  throw new HallError("NOT_FOUND", `unknown tool "${name}"${question}`, {
-    hint: isOfUnknownServer
-      ? `No tools of ${server} are known. If it is one of your servers, build shows what it offers or why it fails.`
-      : undefined,
-    next: [{ do: "run-command", command: isOfUnknownServer ? "build" : "tools" }],
+  if (tool === undefined || names.some((each) => each.startsWith(`${server}.`)))
+    throw unknownName("tool", name, { near, command: "tools" });
+  throw unknownName("tool", name, {
+    near,
+    hint: `No tools of ${server} are known. If it is one of your servers, build shows what it offers or why it fails.`,
+    command: "build",
+  });
+}
+
+/** The tools a name may mean: the one with this full name, also written with `__`, else all with this bare name. */
+export function matchTools(name: string, names: readonly string[]): readonly string[] {
+  const dotted = name.replace("__", ".");
+  const exact = names.find((each) => each === name || each === dotted);
+  if (exact !== undefined) return [exact];
+  return names.filter((each) => each.split(".").slice(1).join(".") === name);
+}
+
+interface UnknownOptions {
+  /** The names that may be meant. */
+  readonly near: readonly string[];
+  /** The command that helps. */
+  readonly command: string;
+  readonly hint?: string;
+}
+
+/** NOT_FOUND with the names that may be meant. */
+export function unknownName(
+  what: string,
+  name: string,
+  { near, command, hint }: UnknownOptions,
+): HallError {
+  const question = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
+  return new HallError("NOT_FOUND", `unknown ${what} "${name}"${question}`, {
+    hint,
+    next: [{ do: "run-command", command }],
   });
 }

@@ -1,37 +1,31 @@
 import { parseArgs } from "node:util";
 import type { Command } from "commander";
 import type { McpOptions } from "./commands/mcp.ts";
-import { examples } from "./declaration.ts";
+import { addCommand } from "./declaration.ts";
 
 /** The flags of `guildhall mcp` and their help. */
-export const mcpFlags = [
-  [
-    "--expose <faces>",
+export const mcpFlags = {
+  "--expose <faces>":
     "what clients see, comma-separated (default: the config's, else what fits the number of tools)",
-  ],
-  ["--static", "freeze the lists and declare them static"],
-  ["--alone", "run a separate hall, even if one is running for this project"],
-  ["--folder <folder>", "the project's folder (default: the working directory)"],
-  [
-    "--log-level <level>",
+  "--static": "freeze the lists and declare them static",
+  "--alone": "run a separate hall, even if one is running for this project",
+  "--folder <folder>": "the project's folder (default: the working directory)",
+  "--log-level <level>":
     "level of the log on stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)",
-  ],
-] as const;
+} as const;
 
 export function addMcp(program: Command): void {
-  const mcp = program
-    .command("mcp")
-    .description("serve MCP over stdin and stdout; MCP clients start this command")
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall mcp",
-        "guildhall mcp --expose tools --static",
-        "claude mcp add guildhall -- guildhall mcp",
-      ]),
-    )
-    .action(async (options) => (await import("./commands/mcp.ts")).runMcp(options));
-  for (const [flags, description] of mcpFlags) mcp.option(flags, description);
+  addCommand(program, "mcp", {
+    does: "serve MCP over stdin and stdout; MCP clients start this command",
+    options: mcpFlags,
+    hasJson: false,
+    examples: [
+      "guildhall mcp",
+      "guildhall mcp --expose tools --static",
+      "claude mcp add guildhall -- guildhall mcp",
+    ],
+    load: async () => (await import("./commands/mcp.ts")).runMcp,
+  });
 }
 
 const options = {

@@ -3,18 +3,17 @@ import { diffLines } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import type { FieldChange } from "../trust/review.ts";
+import type { JsonOption } from "./declaration.ts";
 
-export interface PrintOptions {
-  readonly json: boolean | undefined;
-  text(): string;
+interface PrintOptions extends JsonOption {
   /** Makes the command fail after it printed. With --json the value goes into the error, so that stdout stays one document. */
   readonly failure?: HallError | undefined;
 }
 
-/** Prints text, or JSON when asked, to stdout. Throws the failure if there is one. */
-export function print(value: unknown, { json, text, failure }: PrintOptions): void {
+/** Prints text, or the value as JSON when asked, to stdout. Throws the failure if there is one. */
+export function print(value: unknown, text: string, { json, failure }: PrintOptions): void {
   if (failure && json) throw withResult(failure, value);
-  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text().trimEnd()}\n`);
+  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text.trimEnd()}\n`);
   if (failure) throw failure;
 }
 
@@ -33,7 +32,12 @@ export function paint(style: Style, text: string): string {
 }
 
 /** Columns as wide as their widest cell; lines are cut to the terminal's width. */
-export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+export function table(
+  head: readonly string[],
+  rows: readonly (readonly string[])[],
+  whenEmpty?: string,
+): string {
+  if (rows.length === 0 && whenEmpty !== undefined) return whenEmpty;
   const clean = rows.map((row) => row.map(visible));
   const widths = head.map((title, column) =>
     Math.max(title.length, ...clean.map((row) => row[column]?.length ?? 0)),
@@ -48,60 +52,45 @@ export function table(head: readonly string[], rows: readonly (readonly string[]
   return [paint("bold", line(head)), ...clean.map((row) => line(row).slice(0, width))].join("\n");
 }
 
-const contextLines = 2;
-
 /** A line diff of two texts with a little context. */
 export function diffTexts(before: string, after: string): string {
-  const marks = diffLines(linesOf(before), linesOf(after));
-  const isShown = marks.map((_, at) =>
-    marks
-      .slice(Math.max(0, at - contextLines), at + contextLines + 1)
-      .some(({ sign }) => sign !== " "),
-  );
-  const shown = marks.flatMap(({ sign, line }, at) => {
-    if (!isShown[at]) return isShown[at - 1] ? ["  …"] : [];
-    const text = `${sign} ${visibleLines(line)}`;
-    if (sign === "+") return [paint("green", text)];
-    return [sign === "-" ? paint("red", text) : text];
-  });
-  return shown.join("\n");
+  return formatDiff(linesOf(before), linesOf(after)).join("\n");
 }
 
 function linesOf(text: string): string[] {
   return text === "" ? [] : text.replace(/\n$/, "").split("\n");
 }
 
-/** The changed fields of a tool's definition, before and after, with every invisible character shown. */
+/** The changed fields of a tool's definition, before and after. */
 export function formatFieldChanges(fields: readonly FieldChange[]): string {
-  return fields
-    .map(({ field, before, now }) => `  ${field}\n${diffField(before, now).join("\n")}`)
-    .join("\n");
+  const lines = fields.flatMap(({ field, before, now }) => [
+    `  ${field}`,
+    ...formatDiff(valueLines(before), valueLines(now)).map((line) => `    ${line}`),
+  ]);
+  return lines.join("\n");
 }
 
-/** The differing middle of two values, between the lines they share at both ends. */
-function diffField(beforeValue: unknown, nowValue: unknown): readonly string[] {
-  const [before, now] = [valueLines(beforeValue), valueLines(nowValue)];
-  const shorter = Math.min(before.length, now.length);
-  let head = 0;
-  while (head < shorter && before[head] === now[head]) head++;
-  let tail = 0;
-  while (tail < shorter - head && before.at(-1 - tail) === now.at(-1 - tail)) tail++;
-
-  const context = (lines: readonly string[]): string[] => lines.map((line) => `      ${line}`);
-  const middle = (lines: readonly string[]): readonly string[] =>
-    lines.slice(head, lines.length - tail);
-  const tailStart = now.length - tail;
-  return [
-    ...context(before.slice(Math.max(0, head - contextLines), head)),
-    ...middle(before).map((line) => paint("red", `    - ${line}`)),
-    ...middle(now).map((line) => paint("green", `    + ${line}`)),
-    ...context(now.slice(tailStart, tailStart + contextLines)),
-  ];
-}
-
+/** A line break at the end counts as a change. */
 function valueLines(value: unknown): readonly string[] {
   if (value === undefined) return [];
-  const text = visibleLines(typeof value === "string" ? value : JSON.stringify(value, null, 2));
-  // Blanks at the end of a line must be visible too.
-  return text.split("\n").map((line) => line.replace(/ +$/, (blanks) => "·".repeat(blanks.length)));
+  return (typeof value === "string" ? value : JSON.stringify(value, null, 2)).split("\n");
+}
+
+const contextLines = 2;
+
+/** Shows every invisible character, and blanks at the end of a line. */
+function formatDiff(before: readonly string[], after: readonly string[]): readonly string[] {
+  const marks = diffLines(before, after);
+  const isShown = marks.map((_, at) =>
+    marks
+      .slice(Math.max(0, at - contextLines), at + contextLines + 1)
+      .some(({ sign }) => sign !== " "),
+  );
+  return marks.flatMap(({ sign, line }, at) => {
+    if (!isShown[at]) return isShown[at - 1] ? ["  …"] : [];
+    const shown = visibleLines(line).replace(/ +$/, (blanks) => "·".repeat(blanks.length));
+    const text = `${sign} ${shown}`;
+    if (sign === "+") return [paint("green", text)];
+    return [sign === "-" ? paint("red", text) : text];
+  });
 }

@@ -18,7 +18,7 @@ import { addTokenCommands } from "./commands/token.ts";
 import { addToolCommands } from "./commands/tools.ts";
 import { addTrustCommands } from "./commands/trust.ts";
 import { addReviewCommands } from "./commands/verify.ts";
-import { examples } from "./declaration.ts";
+import { formatExamples } from "./declaration.ts";
 import { addMcp } from "./mcp-flags.ts";
 
 /** All commands. Their files are light: each loads the service it needs when it runs. */
@@ -31,7 +31,10 @@ export function createProgram(): Command {
     .helpOption("-h, --help", "show help")
     .showHelpAfterError("(run with --help for usage and examples)")
     .exitOverride()
-    .addHelpText("after", examples(["guildhall init", "guildhall serve", "guildhall mcp --help"]));
+    .addHelpText(
+      "after",
+      formatExamples(["guildhall init", "guildhall serve", "guildhall mcp --help"]),
+    );
 
   for (const [heading, ...commands] of groups) {
     program.commandsGroup(heading);

@@ -2,30 +2,18 @@ import { expect, test } from "vitest";
 import { callLine, quoteWord } from "../../src/cli/advice.ts";
 import { parseArguments } from "../../src/cli/commands/call.ts";
 
-const prepared = (args: object, filled: readonly object[] = []) => ({
-  name: "files.list_directory",
-  call: { name: "files.list_directory", arguments: args },
-  filled,
-});
-
 test("a prepared call is written as it is typed", () => {
-  expect(callLine(prepared({ path: "docs" }))).toBe(
+  expect(callLine("files.list_directory", { path: "docs" })).toBe(
     "guildhall call files.list_directory path=docs",
   );
-  expect(callLine(prepared({ path: "my docs", depth: 2 }))).toBe(
+  expect(callLine("files.list_directory", { path: "my docs", depth: 2 })).toBe(
     "guildhall call files.list_directory 'path=my docs' depth=2",
-  );
-});
-
-test("guessed arguments are in the line, and marked", () => {
-  expect(callLine(prepared({}, [{ name: "path", value: "docs", certainty: "guess" }]))).toBe(
-    "guildhall call files.list_directory path=docs\n   (guessed: path)",
   );
 });
 
 test("arguments that key=value cannot express become one JSON object, and read back the same", () => {
   for (const args of [{ filter: { since: "it's" } }, { code: "17" }]) {
-    const line = callLine(prepared(args));
+    const line = callLine("files.list_directory", args);
     const word = line
       .slice("guildhall call files.list_directory '".length, -1)
       .replaceAll(String.raw`'\''`, "'");

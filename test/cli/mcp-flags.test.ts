@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { mcpFlags, readMcpArguments } from "../../src/cli/mcp-flags.ts";
 
 test("every flag that the help of mcp names is read without commander", () => {
-  for (const [flag] of mcpFlags) {
+  for (const flag of Object.keys(mcpFlags)) {
     const [name = "", value] = flag.split(" ");
     const key = name.slice(2).replace(/-(\w)/g, (_match, letter: string) => letter.toUpperCase());
     expect(readMcpArguments(["mcp", name, ...(value ? ["given"] : [])]), flag).toEqual({

@@ -4,7 +4,7 @@ import { visible, visibleLines } from "../../base/sanitize.ts";
 import type { AdminClient } from "../../hall/admin-client.ts";
 import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../trust/approvals.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { paint, print } from "../print.ts";
 import { askLine, isAttended } from "../terminal.ts";
 
@@ -16,28 +16,25 @@ interface ApproveOptions extends JsonOption {
 
 /** `approvals` lists waiting calls; `approve` answers one by its token. */
 export function addApprovalCommands(program: Command): void {
-  program
-    .command("approvals")
-    .description("show the calls that wait for approval; in a terminal, answer them")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall approvals", "guildhall approvals --json"]))
-    .action(runApprovals);
+  addCommand(program, "approvals", {
+    does: "show the calls that wait for approval; in a terminal, answer them",
+    examples: ["guildhall approvals", "guildhall approvals --json"],
+    run: runApprovals,
+  });
 
-  program
-    .command("approve <token>")
-    .description("allow a waiting call, once by default")
-    .option("--always", "also allow every later call of this tool")
-    .option("--hall", "also allow later calls of this tool while this hall runs")
-    .option("--no", "deny it")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall approve 3f9c0b7ad1e24c55a8b6d012",
-        "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always",
-      ]),
-    )
-    .action(runApprove);
+  addCommand(program, "approve <token>", {
+    does: "allow a waiting call, once by default",
+    options: {
+      "--always": "also allow every later call of this tool",
+      "--hall": "also allow later calls of this tool while this hall runs",
+      "--no": "deny it",
+    },
+    examples: [
+      "guildhall approve 3f9c0b7ad1e24c55a8b6d012",
+      "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always",
+    ],
+    run: runApprove,
+  });
 }
 
 async function runApprovals(options: JsonOption): Promise<void> {
@@ -49,7 +46,7 @@ async function runApprovals(options: JsonOption): Promise<void> {
       return;
     }
     const text = pending.map(formatPending).join("\n\n") || "no calls wait for approval";
-    print(pending, { json: options.json, text: () => text });
+    print(pending, text, options);
   });
 }
 
@@ -59,8 +56,7 @@ async function runApprove(token: string, options: ApproveOptions): Promise<void>
   const { tool } = await withRunningHall(process.cwd(), (admin) =>
     admin.ask("approve", { token, answer }),
   );
-  const text = `${visible(tool)}: ${effects[answer]}`;
-  print({ tool, answer }, { json: options.json, text: () => text });
+  print({ tool, answer }, `${visible(tool)}: ${effects[answer]}`, options);
 }
 
 const effects: Readonly<Record<ApprovalAnswer, string>> = {
@@ -70,11 +66,8 @@ const effects: Readonly<Record<ApprovalAnswer, string>> = {
   no: "the call is denied",
 };
 
-function readAnswer({ always, hall, no }: ApproveOptions): ApprovalAnswer {
-  const given: ApprovalAnswer[] = [];
-  if (always) given.push("always");
-  if (hall) given.push("hall");
-  if (no) given.push("no");
+function readAnswer(options: ApproveOptions): ApprovalAnswer {
+  const given = (["always", "hall", "no"] as const).filter((answer) => options[answer]);
   if (given.length > 1)
     throw new HallError("INVALID_PARAMS", `--${given.join(" and --")} exclude each other`, {
       hint: "Give one of them, or none to allow this call only.",

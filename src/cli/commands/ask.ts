@@ -2,21 +2,22 @@ import { agentName } from "../../agents/agent-file.ts";
 import { plannerChoices } from "../../agents/planner.ts";
 import { plannerMeta } from "../../agents/planners.ts";
 import { readAdvice } from "../../base/advice.ts";
-import { HallError } from "../../base/errors.ts";
+import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { visible } from "../../base/sanitize.ts";
+import { plural } from "../../base/text.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import type { Progress } from "../../tool.ts";
 import { callLine, formatBlockedCalls, quoteWord } from "../advice.ts";
+import type { JsonOption } from "../declaration.ts";
 import { withHall } from "../hall.ts";
 import { paint, print } from "../print.ts";
 import { contentOf, showContent } from "./call.ts";
 import { voteForGroups } from "./groups.ts";
 
-export interface AskCommandOptions {
+interface AskCommandOptions extends JsonOption {
   readonly planner?: string;
   readonly data?: string;
-  readonly json?: boolean;
 }
 
 /** Gives a task to the named agent or to the best one, and shows the steps as they are taken. */
@@ -45,7 +46,7 @@ export async function runAsk(words: readonly string[], options: AskCommandOption
 async function showAnswer(
   agent: string,
   result: JsonObject,
-  { json, isEphemeral }: { readonly json?: boolean; readonly isEphemeral: boolean },
+  { json, isEphemeral }: JsonOption & { readonly isEphemeral: boolean },
 ): Promise<void> {
   const answer = isObject(result.structuredContent) ? result.structuredContent : {};
   if (result.isError === true) {
@@ -61,24 +62,19 @@ async function showAnswer(
     : await Promise.all(
         contentOf(result).map((item, at) => showContent(item, `${agent}-${at + 1}`)),
       );
-  print(answer, {
-    json,
-    text: () =>
-      [
-        ...shown,
-        ...formatCalls(answer),
-        ...formatBlockedCalls(result, isEphemeral),
-        paint("dim", summarise(answer)),
-      ].join("\n"),
-  });
+  const text = [
+    ...shown,
+    ...formatCalls(answer),
+    ...formatBlockedCalls(result, isEphemeral),
+    paint("dim", summarise(answer)),
+  ];
+  print(answer, text.join("\n"), { json });
 }
 
 /** The prepared calls of an answer, as commands. */
 function formatCalls({ next }: JsonObject): readonly string[] {
   const lines = readAdvice(next).flatMap((advice) =>
-    advice.do === "call-tool"
-      ? [`  ${callLine({ name: advice.tool, call: { arguments: advice.arguments } })}`]
-      : [],
+    advice.do === "call-tool" ? [`  ${callLine(advice.tool, advice.arguments)}`] : [],
   );
   if (lines.length === 0) return [];
   return ["", "Check the values, add what is missing, and continue with one of:", ...lines, ""];
@@ -104,13 +100,9 @@ function parseData(text: string): unknown {
     return JSON.parse(text);
   } catch (error) {
     if (/^\s*[[{]/.test(text))
-      throw new HallError(
-        "INVALID_PARAMS",
-        `--data is not valid JSON (${error instanceof Error ? error.message : error})`,
-        {
-          hint: "Correct the JSON, or pass plain text that does not begin with a bracket.",
-        },
-      );
+      throw new HallError("INVALID_PARAMS", `--data is not valid JSON (${messageOf(error)})`, {
+        hint: "Correct the JSON, or pass plain text that does not begin with a bracket.",
+      });
     // Plain text is data too.
     return text;
   }
@@ -189,7 +181,7 @@ function summarise({ planner, steps, usage, run, stopped_because: stopped }: Jso
     turns === 0
       ? ""
       : `, ${String(turns)} turns, ${Number(inputTokens) + Number(outputTokens)} tokens`;
-  return `${String(planner)} planner, ${count} ${count === 1 ? "step" : "steps"}${cost}, ended: ${String(stopped)}, ${String(run)}`;
+  return `${String(planner)} planner, ${plural(count, "step")}${cost}, ended: ${String(stopped)}, ${String(run)}`;
 }
 
 function commandAfterFailure({ planner, run }: JsonObject): string {

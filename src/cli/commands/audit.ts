@@ -2,64 +2,50 @@ import { HallError } from "../../base/errors.ts";
 import { formatTime, plural } from "../../base/text.ts";
 import { withProjectStore } from "../../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../../store/store.ts";
+import type { JsonOption } from "../declaration.ts";
 import { paint, print, table } from "../print.ts";
 import { formatMs } from "./stats.ts";
 
-export interface AuditOptions {
+interface AuditOptions extends JsonOption {
   readonly since?: number;
   readonly tool?: string;
   readonly outcome?: string;
   readonly export?: string;
   readonly limit?: number;
-  readonly json?: boolean;
 }
 
 /** Calls and decisions in the order they happened. */
 export async function runAudit(options: AuditOptions): Promise<void> {
-  const filter: CallFilter = {
-    since: options.since,
-    tool: options.tool,
-    outcome: options.outcome,
-    limit: options.limit ?? 50,
-  };
+  const { since, tool, outcome, limit = 50 } = options;
+  const filter: CallFilter = { since, tool, outcome, limit };
   await withProjectStore(async (store) => {
     if (options.export !== undefined) return exportAll(store, filter);
-    const events = await readNewest(store, filter);
-    print(
-      { events },
-      {
-        json: options.json,
-        text: () => (events.length > 0 ? describe(events) : "no matching rows"),
-      },
-    );
+    const events = (await readAll(store, filter)).slice(-limit);
+    const rows = events.map((event) => [formatTime(event.at), ...cells(event)]);
+    print({ events }, table(head, rows, "no matching rows"), options);
   });
 }
 
-export async function runAuditVerify(options: Pick<AuditOptions, "json">): Promise<void> {
+const head = ["time", "event", "tool", "caller", "face", "outcome", "duration", "reason"];
+
+export async function runAuditVerify(options: JsonOption): Promise<void> {
   const found = await withProjectStore((store) => store.audit.verify());
-  const { rows, head, broken } = found;
+  const { rows, head: last, broken } = found;
   if (broken) {
     throw new HallError("EXECUTION", `the audit is broken at row ${broken.seq}: ${broken.reason}`, {
       hint: `The ${plural(rows, "row")} before it are intact. Keep the store as evidence (.guildhall/state.db, or the database in store.url) and find out who can write to it.`,
       details: { ok: false, ...found },
     });
   }
-  print(
-    { ok: true, ...found },
-    {
-      json: options.json,
-      text: () => `${plural(rows, "row")} verified${head === null ? "" : `; last hash ${head}`}`,
-    },
-  );
+  const text = `${plural(rows, "row")} verified${last === null ? "" : `; last hash ${last}`}`;
+  print({ ok: true, ...found }, text, options);
 }
 
 type Event = (KeptCall & { readonly event: "call" }) | (AuditRow & { readonly event: "audit" });
 
-async function readNewest(store: Store, filter: CallFilter): Promise<readonly Event[]> {
+async function readAll(store: Store, filter: CallFilter): Promise<readonly Event[]> {
   const [calls, rows] = await Promise.all([store.calls.list(filter), store.audit.list(filter)]);
-  return [...calls.map(asCall), ...rows.map(asRow)]
-    .sort((a, b) => a.at - b.at)
-    .slice(-(filter.limit ?? 0));
+  return [...calls.map(asCall), ...rows.map(asRow)].sort((a, b) => a.at - b.at);
 }
 
 const asCall = (call: KeptCall): Event => ({ event: "call", ...call });
@@ -88,13 +74,6 @@ async function exportPages<T extends { readonly seq: number }>(
 function writeOut(text: string): Promise<void> {
   return new Promise((resolve, reject) =>
     process.stdout.write(text, (error) => (error ? reject(error) : resolve())),
-  );
-}
-
-function describe(events: readonly Event[]): string {
-  return table(
-    ["time", "event", "tool", "caller", "face", "outcome", "duration", "reason"],
-    events.map((event) => [formatTime(event.at), ...cells(event)]),
   );
 }
 

@@ -7,7 +7,7 @@ import { plural } from "../../base/text.ts";
 import type { BuildReport } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
 import type { ServerReview } from "../../hall/review.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { diffTexts, paint, print, table } from "../print.ts";
 import { createTerminalReviewer, reportDiscovery } from "../review.ts";
@@ -22,25 +22,19 @@ export interface BuildCommandOptions extends JsonOption {
 }
 
 export function addBuild(program: Command): void {
-  program
-    .command("build")
-    .description(
-      "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
-    )
-    .option("-y, --yes", "do not ask: approve everything as it is marked")
-    .option("--regroup", "group all tools again, except those moved by hand")
-    .option(
-      "--planner <kind>",
-      "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
-    )
-    .option("--strict", "fail if there are too few, too many, too small or too large groups")
-    .option("--dry-run", "show the changes to the groups without writing anything")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples(["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"]),
-    )
-    .action(runBuild);
+  addCommand(program, "build", {
+    does: "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
+    options: {
+      "-y, --yes": "do not ask: approve everything as it is marked",
+      "--regroup": "group all tools again, except those moved by hand",
+      "--planner <kind>":
+        "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
+      "--strict": "fail if there are too few, too many, too small or too large groups",
+      "--dry-run": "show the changes to the groups without writing anything",
+    },
+    examples: ["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"],
+    run: runBuild,
+  });
 }
 
 export async function runBuild(options: BuildCommandOptions): Promise<void> {
@@ -77,21 +71,18 @@ function printBuild(
     servers: discoveries.map(summariseDiscovery),
     reviews: report.reviews.map(summarise),
     waiting,
-    ...(plan ? { groups: summarisePlan(plan) } : {}),
+    groups: plan && summarisePlan(plan),
   };
   const noAnswer = new HallError("UNAVAILABLE", "no server answered", {
     next: [{ do: "run-command", command: "doctor" }],
   });
-  print(value, {
-    json: options.json,
-    text: () =>
-      [
-        ...formatDiscoveries(report),
-        ...formatWaiting(waiting),
-        ...(plan ? [formatPlan(plan)] : []),
-      ].join("\n"),
-    failure: isSilent ? noAnswer : strictModeFailure(plan, options),
-  });
+  const text = [
+    ...formatDiscoveries(report),
+    ...formatWaiting(waiting),
+    ...(plan ? [formatPlan(plan)] : []),
+  ];
+  const failure = isSilent ? noAnswer : strictModeFailure(plan, options);
+  print(value, text.join("\n"), { ...options, failure });
 }
 
 function printDryRun({ waiting, plan }: BuildReport, options: BuildCommandOptions): void {
@@ -105,11 +96,8 @@ function printDryRun({ waiting, plan }: BuildReport, options: BuildCommandOption
     throw new HallError("UNAVAILABLE", "nothing to group: no server answered", {
       next: [{ do: "run-command", command: "doctor" }],
     });
-  print(summarisePlan(plan), {
-    json: options.json,
-    text: () => formatChanges(plan),
-    failure: strictModeFailure(plan, options),
-  });
+  const failure = strictModeFailure(plan, options);
+  print(summarisePlan(plan), formatChanges(plan), { ...options, failure });
 }
 
 function strictModeFailure(

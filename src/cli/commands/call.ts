@@ -8,25 +8,21 @@ import { findNear } from "../../base/text.ts";
 import { readErrorCode } from "../../client/hall-error.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceForShell, adviceWithoutHall } from "../advice.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { getTool, withHall } from "../hall.ts";
 import { below, createLive, quiet } from "../live.ts";
 import { print } from "../print.ts";
 import { answerForm, isAttended } from "../terminal.ts";
 
 export function addCall(program: Command): void {
-  program
-    .command("call <name> [arguments...]")
-    .description("call a tool with key=value pairs or one JSON object")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall call time_tool.current_time timezone=Europe/Berlin",
-        'guildhall call github.create_issue \'{"title":"It works"}\'',
-      ]),
-    )
-    .action(runCall);
+  addCommand(program, "call <name> [arguments...]", {
+    does: "call a tool with key=value pairs or one JSON object",
+    examples: [
+      "guildhall call time_tool.current_time timezone=Europe/Berlin",
+      'guildhall call github.create_issue \'{"title":"It works"}\'',
+    ],
+    run: runCall,
+  });
 }
 
 async function runCall(name: string, words: readonly string[], options: JsonOption): Promise<void> {
@@ -69,14 +65,14 @@ async function isOwnTool(name: string, client: HallClient): Promise<boolean> {
 async function showResult(
   result: JsonObject,
   { name, next }: { readonly name: string; readonly next: string },
-  { json }: JsonOption,
+  options: JsonOption,
 ): Promise<void> {
   const content = contentOf(result);
   const files: readonly JsonObject[] = content.filter(isSaved);
   const stemOf = (item: JsonObject): string =>
     files.length > 1 ? `${name}-${files.indexOf(item) + 1}` : name;
   const shown = await Promise.all(content.map((item) => showContent(item, stemOf(item))));
-  print(result, { json, text: () => [...shown, next].join("\n") });
+  print(result, [...shown, next].join("\n"), options);
 }
 
 interface FailedCall {

@@ -4,17 +4,16 @@ import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import type { Check, ServerDiagnosis } from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print } from "../print.ts";
 
 export function addDoctor(program: Command): void {
-  program
-    .command("doctor")
-    .description("check each configured server and show how to fix it")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall doctor", "guildhall doctor --json"]))
-    .action(runDoctor);
+  addCommand(program, "doctor", {
+    does: "check each configured server and show how to fix it",
+    examples: ["guildhall doctor", "guildhall doctor --json"],
+    run: runDoctor,
+  });
 }
 
 async function runDoctor(options: JsonOption): Promise<void> {
@@ -33,7 +32,7 @@ async function runDoctor(options: JsonOption): Promise<void> {
           `${failing.length} of ${plural(servers.length, "server")} need attention`,
           { hint: options.json ? "See `details`." : "See the advice above." },
         );
-  print(servers, { json: options.json, text: () => servers.map(format).join("\n\n"), failure });
+  print(servers, servers.map(format).join("\n\n"), { ...options, failure });
 }
 
 function format({ name, ok, checks }: ServerDiagnosis): string {

@@ -17,25 +17,17 @@ import { findNear } from "../../base/text.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";
-import { loadSettings } from "../../hall/settings.ts";
 import type { Target } from "../../tool.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { readLock } from "../../upstream/lock.ts";
-import { withHall } from "../hall.ts";
+import type { JsonOption } from "../declaration.ts";
+import { loadProject, matchTools, unknownName, withHall } from "../hall.ts";
 import { print, table } from "../print.ts";
 
-export interface GroupsOptions {
-  readonly json?: boolean;
-}
-
 /** Lists the groups and their tools. */
-export async function runGroupsList({ json }: GroupsOptions): Promise<void> {
-  const { agents, targets, problems } = await openGroups();
-  const { groups, strays, unknown } = sortTools(
-    agents.map(({ agent }) => agent),
-    targets,
-  );
-  const rows = groups.map(({ file, tools }) => ({
+export async function runGroupsList(options: JsonOption): Promise<void> {
+  const { agents, groups, strays, unknown, problems } = await openGroups();
+  const listed = groups.map(({ file, tools }) => ({
     name: file.name,
     tools: [...tools].map(({ fullName }) => fullName),
     servers: [...new Set([...tools].map(({ toolkit }) => toolkit.id))],
@@ -43,52 +35,40 @@ export async function runGroupsList({ json }: GroupsOptions): Promise<void> {
     unknown: unknown.get(file.name) ?? [],
     description: file.description,
   }));
-  const notes = [
-    ...problems,
-    ...(strays.length > 0
-      ? [`${strays.length} tools are in no file; run \`guildhall build\``]
-      : []),
-    ...[...unknown].map(
-      ([name, tools]) => `${name} lists ${tools.join(", ")}, which no server provides`,
-    ),
+  const notes = [...problems];
+  if (strays.length > 0)
+    notes.push(`${strays.length} tools are in no file; run \`guildhall build\``);
+  for (const [name, tools] of unknown)
+    notes.push(`${name} lists ${tools.join(", ")}, which no server provides`);
+
+  const rows = listed.map(({ name, tools, servers, description }) => [
+    name,
+    String(tools.length),
+    servers.join(", "),
+    description,
+  ]);
+  const text = [
+    table(["agent", "tools", "servers", "description"], rows),
+    ...notes.map((note) => `note: ${visible(note)}`),
   ];
-  print(
-    { groups: rows, notes },
-    {
-      json,
-      text: () => [groupTable(rows), ...notes.map((note) => `note: ${visible(note)}`)].join("\n"),
-    },
-  );
+  print({ groups: listed, notes }, text.join("\n"), options);
 }
 
-function groupTable(
-  rows: readonly {
-    readonly name: string;
-    readonly tools: readonly string[];
-    readonly servers: readonly string[];
-    readonly description: string;
-  }[],
-): string {
-  return table(
-    ["agent", "tools", "servers", "description"],
-    rows.map(({ name, tools, servers, description }) => [
-      name,
-      String(tools.length),
-      servers.join(", "),
-      description,
-    ]),
-  );
-}
-
-export async function runGroupsShow(name: string, { json }: GroupsOptions): Promise<void> {
-  const { agents, targets } = await openGroups();
+export async function runGroupsShow(name: string, options: JsonOption): Promise<void> {
+  const { agents, groups, unknown } = await openGroups();
   const { fileName, agent } = getAgent(name, agents);
-  const { groups, unknown } = sortTools([agent], targets);
-  const tools = [...(groups.find(({ file }) => file.name === agent.name)?.tools ?? [])].map(
-    ({ fullName }) => fullName,
-  );
+  const { tools: targets = [] } = groups.find(({ file }) => file.name === agent.name) ?? {};
+  const tools = [...targets].map(({ fullName }) => fullName);
   const missing = unknown.get(agent.name) ?? [];
   const { description, instructions, limits } = agent;
+
+  const lines = [...tools, ...missing.map((tool) => `${tool}  (not provided by any server)`)];
+  const text = [
+    `${agent.name}  (.guildhall/agents/${fileName})`,
+    visible(description),
+    lines.map((line) => `  ${visible(line)}`).join("\n"),
+    visibleLines(instructions),
+  ];
   print(
     {
       name: agent.name,
@@ -96,21 +76,11 @@ export async function runGroupsShow(name: string, { json }: GroupsOptions): Prom
       description,
       tools,
       unknown: missing,
-      ...(limits ? { limits } : {}),
+      limits,
       instructions,
     },
-    {
-      json,
-      text: () =>
-        [
-          `${agent.name}  (.guildhall/agents/${fileName})`,
-          visible(description),
-          [...tools, ...missing.map((tool) => `${tool}  (not provided by any server)`)]
-            .map((tool) => `  ${visible(tool)}`)
-            .join("\n"),
-          visibleLines(instructions),
-        ].join("\n\n"),
-    },
+    text.join("\n\n"),
+    options,
   );
 }
 
@@ -118,38 +88,33 @@ export async function runGroupsShow(name: string, { json }: GroupsOptions): Prom
 export async function runGroupsMove(
   tool: string,
   group: string,
-  { json }: GroupsOptions,
+  options: JsonOption,
 ): Promise<void> {
   const { folder, agents, targets } = await openGroups();
   const home = getAgent(group, agents);
   const { fullName, toolkit } = getTarget(tool, targets);
   const pattern = `${toolkit.prefix ?? toolkit.id}.*`;
-  const from = agents.filter(
-    (other) =>
-      other !== home && other.agent.tools.some((name) => name === fullName || name === pattern),
-  );
+  const hasTool = ({ agent }: FoldedAgent): boolean =>
+    agent.tools.includes(fullName) || agent.tools.includes(pattern);
+
+  const from = agents.filter((other) => other !== home && hasTool(other));
   const siblings = targets
     .filter((target) => target.toolkit === toolkit && target.fullName !== fullName)
     .map((target) => target.fullName);
   for (const other of from) {
     // `server.*` minus one tool becomes a list.
-    const left = other.agent.tools.flatMap((name) =>
-      name === fullName ? [] : name === pattern ? siblings : [name],
-    );
+    const left = other.agent.tools
+      .filter((name) => name !== fullName)
+      .flatMap((name) => (name === pattern ? siblings : [name]));
     await writeToolsOf(folder, other, left);
   }
-  if (!home.agent.tools.some((name) => name === fullName || name === pattern))
-    await writeToolsOf(folder, home, [...home.agent.tools, fullName]);
+  if (!hasTool(home)) await writeToolsOf(folder, home, [...home.agent.tools, fullName]);
   await notifyHall(folder, { groupsChanged: {} });
+
   const names = from.map(({ agent }) => agent.name);
-  print(
-    { tool: fullName, to: home.agent.name, from: names },
-    {
-      json,
-      text: () =>
-        `moved ${fullName} to ${home.agent.name}${names.length > 0 ? ` from ${names.join(", ")}` : ""}`,
-    },
-  );
+  const origin = names.length > 0 ? ` from ${names.join(", ")}` : "";
+  const text = `moved ${fullName} to ${home.agent.name}${origin}`;
+  print({ tool: fullName, to: home.agent.name, from: names }, text, options);
 }
 
 function writeToolsOf(
@@ -166,7 +131,7 @@ function writeToolsOf(
 export async function runGroupsRename(
   name: string,
   wish: string,
-  { json }: GroupsOptions,
+  options: JsonOption,
 ): Promise<void> {
   const { folder, agents } = await openGroups();
   const { fileName, agent } = getAgent(name, agents);
@@ -175,9 +140,9 @@ export async function runGroupsRename(
     throw new HallError("CONFLICT", `the group ${renamed} already exists`, {
       hint: "Choose another name.",
     });
-  const file = agents.some((other) => other.fileName === fileNameOf(renamed))
-    ? fileName
-    : fileNameOf(renamed);
+
+  const isTaken = agents.some((other) => other.fileName === fileNameOf(renamed));
+  const file = isTaken ? fileName : fileNameOf(renamed);
   await replaceFile(
     join(agentsPath(folder), file),
     replaceFields(agent.matter, { name: [`name: ${renamed}`] }),
@@ -187,10 +152,8 @@ export async function runGroupsRename(
     await renameInLock(folder, fileName, file);
   }
   await notifyHall(folder, { groupsChanged: {} });
-  print(
-    { name: renamed, was: agent.name, file },
-    { json, text: () => `renamed ${agent.name} to ${renamed} (.guildhall/agents/${file})` },
-  );
+  const text = `renamed ${agent.name} to ${renamed} (.guildhall/agents/${file})`;
+  print({ name: renamed, was: agent.name, file }, text, options);
 }
 
 /** Keeps the last proposal under the new file name. */
@@ -200,40 +163,33 @@ async function renameInLock(folder: string, before: string, now: string): Promis
   if (moved) await writeAgentsLock(folder, { ...lock, agents: { ...others, [now]: moved } });
 }
 
-interface FoundTools {
-  readonly fits: boolean;
-  readonly tools: readonly ToldTool[];
-}
-
 /** Shows which group a task goes to, by its best tools. */
 export async function runGroupsExplain(
   words: readonly string[],
-  { json }: GroupsOptions,
+  options: JsonOption,
 ): Promise<void> {
   const task = words.join(" ");
   await withHall(async (client) => {
     const found = await voteForGroups(client, task);
-    print(
-      { task, fits: found.fits, groups: found.votes },
-      { json, text: () => describeVotes(found) },
-    );
+    print({ task, fits: found.fits, groups: found.votes }, describeVotes(found), options);
   });
 }
 
 function describeVotes({ fits, votes }: Votes): string {
-  const lines = votes.flatMap(({ name, score, tools }) => [
-    `${name}  ${score}`,
-    ...tools.map(
-      ({ name: tool, score: own, matched }) =>
-        `  ${tool}  ${own}${matched.length > 0 ? `  matched ${visible(matched.join(", "))}` : ""}`,
-    ),
-  ]);
-  const head =
-    votes.length === 0 ? "no group fits this task" : fits ? "" : "nothing fits well; nearest:";
-  return [head, ...lines].filter(Boolean).join("\n");
+  if (votes.length === 0) return "no group fits this task";
+  const lines = fits ? [] : ["nothing fits well; nearest:"];
+  for (const { name, score, tools } of votes) {
+    lines.push(`${name}  ${score}`);
+    for (const tool of tools) {
+      const matched =
+        tool.matched.length > 0 ? `  matched ${visible(tool.matched.join(", "))}` : "";
+      lines.push(`  ${tool.name}  ${tool.score}${matched}`);
+    }
+  }
+  return lines.join("\n");
 }
 
-export interface Votes {
+interface Votes {
   readonly fits: boolean;
   /** Best first. */
   readonly votes: readonly {
@@ -245,26 +201,21 @@ export interface Votes {
 
 /** Groups by their best tool for a task. Throws NOT_FOUND without groups. */
 export async function voteForGroups(client: HallClient, task: string): Promise<Votes> {
-  const { agents, targets } = await openGroups();
-  const result = await client.request("tools/call", {
+  const { groups, targets } = await openGroups();
+  const { structuredContent } = await client.request("tools/call", {
     name: "find_tools",
     arguments: { task, limit: 10 },
   });
-  const { fits, tools } = result.structuredContent as unknown as FoundTools;
-  const { groups } = sortTools(
-    agents.map(({ agent }) => agent),
-    targets,
-  );
+  const { fits, tools } = structuredContent as Pick<Votes, "fits"> & {
+    readonly tools: readonly ToldTool[];
+  };
   const votes = groups
     .map(({ file, tools: members }) => {
       const names = new Set([...members].map(({ fullName }) => fullName));
       const found = tools.filter(({ name }) => names.has(name));
       // One tool does the work, so a group is as good as its best tool.
-      return {
-        name: file.name,
-        score: Math.max(0, ...found.map(({ score }) => score)),
-        tools: found,
-      };
+      const score = Math.max(0, ...found.map((tool) => tool.score));
+      return { name: file.name, score, tools: found };
     })
     .filter(({ tools: found }) => found.length > 0)
     .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));
@@ -283,17 +234,10 @@ function isPlain(task: string, found: readonly ToldTool[], targets: readonly Tar
   return best !== undefined && isStatedOutright(best);
 }
 
-interface OpenGroups {
-  readonly folder: string;
-  readonly agents: readonly FoldedAgent[];
-  readonly targets: readonly Target[];
-  readonly problems: readonly string[];
-}
-
 /** Throws NOT_FOUND without groups. */
-async function openGroups(): Promise<OpenGroups> {
-  const folder = process.cwd();
-  const settings = await loadSettings({}, "error");
+async function openGroups() {
+  const settings = await loadProject();
+  const { folder, log } = settings;
   const { agents, problems } = await readAgentFolder(folder);
   if (agents.length === 0) {
     const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
@@ -301,46 +245,27 @@ async function openGroups(): Promise<OpenGroups> {
       next: [{ do: "run-command", command: "build" }],
     });
   }
-  const lock = await readLock(folder, (message) => settings.log.warn(message));
-  return { folder, agents, problems, targets: await listKnownTools(folder, settings, lock) };
+  const lock = await readLock(folder, (message) => log.warn(message));
+  const targets = await listKnownTools(folder, settings, lock);
+  const files = agents.map(({ agent }) => agent);
+  return { folder, agents, problems, targets, ...sortTools(files, targets) };
 }
 
 /** By name, with or without `_agent`. Throws NOT_FOUND with similar names. */
 function getAgent(name: string, agents: readonly FoldedAgent[]): FoldedAgent {
-  const found = agents.find(({ agent }) => agent.name === name || agent.name === agentName(name));
+  const full = agentName(name);
+  const found = agents.find(({ agent }) => agent.name === name || agent.name === full);
   if (found) return found;
-  const near = findNear(
-    agentName(name),
-    agents.map(({ agent }) => agent.name),
-  );
-  throw new HallError(
-    "NOT_FOUND",
-    `unknown group "${name}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
-    {
-      next: [{ do: "run-command", command: "groups list" }],
-    },
-  );
+  const names = agents.map(({ agent }) => agent.name);
+  throw unknownName("group", name, { near: findNear(full, names), command: "groups list" });
 }
 
 /** By full name or an unambiguous bare name. Throws NOT_FOUND with similar names. */
 function getTarget(name: string, targets: readonly Target[]): Target {
-  const bare = targets.filter(({ tool }) => tool.name === name);
-  const found =
-    targets.find(({ fullName }) => fullName === name || fullName === name.replace("__", ".")) ??
-    (bare.length === 1 ? bare[0] : undefined);
-  if (found) return found;
-  const choices =
-    bare.length > 1
-      ? bare.map(({ fullName }) => fullName)
-      : findNear(
-          name,
-          targets.map(({ fullName }) => fullName),
-        );
-  throw new HallError(
-    "NOT_FOUND",
-    `unknown tool "${name}"${choices.length > 0 ? `; did you mean ${choices.join(", ")}?` : ""}`,
-    {
-      next: [{ do: "run-command", command: "tools" }],
-    },
-  );
+  const names = targets.map(({ fullName }) => fullName);
+  const matches = matchTools(name, names);
+  const found = targets.find(({ fullName }) => fullName === matches[0]);
+  if (found && matches.length === 1) return found;
+  const near = found ? matches : findNear(name, names);
+  throw unknownName("tool", name, { near, command: "tools" });
 }

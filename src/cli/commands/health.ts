@@ -1,19 +1,16 @@
 import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import type { ToolkitHealth } from "../../hall/health.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { withHall } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
 
 export function addHealth(program: Command): void {
-  program
-    .command("health [name]")
-    .description(
-      "check each server and toolkit, or one; without a running hall, start each server once",
-    )
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall health", "guildhall health github --json"]))
-    .action(runHealth);
+  addCommand(program, "health [name]", {
+    does: "check each server and toolkit, or one; without a running hall, start each server once",
+    examples: ["guildhall health", "guildhall health github --json"],
+    run: runHealth,
+  });
 }
 
 async function runHealth(name: string | undefined, options: JsonOption): Promise<void> {
@@ -26,11 +23,9 @@ async function runHealth(name: string | undefined, options: JsonOption): Promise
       ({ state, source }) =>
         state === "unavailable" && (name !== undefined || source !== "built-in"),
     );
-    print(name === undefined ? report : toolkits[0], {
-      json: options.json,
-      text: () => formatHealth(toolkits),
-      failure: failing.length === 0 ? undefined : failureOf(failing, toolkits.length),
-    });
+    const failure = failing.length === 0 ? undefined : failureOf(failing, toolkits.length);
+    const value = name === undefined ? report : toolkits[0];
+    print(value, formatHealth(toolkits), { ...options, failure });
   });
 }
 

@@ -5,7 +5,7 @@ import { plural } from "../../base/text.ts";
 import type { Findings } from "../../hall/import/import.ts";
 import type { ImportedServer } from "../../hall/import/merge.ts";
 import type { ImportOutcome, ImportReport } from "../../hall/setup.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print, table } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 
@@ -22,30 +22,28 @@ export const clientIds =
   "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf, zed, continue, opencode";
 
 export function addInit(program: Command): void {
-  program
-    .command("init")
-    .description("find the servers of other clients and add those you choose to guildhall.json")
-    .option("-y, --yes", "do not ask: take all servers of this project")
-    .option("--from <client...>", `read only these clients (${clientIds})`)
-    .option("--all", "include servers of other projects")
-    .option("--force", "write the file from scratch; the old one is backed up")
-    .option("--dry-run", "show the changes without writing anything")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall init",
-        "guildhall init --yes",
-        "guildhall init --from cursor vscode --dry-run",
-        "guildhall init --yes --json",
-      ]),
-    )
-    .action(runInit);
+  addCommand(program, "init", {
+    does: "find the servers of other clients and add those you choose to guildhall.json",
+    options: {
+      "-y, --yes": "do not ask: take all servers of this project",
+      "--from <client...>": `read only these clients (${clientIds})`,
+      "--all": "include servers of other projects",
+      "--force": "write the file from scratch; the old one is backed up",
+      "--dry-run": "show the changes without writing anything",
+    },
+    examples: [
+      "guildhall init",
+      "guildhall init --yes",
+      "guildhall init --from cursor vscode --dry-run",
+      "guildhall init --yes --json",
+    ],
+    run: runInit,
+  });
 }
 
 async function runInit(options: InitOptions): Promise<void> {
   const { importServers } = await import("../../hall/setup.ts");
-  const { from, all, force, dryRun, json } = options;
+  const { from, all, force, dryRun } = options;
   const isAsking = isAttended(options);
   const outcome = await importServers({
     folder: process.cwd(),
@@ -56,7 +54,7 @@ async function runInit(options: InitOptions): Promise<void> {
     choose: isAsking ? chooseServers : undefined,
   });
   const { report, findings } = outcome;
-  print(report, { json, text: () => formatOutcome(outcome, dryRun === true) });
+  print(report, formatOutcome(outcome, dryRun === true), options);
   if (isAsking && !dryRun && report.added.length > 0) await offerBuild(findings);
 }
 

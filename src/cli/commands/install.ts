@@ -3,7 +3,7 @@ import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visibleLines } from "../../base/sanitize.ts";
 import type { InstallRequest, PreparedInstall } from "../../hall/setup.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 import { clientIds } from "./init.ts";
@@ -17,46 +17,34 @@ interface InstallOptions extends JsonOption {
 }
 
 export function addInstallCommands(program: Command): void {
-  program
-    .command("install <client>")
-    .description(`connect a client to the hall: ${clientIds}`)
-    .option("--project", "edit the client's file in this project (default, if it has one)")
-    .option("--user", "edit the user's file, for all projects")
-    .option("--move", "also move the servers of that file to the hall")
-    .option("-y, --yes", "do not ask")
-    .option("--dry-run", "show the changes without writing anything")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall install claude-code",
-        "guildhall install cursor --user --dry-run",
-        "guildhall install codex --move",
-      ]),
-    )
-    .action(async (client, options) => {
-      const { prepareInstall } = await import("../../hall/setup.ts");
-      await run("install", prepareInstall, requestOf(client, options), options);
-    });
+  const project = "edit the client's file in this project (default, if it has one)";
+  const asking = {
+    "-y, --yes": "do not ask",
+    "--dry-run": "show the changes without writing anything",
+  };
 
-  program
-    .command("uninstall <client>")
-    .description(
-      "remove the hall from a client's file; if nothing else changed it, restore it byte for byte",
-    )
-    .option("--project", "edit the client's file in this project (default, if it has one)")
-    .option("--user", "edit the user's file")
-    .option("-y, --yes", "do not ask")
-    .option("--dry-run", "show the changes without writing anything")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples(["guildhall uninstall claude-code", "guildhall uninstall cursor --user"]),
-    )
-    .action(async (client, options) => {
-      const { prepareUninstall } = await import("../../hall/setup.ts");
-      await run("uninstall", prepareUninstall, requestOf(client, options), options);
-    });
+  addCommand(program, "install <client>", {
+    does: `connect a client to the hall: ${clientIds}`,
+    options: {
+      "--project": project,
+      "--user": "edit the user's file, for all projects",
+      "--move": "also move the servers of that file to the hall",
+      ...asking,
+    },
+    examples: [
+      "guildhall install claude-code",
+      "guildhall install cursor --user --dry-run",
+      "guildhall install codex --move",
+    ],
+    run: (client: string, options: InstallOptions) => run("install", client, options),
+  });
+
+  addCommand(program, "uninstall <client>", {
+    does: "remove the hall from a client's file; if nothing else changed it, restore it byte for byte",
+    options: { "--project": project, "--user": "edit the user's file", ...asking },
+    examples: ["guildhall uninstall claude-code", "guildhall uninstall cursor --user"],
+    run: (client: string, options: InstallOptions) => run("uninstall", client, options),
+  });
 }
 
 function requestOf(client: string, { user, project, move }: InstallOptions): InstallRequest {
@@ -68,12 +56,10 @@ function requestOf(client: string, { user, project, move }: InstallOptions): Ins
 
 type Action = "install" | "uninstall";
 
-async function run(
-  action: Action,
-  prepare: (request: InstallRequest) => Promise<PreparedInstall>,
-  request: InstallRequest,
-  options: InstallOptions,
-): Promise<void> {
+async function run(action: Action, client: string, options: InstallOptions): Promise<void> {
+  const request = requestOf(client, options);
+  const { prepareInstall, prepareUninstall } = await import("../../hall/setup.ts");
+  const prepare = action === "install" ? prepareInstall : prepareUninstall;
   const prepared = await prepare(request);
   const diffs = prepared.changes.map(
     ({ file, before, after }) => `${file}\n${diffTexts(before, after)}`,
@@ -111,10 +97,7 @@ function printResult(action: Action, installed: Installed, options: InstallOptio
     variables,
     warnings,
   };
-  print(value, {
-    json: options.json,
-    text: () => formatResult(action, installed, state, options).join("\n"),
-  });
+  print(value, formatResult(action, installed, state, options).join("\n"), options);
 }
 
 function stateOf({ isNoop, plan }: Installed, { dryRun }: InstallOptions): string {

@@ -1,17 +1,18 @@
 import { readFile } from "node:fs/promises";
+import { text as readText } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { visibleLines } from "../../base/sanitize.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { formatBlockedCalls } from "../advice.ts";
+import type { JsonOption } from "../declaration.ts";
 import { withHall } from "../hall.ts";
 import { print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 import { contentOf } from "./call.ts";
 
-export interface LispOptions {
-  readonly json?: boolean;
+interface LispOptions extends JsonOption {
   /** Allows tools that may destroy or send. */
   readonly act?: boolean;
 }
@@ -20,18 +21,15 @@ export interface LispOptions {
 export async function runLisp(file: string | undefined, options: LispOptions): Promise<void> {
   if (file === undefined && isAttended(options)) {
     const { runRepl } = await import("./lisp-repl.ts");
-    await withHall((client) => runRepl(createLispClient(client, options)));
+    await withHall((client) => runRepl(new LispClient(client, options)));
     return;
   }
   const code =
-    file === undefined || file === "-" ? await readAll(process.stdin) : await readProgram(file);
+    file === undefined || file === "-" ? await readText(process.stdin) : await readProgram(file);
   await withHall(async (client) => {
-    const { result, text } = await createLispClient(client, options).evaluate(code);
-    print(result, {
-      json: options.json,
-      text: () => visibleLines(text),
-      failure: failureOf(result, options),
-    });
+    const { result, text } = await new LispClient(client, options).evaluate(code);
+    const failure = failureOf(result, options);
+    print(result, visibleLines(text), { ...options, failure });
   });
 }
 
@@ -47,53 +45,42 @@ function failureOf(
 }
 
 /** One session in the hall. */
-export interface LispClient {
+export class LispClient {
+  readonly #client: HallClient;
+  #session: string | undefined;
   mode: "explore" | "act";
   /** The current package, for the prompt. */
-  readonly package: string;
-  evaluate(
+  package = "COMMON-LISP-USER";
+
+  constructor(client: HallClient, { act = false }: LispOptions) {
+    this.#client = client;
+    this.mode = act ? "act" : "explore";
+  }
+
+  async evaluate(
     code: string,
     scope?: Scope,
-  ): Promise<{ readonly result: JsonObject; readonly text: string }>;
-  /** A companion of `evaluate-lisp`, in the same session. */
-  ask(tool: string, args?: JsonObject): Promise<string>;
-}
+  ): Promise<{ readonly result: JsonObject; readonly text: string }> {
+    const result = await this.#call("evaluate-lisp", { code, mode: this.mode }, scope);
+    const blocked = formatBlockedCalls(result, this.#client.isEphemeral);
+    return { result, text: [textOf(result), ...blocked].join("\n") };
+  }
 
-export function createLispClient(client: HallClient, { act = false }: LispOptions): LispClient {
-  let session: string | undefined;
-  let current = "COMMON-LISP-USER";
-  let mode: LispClient["mode"] = act ? "act" : "explore";
-  async function call(name: string, args: JsonObject, scope?: Scope): Promise<JsonObject> {
-    const inSession = session === undefined || name === "validate-syntax" ? {} : { session };
-    const result = await client.request(
-      "tools/call",
-      { name, arguments: { ...args, ...inSession } },
-      scope ? { scope } : {},
-    );
-    const { structuredContent } = result;
-    if (isObject(structuredContent)) {
-      if (typeof structuredContent.session === "string") session = structuredContent.session;
-      if (typeof structuredContent.package === "string") current = structuredContent.package;
-    }
+  /** A companion of `evaluate-lisp`, in the same session. */
+  async ask(tool: string): Promise<string> {
+    return textOf(await this.#call(tool, {}));
+  }
+
+  async #call(name: string, args: JsonObject, scope?: Scope): Promise<JsonObject> {
+    const params = { name, arguments: { ...args, session: this.#session } };
+    const result = await this.#client.request("tools/call", params, { scope });
+    const { session, package: current } = isObject(result.structuredContent)
+      ? result.structuredContent
+      : {};
+    if (typeof session === "string") this.#session = session;
+    if (typeof current === "string") this.package = current;
     return result;
   }
-  return {
-    get mode() {
-      return mode;
-    },
-    set mode(next) {
-      mode = next;
-    },
-    get package() {
-      return current;
-    },
-    async evaluate(code, scope) {
-      const result = await call("evaluate-lisp", { code, mode }, scope);
-      const blocked = formatBlockedCalls(result, client.isEphemeral);
-      return { result, text: [textOf(result), ...blocked].join("\n") };
-    },
-    ask: async (tool, args = {}) => textOf(await call(tool, args)),
-  };
 }
 
 function textOf(result: JsonObject): string {
@@ -111,11 +98,4 @@ async function readProgram(file: string): Promise<string> {
       hint: "Give the path of a file with Lisp forms, or - for stdin.",
     });
   }
-}
-
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
-  let text = "";
-  stream.setEncoding("utf8");
-  for await (const piece of stream) text += piece;
-  return text;
 }

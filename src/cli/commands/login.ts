@@ -3,27 +3,25 @@ import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import type { RemoteServerConfig } from "../../upstream/issuer.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { print } from "../print.ts";
 
 export function addLoginCommands(program: Command): void {
-  program
-    .command("login <server>")
-    .description("log in to a remote server: prints the page to open and waits for the login")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall login github", "guildhall login github --json"]))
-    .action(runLogin);
+  addCommand(program, "login <server>", {
+    does: "log in to a remote server: prints the page to open and waits for the login",
+    examples: ["guildhall login github", "guildhall login github --json"],
+    run: runLogin,
+  });
 
-  program
-    .command("logout <server>")
-    .description("delete the stored tokens of a server")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall logout github"]))
-    .action(runLogout);
+  addCommand(program, "logout <server>", {
+    does: "delete the stored tokens of a server",
+    examples: ["guildhall logout github"],
+    run: runLogout,
+  });
 }
 
-async function runLogin(server: string, { json }: JsonOption): Promise<void> {
+async function runLogin(server: string, options: JsonOption): Promise<void> {
   const config = await getRemote(server);
   refuseNeedless(server, config);
   const [{ login }, { createTokenStore }] = await Promise.all([
@@ -33,14 +31,14 @@ async function runLogin(server: string, { json }: JsonOption): Promise<void> {
   const { issuer, scope } = await login({
     config,
     store: createTokenStore(config.url),
-    show: (page) => showPage(server, page, json),
+    show: (page) => showPage(server, page, options),
   });
   await restartInHall(server);
   const text = `logged in to ${server}${scope === undefined ? "" : ` with scope ${visible(scope)}`}`;
-  print({ server, loggedIn: true, issuer, scope }, { json, text: () => text });
+  print({ server, loggedIn: true, issuer, scope }, text, options);
 }
 
-async function runLogout(server: string, { json }: JsonOption): Promise<void> {
+async function runLogout(server: string, options: JsonOption): Promise<void> {
   const config = await getRemote(server);
   const { createTokenStore } = await import("../../upstream/token-store.ts");
   const hadLogin = await createTokenStore(config.url).clear();
@@ -48,7 +46,7 @@ async function runLogout(server: string, { json }: JsonOption): Promise<void> {
   const text = hadLogin
     ? `logged out of ${server}; the tokens stay valid at the issuer until they expire or are revoked there`
     : `there was no login to ${server}`;
-  print({ server, loggedIn: false, hadLogin }, { json, text: () => text });
+  print({ server, loggedIn: false, hadLogin }, text, options);
 }
 
 async function getRemote(server: string): Promise<RemoteServerConfig> {
@@ -74,7 +72,7 @@ function refuseNeedless(server: string, { headers, oauth }: RemoteServerConfig):
     });
 }
 
-function showPage(server: string, page: URL, json: boolean | undefined): void {
+function showPage(server: string, page: URL, { json }: JsonOption): void {
   if (json) {
     process.stdout.write(`${JSON.stringify({ server, open: page.href })}\n`);
     return;
@@ -93,16 +91,10 @@ async function openPage(page: URL): Promise<void> {
 
 /** Lets a running hall use the new login at once. */
 async function restartInHall(server: string): Promise<void> {
-  const [{ connectAdmin }, { socketPath }] = await Promise.all([
-    import("../../hall/admin-client.ts"),
-    import("../../hall/socket.ts"),
-  ]);
-  const admin = await connectAdmin(await socketPath(process.cwd()));
+  const { withRunningHall } = await import("../../hall/admin-client.ts");
   try {
-    await admin?.ask("restart", { server });
+    await withRunningHall(process.cwd(), (admin) => admin.ask("restart", { server }));
   } catch {
-    // The hall does not have this server.
-  } finally {
-    await admin?.close();
+    // No hall is running, or it does not have this server.
   }
 }

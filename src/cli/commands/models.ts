@@ -1,24 +1,18 @@
 import type { LanguageModelV3Prompt } from "@ai-sdk/provider";
 import { openingFor } from "../../agents/planners.ts";
 import { HallError } from "../../base/errors.ts";
-import { loadSettings } from "../../hall/settings.ts";
+import type { JsonOption } from "../declaration.ts";
+import { loadProject } from "../hall.ts";
 import { print } from "../print.ts";
 
-export interface ModelsOptions {
-  readonly json?: boolean;
-}
-
-const testMsMax = 60_000;
+const testSeconds = 60;
 const prompt: LanguageModelV3Prompt = [
   { role: "user", content: [{ type: "text", text: "Answer with the one word: ready" }] },
 ];
 
 /** One tiny request to the model that plans for agents. */
-export async function runModelsTest(
-  model: string | undefined,
-  { json }: ModelsOptions,
-): Promise<void> {
-  const { config, secrets } = await loadSettings({}, "error");
+export async function runModelsTest(model: string | undefined, options: JsonOption): Promise<void> {
+  const { config, secrets } = await loadProject();
   const opening = openingFor(model, config.planner, process.env);
   if (!opening) {
     throw new HallError("NOT_FOUND", "no model is configured", {
@@ -29,12 +23,11 @@ export async function runModelsTest(
       ],
     });
   }
-  const [{ openModel }, { takeTurn }, { explainModelError }] = await Promise.all([
+  const [{ openModel }, { explainModelError, takeTurn }] = await Promise.all([
     import("../../agents/model/provider.ts"),
     import("../../agents/model/turn.ts"),
-    import("../../agents/model/turn.ts"),
   ]);
-  const signal = AbortSignal.timeout(testMsMax);
+  const signal = AbortSignal.timeout(testSeconds * 1_000);
   const startedAt = performance.now();
   try {
     const opened = await openModel({ ...opening, secrets });
@@ -50,22 +43,13 @@ export async function runModelsTest(
       input: usage.inputTokens.total ?? null,
       output: usage.outputTokens.total ?? null,
     };
-    print(
-      { model: opening.model, ok: true, ms, said, tokens },
-      {
-        json,
-        text: () => `${opening.model} works: it answered "${said.trim().slice(0, 60)}" in ${ms} ms`,
-      },
-    );
+    const text = `${opening.model} works: it answered "${said.trim().slice(0, 60)}" in ${ms} ms`;
+    print({ model: opening.model, ok: true, ms, said, tokens }, text, options);
   } catch (error) {
     if (signal.aborted)
-      throw new HallError(
-        "TIMEOUT",
-        `${opening.model} did not answer within ${testMsMax / 1_000} s`,
-        {
-          hint: "Check the address, and that the model is loaded.",
-        },
-      );
+      throw new HallError("TIMEOUT", `${opening.model} did not answer within ${testSeconds} s`, {
+        hint: "Check the address, and that the model is loaded.",
+      });
     throw explainModelError(error, { model: opening.model, secrets });
   }
 }

@@ -7,7 +7,7 @@ import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Toolkit } from "../../tool.ts";
 import type { Channel } from "../../wire/channel.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { onStopSignals } from "../exit.ts";
 import { print } from "../print.ts";
 
@@ -21,41 +21,27 @@ interface RegisterFlags extends HallFlags {
 }
 
 export function addRegisterCommands(program: Command): void {
-  const urlFlag = [
-    "--url <address>",
-    "the hall's address (default: the hall running in this folder)",
-  ] as const;
-  const tokenFlag = [
-    "--token-file <file>",
-    "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)",
-  ] as const;
+  const connection = {
+    "--url <address>": "the hall's address (default: the hall running in this folder)",
+    "--token-file <file>": "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)",
+  };
 
-  program
-    .command("register <file>")
-    .description(
-      "register a toolkit with a running hall: a JSON file with its endpoint, or a module served by this process",
-    )
-    .option(...urlFlag)
-    .option(...tokenFlag)
-    .option("--replace", "replace a different toolkit with the same name")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall register weather.json",
-        "guildhall register examples/tools/greeter.mjs --url http://127.0.0.1:8080",
-      ]),
-    )
-    .action(runRegister);
+  addCommand(program, "register <file>", {
+    does: "register a toolkit with a running hall: a JSON file with its endpoint, or a module served by this process",
+    options: { ...connection, "--replace": "replace a different toolkit with the same name" },
+    examples: [
+      "guildhall register weather.json",
+      "guildhall register examples/tools/greeter.mjs --url http://127.0.0.1:8080",
+    ],
+    run: runRegister,
+  });
 
-  program
-    .command("unregister <name>")
-    .description("remove a registered toolkit from a running hall")
-    .option(...urlFlag)
-    .option(...tokenFlag)
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall unregister weather"]))
-    .action(runUnregister);
+  addCommand(program, "unregister <name>", {
+    does: "remove a registered toolkit from a running hall",
+    options: connection,
+    examples: ["guildhall unregister weather"],
+    run: runUnregister,
+  });
 }
 
 /** A JSON file is registered once; the toolkits of a module are served until the process is stopped. */
@@ -66,7 +52,7 @@ async function runRegister(file: string, flags: RegisterFlags): Promise<void> {
 
 async function runUnregister(name: string, flags: HallFlags): Promise<void> {
   const answer = await askOnce("tools/unregister", { tool_name: name }, flags);
-  print(answer, { json: flags.json, text: () => `${answer.tool_id} is no longer registered` });
+  print(answer, `${answer.tool_id} is no longer registered`, flags);
 }
 
 async function registerDocument(document: JsonObject, flags: RegisterFlags): Promise<void> {
@@ -77,7 +63,7 @@ async function registerDocument(document: JsonObject, flags: RegisterFlags): Pro
   const note = hasEndpoint
     ? ""
     : "\nIt has no endpoint, so its calls fail until its service registers itself or an endpoint is given.";
-  print(answer, { json: flags.json, text: () => `registered as ${answer.tool_id}${note}` });
+  print(answer, `registered as ${answer.tool_id}${note}`, flags);
 }
 
 async function askOnce(method: string, params: JsonObject, flags: HallFlags): Promise<JsonObject> {
@@ -100,7 +86,7 @@ async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): 
       joined.push(await joinHall(toolkit, () => openChannel(flags), { replace, warn }));
     const ids = joined.map(({ toolId }) => toolId);
     const text = `registered as ${ids.join(", ")}; serving until Ctrl+C`;
-    print({ registered: ids }, { json: flags.json, text: () => text });
+    print({ registered: ids }, text, flags);
     await new Promise<void>((stop) => {
       onStopSignals(stop, stop);
     });

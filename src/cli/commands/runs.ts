@@ -3,7 +3,6 @@ import {
   findRun,
   type KeptRun,
   listRuns,
-  type RunOutline,
   type RunRecord,
 } from "../../agents/runs.ts";
 import { HallError } from "../../base/errors.ts";
@@ -13,23 +12,18 @@ import { openProjectStore, withProjectStore } from "../../hall/project-store.ts"
 import type { Store } from "../../store/store.ts";
 import type { EvaluationResult } from "../../toolkits/lisp/protocol.ts";
 import type { EvaluationRun } from "../../toolkits/lisp/recording.ts";
+import type { JsonOption } from "../declaration.ts";
+import { unknownName } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
 
-export interface RunsOptions {
-  readonly limit?: string;
-  readonly json?: boolean;
+interface RunsListOptions extends JsonOption {
+  readonly limit?: number;
 }
 
 /** Lists the runs of agents, newest first. */
-export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<void> {
-  const countMax = Number(limit);
-  if (!Number.isInteger(countMax) || countMax < 1)
-    throw new HallError(
-      "INVALID_PARAMS",
-      `invalid --limit "${limit}" (expected: a whole number of at least 1)`,
-    );
+export async function runRunsList({ limit = 20, json }: RunsListOptions): Promise<void> {
   const store = await openProjectStore();
-  const runs = store ? (await listRuns(store.runs)).slice(0, countMax) : [];
+  const runs = store ? (await listRuns(store.runs)).slice(0, limit) : [];
   await store?.close();
   const rows = runs.map(({ id, at, agent, planner, stopped, ms, task }) => [
     id,
@@ -37,50 +31,36 @@ export async function runRunsList({ limit = "20", json }: RunsOptions): Promise<
     agent,
     planner,
     stopped,
-    `${(ms / 1_000).toFixed(1)} s`,
+    formatSeconds(ms),
     task,
   ]);
-  print(
-    { runs },
-    {
-      json,
-      text: () =>
-        rows.length > 0
-          ? table(["run", "time", "agent", "planner", "ended", "took", "task"], rows)
-          : "no runs yet",
-    },
-  );
+  const head = ["run", "time", "agent", "planner", "ended", "took", "task"];
+  print({ runs }, table(head, rows, "no runs yet"), { json });
 }
 
-export async function runRunsShow(id: string, { json }: RunsOptions): Promise<void> {
+export async function runRunsShow(id: string, options: JsonOption): Promise<void> {
   const record = await withProjectStore((store) => getRun(store, id));
-  print(record, { json, text: () => describe(record) });
+  const text = "evaluation" in record ? describeProgram(record) : describeAgentRun(record);
+  print(record, text, options);
 }
 
 /** Repeats a run with its recorded answers. Fails if it differs. */
-export async function runRunsReplay(id: string, { json }: RunsOptions): Promise<void> {
+export async function runRunsReplay(id: string, options: JsonOption): Promise<void> {
   const record = await withProjectStore((store) => getRun(store, id));
   if ("evaluation" in record)
-    return replayProgram(await withProjectStore((store) => listBefore(store, record)), json);
+    return replayProgram(await withProjectStore((store) => listBefore(store, record)), options);
   const { replayRun } = await import("../../agents/replay.ts");
   const { ended, differences } = await replayRun(record);
-  const isSame = differences.length === 0;
-  print(
+  const { steps, trace, stopped, answer } = ended;
+  printReplay(
     {
       run: record.outline.id,
-      same: isSame,
       differences,
-      steps: ended.steps,
-      trace: ended.trace,
-      stopped_because: ended.stopped,
-      answer: ended.answer,
+      details: { steps, trace, stopped_because: stopped, answer },
+      text: describeTrace(trace),
+      what: "trace",
     },
-    {
-      json,
-      text: () =>
-        `${describeTrace(ended.trace)}\n\n${isSame ? paint("green", "same trace") : "different trace"}`,
-      failure: differs(differences),
-    },
+    options,
   );
 }
 
@@ -105,38 +85,50 @@ async function listBefore(
   return runs;
 }
 
-async function replayProgram(
-  runs: readonly EvaluationRun[],
-  json: boolean | undefined,
-): Promise<void> {
+async function replayProgram(runs: readonly EvaluationRun[], options: JsonOption): Promise<void> {
   const { replayEvaluation } = await import("../../toolkits/lisp/recording.ts");
   const { evaluation, differences } = await replayEvaluation(runs);
-  const run = runs.at(-1) as EvaluationRun;
-  const isSame = differences.length === 0;
+  const { id, calls } = runs.at(-1) as EvaluationRun;
   const { values, stdout, condition } = evaluation;
-  print(
-    { run: run.id, same: isSame, differences, calls: run.calls, values, stdout, condition },
+  printReplay(
     {
-      json,
-      text: () =>
-        `${describeEvaluation(evaluation)}\n\n${isSame ? paint("green", "same result") : "different result"}`,
-      failure: differs(differences),
+      run: id,
+      differences,
+      details: { calls, values, stdout, condition },
+      text: describeEvaluation(evaluation),
+      what: "result",
     },
+    options,
   );
 }
 
-function differs(differences: readonly string[]): HallError | undefined {
-  if (differences.length === 0) return undefined;
-  return new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, {
-    hint: "Guildhall or its planner has changed since that run.",
-  });
+interface Replay {
+  readonly run: string;
+  readonly differences: readonly string[];
+  readonly details: object;
+  readonly text: string;
+  /** The noun for what was compared. */
+  readonly what: string;
+}
+
+/** Throws EXECUTION if the replay differs. */
+function printReplay({ run, differences, details, text, what }: Replay, options: JsonOption): void {
+  const same = differences.length === 0;
+  const verdict = same ? paint("green", `same ${what}`) : `different ${what}`;
+  const failure = same
+    ? undefined
+    : new HallError("EXECUTION", `the replay differs: ${differences.join("; ")}`, {
+        hint: "Guildhall or its planner has changed since that run.",
+      });
+  const value = { run, same, differences, ...details };
+  print(value, `${text}\n\n${verdict}`, { ...options, failure });
 }
 
 /** By id or the end of it. Throws NOT_FOUND. */
 async function getRun(store: Store, id: string): Promise<KeptRun> {
   const runs = await listRuns(store.runs);
   const matching = runs.filter((run) => run.id === id || run.id.endsWith(id));
-  const outline: RunOutline | undefined =
+  const outline =
     runs.find((run) => run.id === id) ?? (matching.length === 1 ? matching[0] : undefined);
   const record = outline && (await findRun(store.runs, outline.id));
   if (record) return record;
@@ -144,21 +136,8 @@ async function getRun(store: Store, id: string): Promise<KeptRun> {
     throw new HallError("NOT_FOUND", `only the outline of run ${outline.id} is still stored`, {
       hint: "Whole runs are kept for seven days; see store.runs in the config.",
     });
-  const near = findNear(
-    id,
-    runs.map((run) => run.id),
-  );
-  throw new HallError(
-    "NOT_FOUND",
-    `unknown run "${id}"${near.length > 0 ? `; did you mean ${near.join(", ")}?` : ""}`,
-    {
-      next: [{ do: "run-command", command: "runs list" }],
-    },
-  );
-}
-
-function describe(record: KeptRun): string {
-  return "evaluation" in record ? describeProgram(record) : describeAgentRun(record);
+  const ids = runs.map((run) => run.id);
+  throw unknownName("run", id, { near: findNear(id, ids), command: "runs list" });
 }
 
 function describeProgram({
@@ -167,7 +146,7 @@ function describeProgram({
 }: EvaluationRecord): string {
   return [
     paint("bold", `${id}  evaluate-lisp`),
-    `${(ms / 1_000).toFixed(1)} s, ${before === undefined ? "first of its session" : `after ${before}`}`,
+    `${formatSeconds(ms)}, ${before === undefined ? "first of its session" : `after ${before}`}`,
     visibleLines(entry?.order.code ?? "(code too long to store)"),
     calls
       .map(({ name, ms: took, status }) => `${String(took).padStart(6)} ms  ${name} ${status}`)
@@ -193,7 +172,7 @@ function describeAgentRun({ outline, request, trace, answer, problem }: RunRecor
       : `, ${usage.turns} turns, ${usage.inputTokens} tokens in, ${usage.outputTokens} out`;
   return [
     paint("bold", `${id}  ${agent}`),
-    `${planner} planner, ended: ${stopped}${problem === undefined ? "" : ` (${visible(problem)})`}, ${(ms / 1_000).toFixed(1)} s${cost}`,
+    `${planner} planner, ended: ${stopped}${problem === undefined ? "" : ` (${visible(problem)})`}, ${formatSeconds(ms)}${cost}`,
     `task: ${visible(request.task)}`,
     describeTrace(trace),
     visibleLines(answer),
@@ -207,4 +186,8 @@ function describeTrace(trace: RunRecord["trace"]): string {
         `${String(ms).padStart(6)} ms  ${phase.padEnd(8)}${step === undefined ? "   " : `${step}.`.padEnd(3)} ${visible(text)}`,
     )
     .join("\n");
+}
+
+function formatSeconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(1)} s`;
 }

@@ -1,6 +1,5 @@
 import { basename, join } from "node:path";
 import { HallError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear } from "../../base/text.ts";
 import { nextLine } from "../advice.ts";
@@ -14,16 +13,16 @@ import {
 } from "./spec-session.ts";
 
 /** `guildhall spec`: the workflow on the command line, by the same tools that MCP clients call. */
-export interface SpecNewOptions extends SpecOptions {
+interface SpecNewOptions extends SpecOptions {
   readonly name?: string;
   readonly number?: string;
 }
 
-export interface SpecResumeOptions extends SpecOptions {
+interface SpecResumeOptions extends SpecOptions {
   readonly force?: boolean;
 }
 
-export interface SpecRunOptions extends SpecOptions {
+interface SpecRunOptions extends SpecOptions {
   readonly answer?: readonly string[];
   readonly recommended?: boolean;
   readonly technology?: string;
@@ -34,40 +33,31 @@ export interface SpecRunOptions extends SpecOptions {
   readonly force?: boolean;
 }
 
-export async function runSpecList({ json }: SpecOptions): Promise<void> {
-  await withSpecs({ json }, async (specs) => {
+export async function runSpecList(options: SpecOptions): Promise<void> {
+  await withSpecs(options, async (specs) => {
     const features = await specs.features();
     const rows = features.map(({ name, phase, tasks, isActive, run }) => [
       isActive ? "*" : "",
       name,
-      phase === "done" ? "done" : `next: ${phase}`,
+      formatPhase(phase),
       tasks ? `${tasks.done}/${tasks.total}` : "",
       run ? `${run.step} ${run.isAtWork ? "running" : "interrupted"}` : "",
     ]);
-    print(
-      { features },
-      {
-        json,
-        text: () =>
-          rows.length > 0
-            ? table(["", "feature", "state", "tasks", "run"], rows)
-            : 'no features yet; create one with: guildhall spec new "…"',
-      },
-    );
+    const none = 'no features yet; create one with: guildhall spec new "…"';
+    const text = table(["", "feature", "state", "tasks", "run"], rows, none);
+    print({ features }, text, options);
   });
 }
 
-export async function runSpecNew(
-  words: readonly string[],
-  { json, name, number }: SpecNewOptions,
-): Promise<void> {
-  const args = given({
+export async function runSpecNew(words: readonly string[], options: SpecNewOptions): Promise<void> {
+  const { name, number } = options;
+  const args = {
     feature_description: words.join(" "),
     spec_directory: join(process.cwd(), "specs"),
     short_name: name,
     number: number === undefined ? undefined : Number(number),
-  });
-  await withSpecs({ json }, async (specs) => show([await specs.run("specify", args)], { json }));
+  };
+  await withSpecs(options, async (specs) => show([await specs.run("specify", args)], options));
 }
 
 const runnable: readonly string[] = [
@@ -99,13 +89,8 @@ export async function runSpecRun(steps: readonly string[], options: SpecRunOptio
     }
     if (results.length > 0) return show(results, options);
     const next = [{ do: "run-step", step: "implement" } as const];
-    print(
-      { feature: name, next },
-      {
-        json: options.json,
-        text: () => `${name} already has its tasks\n\n${nextLine(next, options.feature)}`,
-      },
-    );
+    const text = `${name} already has its tasks\n\n${nextLine(next, options.feature)}`;
+    print({ feature: name, next }, text, options);
   });
 }
 
@@ -159,65 +144,51 @@ async function runOne(
   directory: string,
   options: SpecRunOptions,
 ): Promise<SpecStepResult> {
-  const { answer, recommended, technology, tests, filter, completed, agent } = options;
+  const { answer, recommended, technology, tests, filter, completed, agent, force } = options;
   const common = { spec_directory: directory };
-  const force = options.force === true ? true : undefined;
   switch (step) {
     case "clarify": {
       const answers = answer ?? (recommended ? allRecommended : undefined);
-      return specs.run("clarify", given({ ...common, answers }));
+      return specs.run("clarify", { ...common, answers });
     }
     case "plan":
-      return specs.run("plan", given({ ...common, force, technical_context: technology }));
+      return specs.run("plan", { ...common, force, technical_context: technology });
     case "tasks":
-      return specs.run("tasks", given({ ...common, force, tests }));
+      return specs.run("tasks", { ...common, force, tests });
     case "implement": {
       // Ticking tasks runs nothing, so it needs no approval.
       if (completed !== undefined && agent === undefined)
         return specs.run("tasks", { ...common, completed });
       if (agent !== undefined) await specs.needAgent(agent);
-      return specs.run(
-        "implement",
-        given({ ...common, force, task_filter: filter, completed, agent }),
-      );
+      return specs.run("implement", { ...common, force, task_filter: filter, completed, agent });
     }
     default:
       return specs.run(step, common);
   }
 }
 
-/** Without the fields that are undefined. */
-function given(args: JsonObject): JsonObject {
-  return Object.fromEntries(Object.entries(args).filter(([, value]) => value !== undefined));
-}
-
 export async function runSpecStatus(
   feature: string | undefined,
-  { json }: SpecOptions,
+  options: SpecOptions,
 ): Promise<void> {
-  await withSpecs({ json }, async (specs) => showFeature(await specs.find(feature), json));
+  await withSpecs(options, async (specs) => {
+    const found = await specs.find(feature);
+    print(found, formatFeature(found), options);
+  });
 }
 
-function showFeature(found: SpecFeature, json: boolean | undefined): void {
-  const { name, directory, phase, files, tasks, openQuestions, run } = found;
-  const runLine = (): string[] => {
-    if (!run) return [];
-    const state = run.isAtWork ? "running" : "interrupted; continue with: guildhall spec resume";
-    return [`${run.step} ${state}`];
-  };
-  print(found, {
-    json,
-    text: () =>
-      [
-        paint("bold", visible(name)),
-        visible(directory),
-        phase === "done" ? "done" : `next: ${phase}`,
-        ...(tasks ? [`tasks: ${tasks.done} of ${tasks.total} done`] : []),
-        ...(openQuestions > 0 ? [`open questions: ${openQuestions}`] : []),
-        ...runLine(),
-        ...files.map((file) => `  ${visible(file)}`),
-      ].join("\n"),
-  });
+function formatFeature(feature: SpecFeature): string {
+  const { name, directory, phase, files, tasks, openQuestions, run } = feature;
+  const lines = [paint("bold", visible(name)), visible(directory), formatPhase(phase)];
+  if (tasks) lines.push(`tasks: ${tasks.done} of ${tasks.total} done`);
+  if (openQuestions > 0) lines.push(`open questions: ${openQuestions}`);
+  if (run?.isAtWork) lines.push(`${run.step} running`);
+  else if (run) lines.push(`${run.step} interrupted; continue with: guildhall spec resume`);
+  return [...lines, ...files.map((file) => `  ${visible(file)}`)].join("\n");
+}
+
+function formatPhase(phase: string): string {
+  return phase === "done" ? "done" : `next: ${phase}`;
 }
 
 /** Continues an interrupted step, or the tasks that are left. */
@@ -236,13 +207,10 @@ export async function runSpecResume(
     if (step === undefined)
       throw new HallError("EXECUTION", `${name} has no interrupted step`, {
         hint: "The feature is done.",
-        ...(phase === "done" ? {} : { next: [{ do: "run-step", step: phase }] }),
+        next: phase === "done" ? [] : [{ do: "run-step", step: phase }],
       });
-    const args = {
-      ...run?.arguments,
-      ...(force === true ? { force } : {}),
-      spec_directory: directory,
-    };
+    const forced = force ? { force } : {};
+    const args = { ...run?.arguments, ...forced, spec_directory: directory };
     show([await specs.run(step, args)], { json, feature });
   });
 }
@@ -256,9 +224,6 @@ function show(
   const [first] = results;
   const next = nextLine(results.at(-1)?.next ?? [], feature);
   const texts = results.map(({ text }) => visibleLines(text));
-  print(results.length === 1 ? first : { steps: results }, {
-    json,
-    text: () => [...texts, ...(next === "" ? [] : [next])].join("\n\n"),
-    failure,
-  });
+  const value = results.length === 1 ? first : { steps: results };
+  print(value, [...texts, next].join("\n\n"), { json, failure });
 }

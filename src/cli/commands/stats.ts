@@ -3,22 +3,18 @@ import { connectAdmin } from "../../hall/admin-client.ts";
 import { openProjectStore } from "../../hall/project-store.ts";
 import { socketPath } from "../../hall/socket.ts";
 import type { Figures, Statistics } from "../../store/store.ts";
+import type { JsonOption } from "../declaration.ts";
 import { paint, print, table } from "../print.ts";
 
-export interface StatsOptions {
+interface StatsOptions extends JsonOption {
   readonly since?: number;
-  readonly json?: boolean;
 }
 
 export async function runStats(options: StatsOptions): Promise<void> {
   const statistics = await readStatistics(options.since);
-  print(statistics ?? null, {
-    json: options.json,
-    text: () =>
-      statistics && statistics.total.calls > 0
-        ? describe(statistics)
-        : "no calls recorded in this folder",
-  });
+  const hasCalls = statistics && statistics.total.calls > 0;
+  const text = hasCalls ? describe(statistics) : "no calls recorded in this folder";
+  print(statistics ?? null, text, options);
 }
 
 /** From the project's store, or from a running hall that keeps its calls in memory. */
@@ -58,29 +54,18 @@ function describe({ from, to, total, toolkits, tools }: Statistics): string {
   ].join("\n");
 }
 
-function cells({
-  calls,
-  errorRate,
-  p50Ms,
-  p95Ms,
-  p99Ms,
-  bytesIn,
-  bytesOut,
-  timeouts,
-  cancelled,
-  trend,
-}: Figures): readonly string[] {
+function cells(figures: Figures): readonly string[] {
   return [
-    String(calls),
-    `${(100 * errorRate).toFixed(1)} %`,
-    formatMs(p50Ms),
-    formatMs(p95Ms),
-    formatMs(p99Ms),
-    formatBytes(bytesIn),
-    formatBytes(bytesOut),
-    String(timeouts),
-    String(cancelled),
-    sparkline(trend),
+    String(figures.calls),
+    `${(100 * figures.errorRate).toFixed(1)} %`,
+    formatMs(figures.p50Ms),
+    formatMs(figures.p95Ms),
+    formatMs(figures.p99Ms),
+    formatBytes(figures.bytesIn),
+    formatBytes(figures.bytesOut),
+    String(figures.timeouts),
+    String(figures.cancelled),
+    sparkline(figures.trend),
   ];
 }
 

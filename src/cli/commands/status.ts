@@ -5,54 +5,49 @@ import { formatTime, plural } from "../../base/text.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
 import type { ProjectStatus } from "../../hall/status.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { paint, print, table } from "../print.ts";
 
 /** `status`, `logs` and `restart`: the running hall and its servers. */
 export function addStatusCommands(program: Command): void {
-  program
-    .command("status")
-    .description("show the running hall and the state of each server")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall status", "guildhall status --json"]))
-    .action(runStatus);
+  addCommand(program, "status", {
+    does: "show the running hall and the state of each server",
+    examples: ["guildhall status", "guildhall status --json"],
+    run: runStatus,
+  });
 
-  program
-    .command("logs <server>")
-    .description("show the last lines a server wrote to stderr")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall logs github"]))
-    .action(runLogs);
+  addCommand(program, "logs <server>", {
+    does: "show the last lines a server wrote to stderr",
+    examples: ["guildhall logs github"],
+    run: runLogs,
+  });
 
-  program
-    .command("restart <server>")
-    .description("stop a server; it starts again at its next call")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall restart github"]))
-    .action(runRestart);
+  addCommand(program, "restart <server>", {
+    does: "stop a server; it starts again at its next call",
+    examples: ["guildhall restart github"],
+    run: runRestart,
+  });
 }
 
-async function runStatus({ json }: JsonOption): Promise<void> {
+async function runStatus(options: JsonOption): Promise<void> {
   const { readStatus } = await import("../../hall/status.ts");
   const status = await readStatus(process.cwd());
-  print(status, { json, text: () => formatStatus(status) });
+  print(status, formatStatus(status), options);
 }
 
-async function runLogs(server: string, { json }: JsonOption): Promise<void> {
+async function runLogs(server: string, options: JsonOption): Promise<void> {
   const { withRunningHall } = await import("../../hall/admin-client.ts");
   const { lines } = await withRunningHall(process.cwd(), (admin) => admin.ask("logs", { server }));
-  const text =
-    lines.length > 0 ? visibleLines(lines.join("\n")) : `${server} wrote nothing to stderr`;
-  print({ server, lines }, { json, text: () => text });
+  const text = visibleLines(lines.join("\n")) || `${server} wrote nothing to stderr`;
+  print({ server, lines }, text, options);
 }
 
-async function runRestart(server: string, { json }: JsonOption): Promise<void> {
+async function runRestart(server: string, options: JsonOption): Promise<void> {
   const { withRunningHall } = await import("../../hall/admin-client.ts");
   const { state } = await withRunningHall(process.cwd(), (admin) =>
     admin.ask("restart", { server }),
   );
-  const text = `${server} was stopped; it starts again at its next call`;
-  print({ server, state }, { json, text: () => text });
+  print({ server, state }, `${server} was stopped; it starts again at its next call`, options);
 }
 
 function formatStatus(status: ProjectStatus): string {

@@ -1,54 +1,48 @@
 import type { Command } from "commander";
 import { formatTime } from "../../base/text.ts";
 import type { NamedTokens } from "../../server/http/tokens.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { print, table } from "../print.ts";
 
 export function addTokenCommands(program: Command): void {
-  const token = program
-    .command("token")
-    .description("tokens for others who call your halls over HTTP")
-    .addHelpText("after", examples(["guildhall token create ci", "guildhall token list"]));
-  token
-    .command("create <name>")
-    .description("create a token and show it once")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall token create ci"]))
-    .action(runTokenCreate);
-  token
-    .command("list")
-    .description("list the names of the tokens")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall token list --json"]))
-    .action(runTokenList);
-  token
-    .command("revoke <name>")
-    .description("revoke a token; it is invalid from the next request on")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall token revoke ci"]))
-    .action(runTokenRevoke);
+  const token = addCommand(program, "token", {
+    does: "tokens for others who call your halls over HTTP",
+    examples: ["guildhall token create ci", "guildhall token list"],
+  });
+  addCommand(token, "create <name>", {
+    does: "create a token and show it once",
+    examples: ["guildhall token create ci"],
+    run: runTokenCreate,
+  });
+  addCommand(token, "list", {
+    does: "list the names of the tokens",
+    examples: ["guildhall token list --json"],
+    run: runTokenList,
+  });
+  addCommand(token, "revoke <name>", {
+    does: "revoke a token; it is invalid from the next request on",
+    examples: ["guildhall token revoke ci"],
+    run: runTokenRevoke,
+  });
 }
 
 async function openTokens(): Promise<NamedTokens> {
   return (await import("../../server/http/tokens.ts")).openNamedTokens();
 }
 
-async function runTokenCreate(name: string, { json }: JsonOption): Promise<void> {
+async function runTokenCreate(name: string, options: JsonOption): Promise<void> {
   const token = await (await openTokens()).create(name);
   const text = `${token}\n\nThis token is shown only once. Send it as \`Authorization: Bearer TOKEN\`; calls are recorded under the name ${name}.`;
-  print({ name, token }, { json, text: () => text });
+  print({ name, token }, text, options);
 }
 
-async function runTokenList({ json }: JsonOption): Promise<void> {
+async function runTokenList(options: JsonOption): Promise<void> {
   const tokens = (await openTokens()).list();
   const rows = tokens.map(({ name, createdAt }) => [name, formatTime(createdAt)]);
-  print(tokens, {
-    json,
-    text: () => (rows.length > 0 ? table(["name", "created"], rows) : "no named tokens"),
-  });
+  print(tokens, table(["name", "created"], rows, "no named tokens"), options);
 }
 
-async function runTokenRevoke(name: string, { json }: JsonOption): Promise<void> {
+async function runTokenRevoke(name: string, options: JsonOption): Promise<void> {
   await (await openTokens()).revoke(name);
-  print({ name, revoked: true }, { json, text: () => `the token ${name} is revoked` });
+  print({ name, revoked: true }, `the token ${name} is revoked`, options);
 }

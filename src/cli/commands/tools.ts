@@ -3,45 +3,38 @@ import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { plural, shortenLine } from "../../base/text.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { getTool, withHall } from "../hall.ts";
 import { print, table } from "../print.ts";
 
 /** `tools`, `resources` and `prompts`: what can be called and read. */
 export function addToolCommands(program: Command): void {
-  const tools = program
-    .command("tools [words...]")
-    .description("list the tools, or those that fit a task, best first")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall tools",
-        "guildhall tools create issue",
-        "guildhall tools show github.create_issue",
-      ]),
-    )
-    .action(runTools);
-  tools
-    .command("show <name>")
-    .description("show one tool with its schema")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall tools show time_tool.current_time"]))
-    .action((name, _options, command) => runToolShow(name, command.optsWithGlobals()));
+  const tools = addCommand(program, "tools [words...]", {
+    does: "list the tools, or those that fit a task, best first",
+    examples: [
+      "guildhall tools",
+      "guildhall tools create issue",
+      "guildhall tools show github.create_issue",
+    ],
+    run: runTools,
+  });
+  addCommand(tools, "show <name>", {
+    does: "show one tool with its schema",
+    examples: ["guildhall tools show time_tool.current_time"],
+    run: runToolShow,
+  });
 
-  program
-    .command("resources")
-    .description("list the resources")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall resources --json"]))
-    .action(runResources);
+  addCommand(program, "resources", {
+    does: "list the resources",
+    examples: ["guildhall resources --json"],
+    run: runResources,
+  });
 
-  program
-    .command("prompts")
-    .description("list the prompts")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall prompts --json"]))
-    .action(runPrompts);
+  addCommand(program, "prompts", {
+    does: "list the prompts",
+    examples: ["guildhall prompts --json"],
+    run: runPrompts,
+  });
 }
 
 async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
@@ -52,20 +45,19 @@ async function runTools(query: readonly string[], options: JsonOption): Promise<
 const descriptionMax = 120;
 const foundMax = 10;
 
-async function listAll({ json }: JsonOption): Promise<void> {
+async function listAll(options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const tools = await client.list("tools/list", "tools");
     const rows = tools.map(({ name, description }) => [
       String(name),
       shortenLine(String(description ?? ""), descriptionMax),
     ]);
-    const text = rows.length > 0 ? table(["tool", "description"], rows) : "no tools";
-    print(tools, { json, text: () => text });
+    print(tools, table(["tool", "description"], rows, "no tools"), options);
   });
 }
 
 /** The answer `find_tools` gives a model. */
-async function findFor(task: string, { json }: JsonOption): Promise<void> {
+async function findFor(task: string, options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const { isError, structuredContent } = await client.request("tools/call", {
       name: "find_tools",
@@ -75,10 +67,7 @@ async function findFor(task: string, { json }: JsonOption): Promise<void> {
       throw new HallError("VALIDATION", "cannot search for this", {
         hint: "Describe in a few words what the tool should do.",
       });
-    print(structuredContent, {
-      json,
-      text: () => formatFound(structuredContent as unknown as FoundTools),
-    });
+    print(structuredContent, formatFound(structuredContent as unknown as FoundTools), options);
   });
 }
 
@@ -113,7 +102,7 @@ function stateOf({ asks, unavailable }: ToldTool): string {
   return asks === undefined ? "" : "asks";
 }
 
-async function runToolShow(name: string, { json }: JsonOption): Promise<void> {
+async function runToolShow(name: string, options: JsonOption): Promise<void> {
   await withHall(async (client, settings) => {
     const tool = await getTool(name, client, settings);
     const text = [
@@ -121,11 +110,11 @@ async function runToolShow(name: string, { json }: JsonOption): Promise<void> {
       visibleLines(String(tool.description ?? "")),
       `input: ${JSON.stringify(tool.inputSchema, null, 2)}`,
     ];
-    print(tool, { json, text: () => text.join("\n\n") });
+    print(tool, text.join("\n\n"), options);
   });
 }
 
-async function runResources({ json }: JsonOption): Promise<void> {
+async function runResources(options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const [resources, templates] = await Promise.all([
       client.list("resources/list", "resources"),
@@ -135,16 +124,14 @@ async function runResources({ json }: JsonOption): Promise<void> {
       ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
       ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
     ];
-    const text = rows.length > 0 ? table(["resource", "name"], rows) : "no resources";
-    print({ resources, templates }, { json, text: () => text });
+    print({ resources, templates }, table(["resource", "name"], rows, "no resources"), options);
   });
 }
 
-async function runPrompts({ json }: JsonOption): Promise<void> {
+async function runPrompts(options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const prompts = await client.list("prompts/list", "prompts");
     const rows = prompts.map(({ name, description }) => [String(name), String(description ?? "")]);
-    const text = rows.length > 0 ? table(["prompt", "description"], rows) : "no prompts";
-    print(prompts, { json, text: () => text });
+    print(prompts, table(["prompt", "description"], rows, "no prompts"), options);
   });
 }

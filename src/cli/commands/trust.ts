@@ -4,7 +4,7 @@ import { visible } from "../../base/sanitize.ts";
 import { formatTime, plural } from "../../base/text.ts";
 import type { ToolTrust } from "../../hall/admin-contract.ts";
 import type { Settings } from "../../hall/settings.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption, parseDuration } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
 import { askYes, isAttended } from "../terminal.ts";
@@ -16,58 +16,43 @@ interface TrustCommandOptions extends JsonOption {
 
 /** `trust` with its subcommands, and `revoke`. */
 export function addTrustCommands(program: Command): void {
-  const untilFlag = ["--until <time>", "only for this long: 90s, 30m, 2h, 7d"] as const;
-  const trust = program
-    .command("trust <name>")
-    .description(
-      "allow calls of a tool, or of all tools of a server, without approval while their definitions stay the same",
-    )
-    .option(...untilFlag)
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples([
-        "guildhall trust github.create_issue",
-        "guildhall trust github --until 2h",
-        "guildhall trust all",
-        "guildhall trust list",
-        "guildhall trust reset",
-      ]),
-    )
-    .action(runTrust);
-  trust
-    .command("all")
-    .description(
-      "allow calls of every reviewed tool without approval; shows the tools and asks first",
-    )
-    .option(...untilFlag)
-    .option("-y, --yes", "do not ask")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall trust all", "guildhall trust all --until 2h --yes"]))
-    .action((_options, command) => runTrustAll(command.optsWithGlobals()));
-  trust
-    .command("list")
-    .description("show the trust level of each tool and why its calls require approval")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall trust list --json"]))
-    .action((_options, command) => runTrustList(command.optsWithGlobals()));
-  trust
-    .command("reset [server]")
-    .description("forget all reviews and trust of this project, or of one server")
-    .option("-y, --yes", "do not ask")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall trust reset", "guildhall trust reset github --yes"]))
-    .action((server, _options, command) => runTrustReset(server, command.optsWithGlobals()));
+  const until = { "--until <time>": "only for this long: 90s, 30m, 2h, 7d" };
+  const yes = { "-y, --yes": "do not ask" };
+  const trust = addCommand(program, "trust <name>", {
+    does: "allow calls of a tool, or of all tools of a server, without approval while their definitions stay the same",
+    options: until,
+    examples: [
+      "guildhall trust github.create_issue",
+      "guildhall trust github --until 2h",
+      "guildhall trust all",
+      "guildhall trust list",
+      "guildhall trust reset",
+    ],
+    run: runTrust,
+  });
+  addCommand(trust, "all", {
+    does: "allow calls of every reviewed tool without approval; shows the tools and asks first",
+    options: { ...until, ...yes },
+    examples: ["guildhall trust all", "guildhall trust all --until 2h --yes"],
+    run: runTrustAll,
+  });
+  addCommand(trust, "list", {
+    does: "show the trust level of each tool and why its calls require approval",
+    examples: ["guildhall trust list --json"],
+    run: runTrustList,
+  });
+  addCommand(trust, "reset [server]", {
+    does: "forget all reviews and trust of this project, or of one server",
+    options: yes,
+    examples: ["guildhall trust reset", "guildhall trust reset github --yes"],
+    run: runTrustReset,
+  });
 
-  program
-    .command("revoke <name>")
-    .description("revoke the trust in a tool, or in all tools of a server")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples(["guildhall revoke github.create_issue", "guildhall revoke github"]),
-    )
-    .action(runRevoke);
+  addCommand(program, "revoke <name>", {
+    does: "revoke the trust in a tool, or in all tools of a server",
+    examples: ["guildhall revoke github.create_issue", "guildhall revoke github"],
+    run: runRevoke,
+  });
 }
 
 type TrustService = typeof import("../../hall/project-trust.ts");
@@ -101,15 +86,15 @@ async function runTrustAll(options: TrustCommandOptions): Promise<void> {
   printGranted({ tools, until, unreviewed }, options);
 }
 
-async function runRevoke(name: string, { json }: JsonOption): Promise<void> {
+async function runRevoke(name: string, options: JsonOption): Promise<void> {
   const [settings, { revokeTrust }] = await openService();
   const revoked = await revokeTrust(settings, name);
   const text =
     revoked.length > 0 ? `no longer trusted: ${revoked.join(", ")}` : `${name} was not trusted`;
-  print({ revoked }, { json, text: () => text });
+  print({ revoked }, text, options);
 }
 
-async function runTrustList({ json }: JsonOption): Promise<void> {
+async function runTrustList(options: JsonOption): Promise<void> {
   const [settings, { readToolTrust }] = await openService();
   const tools = await readToolTrust(settings);
   const rows = tools.map((tool) => [
@@ -119,10 +104,8 @@ async function runTrustList({ json }: JsonOption): Promise<void> {
     formatMarks(tool),
   ]);
   const head = ["tool", "trust", "requires approval because", "marks"];
-  print(
-    tools.map(({ definition: _definition, ...tool }) => tool),
-    { json, text: () => (rows.length > 0 ? table(head, rows) : "no tools") },
-  );
+  const value = tools.map(({ definition: _definition, ...tool }) => tool);
+  print(value, table(head, rows, "no tools"), options);
 }
 
 async function runTrustReset(
@@ -137,8 +120,7 @@ async function runTrustReset(
   );
   const [settings, { resetTrust }] = await openService();
   const forgotten = await resetTrust(settings, server);
-  const text = `forgotten: ${forgotten.join(", ") || "nothing was reviewed"}`;
-  print({ forgotten }, { json: options.json, text: () => text });
+  print({ forgotten }, `forgotten: ${forgotten.join(", ") || "nothing was reviewed"}`, options);
 }
 
 /** Throws INVALID_PARAMS where nobody can be asked, CANCELLED unless the answer is yes. */
@@ -162,18 +144,18 @@ interface Granted {
   readonly unreviewed?: readonly string[];
 }
 
-function printGranted({ tools, until, unreviewed }: Granted, { json }: JsonOption): void {
+function printGranted({ tools, until, unreviewed }: Granted, options: JsonOption): void {
   const names = tools.map((tool) => tool.name);
   const value = {
     trusted: names,
-    ...(until === undefined ? {} : { until: new Date(until).toISOString() }),
-    ...(unreviewed === undefined ? {} : { notCovered: unreviewed }),
+    until: until === undefined ? undefined : new Date(until).toISOString(),
+    notCovered: unreviewed,
   };
   const text = [
     `trusted${formatUntil(until)}: ${names.join(", ") || "nothing"}`,
     ...formatUnreviewed(unreviewed ?? []),
   ];
-  print(value, { json, text: () => text.join("\n") });
+  print(value, text.join("\n"), options);
 }
 
 function formatUnreviewed(names: readonly string[]): readonly string[] {
@@ -199,19 +181,12 @@ function formatMarks({ marks }: ToolTrust): string {
   return words.filter((word) => word !== "").join(", ");
 }
 
-const unitMs: Readonly<Record<string, number>> = {
-  s: 1_000,
-  m: 60_000,
-  h: 3_600_000,
-  d: 86_400_000,
-};
 const durationMsMax = 365 * 86_400_000;
 
 /** Milliseconds since 1970. Throws INVALID_PARAMS. */
 function parseUntil({ until: text }: TrustCommandOptions): number | undefined {
   if (text === undefined) return undefined;
-  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(text) ?? [];
-  const ms = Number(count) * (unitMs[unit ?? ""] ?? Number.NaN);
+  const ms = parseDuration(text);
   if (ms > 0 && ms <= durationMsMax) return Date.now() + ms;
   throw new HallError(
     "INVALID_PARAMS",

@@ -3,7 +3,7 @@ import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import type { ServerChanges, ServerReview } from "../../hall/review.ts";
-import { asJson, examples, type JsonOption } from "../declaration.ts";
+import { addCommand, type JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { formatFieldChanges, paint, print } from "../print.ts";
 import { createTerminalReviewer, formatReview, reportDiscovery } from "../review.ts";
@@ -15,25 +15,18 @@ interface VerifyCommandOptions extends JsonOption {
 
 /** `verify` reviews servers; `diff` shows what a review would be about. */
 export function addReviewCommands(program: Command): void {
-  program
-    .command("verify [server]")
-    .description(
-      "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
-    )
-    .option("-y, --yes", "do not ask: approve everything as it is marked")
-    .option(...asJson)
-    .addHelpText(
-      "after",
-      examples(["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"]),
-    )
-    .action(runVerify);
+  addCommand(program, "verify [server]", {
+    does: "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
+    options: { "-y, --yes": "do not ask: approve everything as it is marked" },
+    examples: ["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"],
+    run: runVerify,
+  });
 
-  program
-    .command("diff [server]")
-    .description("show what changed since the last review")
-    .option(...asJson)
-    .addHelpText("after", examples(["guildhall diff", "guildhall diff github --json"]))
-    .action(runDiff);
+  addCommand(program, "diff [server]", {
+    does: "show what changed since the last review",
+    examples: ["guildhall diff", "guildhall diff github --json"],
+    run: runDiff,
+  });
 }
 
 async function runVerify(server: string | undefined, options: VerifyCommandOptions): Promise<void> {
@@ -54,14 +47,8 @@ async function runVerify(server: string | undefined, options: VerifyCommandOptio
       : new HallError("UNAVAILABLE", `could not review ${down.join(", ")}: no answer`, {
           next: [{ do: "run-command", command: "doctor" }],
         });
-  print(
-    { servers: reviews.map(summariseReview) },
-    {
-      json: options.json,
-      text: () => reviews.map((review) => formatResult(review, isAsking)).join("\n"),
-      failure,
-    },
-  );
+  const text = reviews.map((review) => formatResult(review, isAsking)).join("\n");
+  print({ servers: reviews.map(summariseReview) }, text, { ...options, failure });
 }
 
 /** With --yes the review itself is printed too, because nobody has seen it. */
@@ -80,7 +67,7 @@ async function runDiff(server: string | undefined, options: JsonOption): Promise
     import("../../hall/review.ts"),
   ]);
   const changes = await findChanges(settings, server);
-  print(changes, { json: options.json, text: () => formatAll(changes) });
+  print(changes, formatAll(changes), options);
 }
 
 function formatAll(changes: readonly ServerChanges[]): string {
