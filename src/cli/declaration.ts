@@ -1,15 +1,12 @@
-import type { Command } from "commander";
 import { HallError } from "../base/errors.ts";
+
+/** How commands are declared: tables of data, read by program.ts. */
 
 /** The options of a command that takes no others. */
 export interface JsonOption {
   readonly json?: boolean | undefined;
 }
 
-/** Gets the operands and then the options, including those of the parent command. */
-type Run = (...args: never[]) => Promise<void>;
-
-/** One command: its help, and the function that runs it. */
 export interface Declaration {
   readonly does: string;
   readonly usage?: string;
@@ -18,54 +15,52 @@ export interface Declaration {
     Record<string, string | readonly [string, (text: string) => unknown]>
   >;
   readonly hasJson?: boolean;
+  /** The name of the program may be left out at the start. */
   readonly examples: readonly string[];
   /** Runs if its parent is called without a subcommand. */
   readonly isDefault?: boolean;
-  readonly run?: Run;
-  /** Instead of `run`, for a file that is slow to load. */
-  readonly load?: () => Promise<Run>;
+  /** Loads the function that runs it: it gets the operands, then the options with those of its parent. */
+  readonly load?: () => Promise<(...args: never[]) => Promise<void>>;
+  readonly subcommands?: Commands;
 }
 
-export function addCommand(
-  parent: Command,
-  name: string,
-  { does, usage, options = {}, hasJson = true, examples, isDefault, run, load }: Declaration,
-): Command {
-  const command = parent
-    .command(name, { isDefault: isDefault ?? false })
-    .description(does)
-    .addHelpText("after", formatExamples(examples));
-  if (usage !== undefined) command.usage(usage);
-  for (const [flags, help] of Object.entries(options)) {
-    if (typeof help === "string") command.option(flags, help);
-    else command.option(flags, ...help);
-  }
-  if (!run && !load) return command;
+/** By name and operands, as commander writes them: `show <run>`. */
+export type Commands = Readonly<Record<string, Declaration>>;
 
-  if (hasJson && !options["--json"]) command.option("--json", "print JSON instead of text");
-  return command.action(async (...given: readonly unknown[]) => {
-    // Commander appends the options and the command.
-    const operands = given.slice(0, -2) as never[];
-    const action = load ? await load() : run;
-    // A parent with the same option has read it.
-    await action?.(...operands, command.optsWithGlobals() as never);
-  });
-}
+/** By heading, in the order of the help. */
+export type CommandGroups = Readonly<Record<string, Commands>>;
 
-export function formatExamples(lines: readonly string[]): string {
-  return `\nExamples:\n${lines.map((line) => `  $ ${line}`).join("\n")}\n`;
-}
-
-/** A parser of an option. Throws INVALID_PARAMS. */
+/** A parser of whole numbers. Parsers throw INVALID_PARAMS. */
 export function wholeNumber(what: string, min: number, max: number): (text: string) => number {
   return (text) => {
     const number = Number(text);
     if (/^\d+$/.test(text) && number >= min && number <= max) return number;
-    throw new HallError(
-      "INVALID_PARAMS",
-      `invalid ${what} "${text}" (expected: a whole number from ${min} to ${max})`,
-    );
+    throw invalid(`invalid ${what} "${text}" (expected: a whole number from ${min} to ${max})`);
   };
+}
+
+/** A time in the past. Like the other times, in milliseconds since 1970. */
+export function parseSince(text: string): number {
+  const durationMs = parseDuration(text);
+  const at = Number.isNaN(durationMs) ? Date.parse(text) : Date.now() - durationMs;
+  if (!Number.isNaN(at)) return at;
+  throw invalid(`invalid time "${text}" (expected: 30m, 24h, 7d, or a date such as 2026-01-31)`);
+}
+
+const untilMsMax = 365 * 86_400_000;
+
+/** A time in the future. */
+export function parseUntil(text: string): number {
+  const durationMs = parseDuration(text);
+  if (durationMs > 0 && durationMs <= untilMsMax) return Date.now() + durationMs;
+  throw invalid(
+    `invalid duration "${text}" for --until (expected: 90s, 30m, 2h or 7d, at most 365d)`,
+  );
+}
+
+export function parseExportFormat(text: string): string {
+  if (text === "jsonl") return text;
+  throw invalid(`unknown export format "${text}" (expected: jsonl)`);
 }
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -76,32 +71,11 @@ const unitMs: Readonly<Record<string, number>> = {
   w: 7 * 86_400_000,
 };
 
-/** "90s", "30m", "2h", "7d" or "1w" in milliseconds; else NaN. */
-export function parseDuration(text: string): number {
+function parseDuration(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})([smhdw])$/.exec(text) ?? [];
   return Number(count) * (unitMs[unit] ?? Number.NaN);
 }
 
-/**
- * Refuses unknown words for a command that has subcommands and also runs by itself. Call it after
- * the subcommands are added, because later ones would inherit the hook.
- */
-export function refuseUnknown(command: Command): void {
-  command.hook("preSubcommand", async (parent, chosen) => {
-    const [word] = parent.args;
-    if (word !== undefined && !word.startsWith("-") && word !== chosen.name())
-      await failUnknown(word, parent);
-  });
-  command.allowExcessArguments().hook("preAction", async (_hooked, acting) => {
-    const [word] = acting.args;
-    if (acting === command && word !== undefined) await failUnknown(word, command);
-  });
-}
-
-async function failUnknown(word: string, command: Command): Promise<never> {
-  const { findNear } = await import("../base/text.ts");
-  const names = command.commands.map((known) => known.name());
-  const [near] = findNear(word, names, 1);
-  const help = near === undefined ? `expected: ${names.join(", ")}` : `Did you mean ${near}?`;
-  return command.error(`error: unknown command '${word}'\n(${help})`);
+function invalid(message: string): HallError {
+  return new HallError("INVALID_PARAMS", message, { hint: "See the options with --help." });
 }

@@ -3,17 +3,15 @@ import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
 import type { AnswerQuestion } from "../client/client.ts";
 import type { HallClient } from "../hall/hall-client.ts";
-import type { Settings } from "../hall/settings.ts";
+import { getServer, loadSettings, type Settings } from "../hall/settings.ts";
 
 /** Runs work as a client of the project's hall. The work prints its result itself, because stopping servers may take seconds. */
 export async function withHall(
   work: (client: HallClient, settings: Settings) => Promise<void>,
   answer?: AnswerQuestion,
 ): Promise<void> {
-  const [settings, { connectHall }] = await Promise.all([
-    loadProject(),
-    import("../hall/hall-client.ts"),
-  ]);
+  const settings = await loadProject();
+  const { connectHall } = await import("../hall/hall-client.ts");
   const client = await connectHall({ folder: settings.folder, settings, answer });
   try {
     await work(client, settings);
@@ -23,8 +21,7 @@ export async function withHall(
 }
 
 /** The settings of the project in the working directory, for a command that logs only errors. */
-export async function loadProject(): Promise<Settings> {
-  const { loadSettings } = await import("../hall/settings.ts");
+export function loadProject(): Promise<Settings> {
   return loadSettings({}, "error");
 }
 
@@ -40,10 +37,7 @@ export async function getTool(
   if (found.length === 1) return tools[names.indexOf(found[0] ?? "")] ?? {};
 
   const [server = "", tool] = name.replace("__", ".").split(".", 2);
-  if (Object.hasOwn(loaded.unusable, server)) {
-    const { getServer } = await import("../hall/settings.ts");
-    getServer(server, loaded);
-  }
+  if (Object.hasOwn(loaded.unusable, server)) getServer(server, loaded);
   const near = found.length > 1 ? found : findNear(name, names);
   // The tools of a server that is down, or not approved, are not listed at all.
   if (tool === undefined || names.some((each) => each.startsWith(`${server}.`)))

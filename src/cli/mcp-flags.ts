@@ -1,7 +1,5 @@
 import { parseArgs } from "node:util";
-import type { Command } from "commander";
 import type { McpOptions } from "./commands/mcp.ts";
-import { addCommand } from "./declaration.ts";
 
 /** The flags of `guildhall mcp` and their help. */
 export const mcpFlags = {
@@ -13,20 +11,6 @@ export const mcpFlags = {
   "--log-level <level>":
     "level of the log on stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)",
 } as const;
-
-export function addMcp(program: Command): void {
-  addCommand(program, "mcp", {
-    does: "serve MCP over stdin and stdout; MCP clients start this command",
-    options: mcpFlags,
-    hasJson: false,
-    examples: [
-      "guildhall mcp",
-      "guildhall mcp --expose tools --static",
-      "claude mcp add guildhall -- guildhall mcp",
-    ],
-    load: async () => (await import("./commands/mcp.ts")).runMcp,
-  });
-}
 
 const options = {
   expose: { type: "string" },

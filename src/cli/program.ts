@@ -1,27 +1,11 @@
 import { Command } from "commander";
+import { findNear } from "../base/similar-names.ts";
 import { version } from "../base/version.ts";
-import { addAgentCommands } from "./commands/agent-commands.ts";
-import { addApprovalCommands } from "./commands/approvals.ts";
-import { addBuild } from "./commands/build.ts";
-import { addCall } from "./commands/call.ts";
-import { addDoctor } from "./commands/doctor.ts";
-import { addHealth } from "./commands/health.ts";
-import { addInit } from "./commands/init.ts";
-import { addInstallCommands } from "./commands/install.ts";
-import { addLoginCommands } from "./commands/login.ts";
-import { addLisp, addRecordCommands } from "./commands/record-commands.ts";
-import { addRegisterCommands } from "./commands/register.ts";
-import { addServe } from "./commands/serve.ts";
-import { addSpecCommands } from "./commands/spec-commands.ts";
-import { addStatusCommands } from "./commands/status.ts";
-import { addTokenCommands } from "./commands/token.ts";
-import { addToolCommands } from "./commands/tools.ts";
-import { addTrustCommands } from "./commands/trust.ts";
-import { addReviewCommands } from "./commands/verify.ts";
-import { formatExamples } from "./declaration.ts";
-import { addMcp } from "./mcp-flags.ts";
+import type { Declaration } from "./declaration.ts";
+import { hallCommands } from "./hall-commands.ts";
+import { workCommands } from "./work-commands.ts";
 
-/** All commands. Their files are light: each loads the service it needs when it runs. */
+/** All commands. Their tables are light: each command loads what it needs when it runs. */
 export function createProgram(): Command {
   const program = new Command("guildhall")
     .description(
@@ -31,28 +15,66 @@ export function createProgram(): Command {
     .helpOption("-h, --help", "show help")
     .showHelpAfterError("(run with --help for usage and examples)")
     .exitOverride()
-    .addHelpText(
-      "after",
-      formatExamples(["guildhall init", "guildhall serve", "guildhall mcp --help"]),
-    );
+    .addHelpText("after", examples(["init", "serve", "mcp --help"]));
 
-  for (const [heading, ...commands] of groups) {
+  for (const [heading, commands] of Object.entries({ ...hallCommands, ...workCommands })) {
     program.commandsGroup(heading);
-    for (const add of commands) add(program);
+    for (const [name, declaration] of Object.entries(commands)) add(program, name, declaration);
   }
   return program;
 }
 
-type AddCommand = (program: Command) => void;
+function add(parent: Command, name: string, declaration: Declaration): void {
+  const { does, usage, options = {}, hasJson = true, isDefault = false, load } = declaration;
+  const command = parent
+    .command(name, { isDefault })
+    .description(does)
+    .addHelpText("after", examples(declaration.examples));
+  if (usage !== undefined) command.usage(usage);
+  for (const [flags, help] of Object.entries(options)) {
+    if (typeof help === "string") command.option(flags, help);
+    else command.option(flags, ...help);
+  }
+  if (load) {
+    if (hasJson && !options["--json"]) command.option("--json", "print JSON instead of text");
+    command.action(async (...given: readonly unknown[]) => {
+      // Commander appends the options and the command.
+      const operands = given.slice(0, -2) as never[];
+      const run = await load();
+      // A parent with the same option has read it.
+      await run(...operands, command.optsWithGlobals() as never);
+    });
+  }
 
-/** In the order a newcomer needs them. */
-const groups: readonly (readonly [heading: string, ...commands: AddCommand[]])[] = [
-  ["Halls:", addMcp, addServe],
-  ["Setup:", addInit, addInstallCommands],
-  ["Servers:", addBuild, addStatusCommands, addHealth, addLoginCommands, addDoctor],
-  ["Trust:", addReviewCommands, addTrustCommands, addApprovalCommands, addTokenCommands],
-  ["Tools:", addToolCommands, addLisp, addCall, addRegisterCommands],
-  ["Agents:", addAgentCommands],
-  ["Workflow:", addSpecCommands],
-  ["Records:", addRecordCommands],
-];
+  const subcommands = Object.entries(declaration.subcommands ?? {});
+  for (const [inner, innerDeclaration] of subcommands) add(command, inner, innerDeclaration);
+  const hasOperands = name.includes(" ");
+  const runsAlone = load !== undefined || subcommands.some(([, inner]) => inner.isDefault);
+  // Not before the subcommands are added, because they would inherit the hooks.
+  if (subcommands.length > 0 && runsAlone && !hasOperands) refuseUnknown(command);
+}
+
+function examples(lines: readonly string[]): string {
+  const commands = lines.map((line) => (line.includes("guildhall ") ? line : `guildhall ${line}`));
+  return `\nExamples:\n${commands.map((line) => `  $ ${line}`).join("\n")}\n`;
+}
+
+/** Refuses unknown words for a command that has subcommands and also runs by itself. */
+function refuseUnknown(command: Command): void {
+  command.hook("preSubcommand", (parent, chosen) => {
+    const [word] = parent.args;
+    if (word !== undefined && !word.startsWith("-") && word !== chosen.name())
+      failUnknown(word, parent);
+  });
+  command.allowExcessArguments().hook("preAction", (_hooked, acting) => {
+    const [word] = acting.args;
+    if (acting === command && word !== undefined) failUnknown(word, command);
+  });
+}
+
+function failUnknown(word: string, command: Command): never {
+  const names = command.commands.map((known) => known.name());
+  const [near] = findNear(word, names, 1);
+  const help = near === undefined ? `expected: ${names.join(", ")}` : `Did you mean ${near}?`;
+  return command.error(`error: unknown command '${word}'\n(${help})`);
+}

@@ -1,10 +1,9 @@
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import type { AdminClient } from "../../hall/admin-client.ts";
+import { type AdminClient, withRunningHall } from "../../hall/admin-client.ts";
 import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../trust/approvals.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import type { JsonOption } from "../declaration.ts";
 import { paint, print } from "../print.ts";
 import { askLine, isAttended } from "../terminal.ts";
 
@@ -14,31 +13,7 @@ interface ApproveOptions extends JsonOption {
   readonly no?: boolean;
 }
 
-/** `approvals` lists waiting calls; `approve` answers one by its token. */
-export function addApprovalCommands(program: Command): void {
-  addCommand(program, "approvals", {
-    does: "show the calls that wait for approval; in a terminal, answer them",
-    examples: ["guildhall approvals", "guildhall approvals --json"],
-    run: runApprovals,
-  });
-
-  addCommand(program, "approve <token>", {
-    does: "allow a waiting call, once by default",
-    options: {
-      "--always": "also allow every later call of this tool",
-      "--hall": "also allow later calls of this tool while this hall runs",
-      "--no": "deny it",
-    },
-    examples: [
-      "guildhall approve 3f9c0b7ad1e24c55a8b6d012",
-      "guildhall approve 3f9c0b7ad1e24c55a8b6d012 --always",
-    ],
-    run: runApprove,
-  });
-}
-
-async function runApprovals(options: JsonOption): Promise<void> {
-  const { withRunningHall } = await import("../../hall/admin-client.ts");
+export async function runApprovals(options: JsonOption): Promise<void> {
   await withRunningHall(process.cwd(), async (admin) => {
     const { pending } = await admin.ask("approvals", {});
     if (isAttended(options) && pending.length > 0) {
@@ -50,9 +25,8 @@ async function runApprovals(options: JsonOption): Promise<void> {
   });
 }
 
-async function runApprove(token: string, options: ApproveOptions): Promise<void> {
+export async function runApprove(token: string, options: ApproveOptions): Promise<void> {
   const answer = readAnswer(options);
-  const { withRunningHall } = await import("../../hall/admin-client.ts");
   const { tool } = await withRunningHall(process.cwd(), (admin) =>
     admin.ask("approve", { token, answer }),
   );

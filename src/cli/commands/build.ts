@@ -1,13 +1,11 @@
-import type { Command } from "commander";
 import type { FileChange, Plan } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
-import type { JsonObject } from "../../base/json.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
-import type { BuildReport } from "../../hall/build.ts";
+import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import type { ServerReview } from "../../hall/review.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import { approveAll, summariseReview } from "../../hall/review.ts";
+import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { diffTexts, paint, print, table } from "../print.ts";
 import { createTerminalReviewer, reportDiscovery } from "../review.ts";
@@ -21,31 +19,10 @@ export interface BuildCommandOptions extends JsonOption {
   readonly dryRun?: boolean;
 }
 
-export function addBuild(program: Command): void {
-  addCommand(program, "build", {
-    does: "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
-    options: {
-      "-y, --yes": "do not ask: approve everything as it is marked",
-      "--regroup": "group all tools again, except those moved by hand",
-      "--planner <kind>":
-        "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
-      "--strict": "fail if there are too few, too many, too small or too large groups",
-      "--dry-run": "show the changes to the groups without writing anything",
-    },
-    examples: ["guildhall build", "guildhall build --dry-run", "guildhall build --yes --json"],
-    run: runBuild,
-  });
-}
-
 export async function runBuild(options: BuildCommandOptions): Promise<void> {
-  const [settings, { buildProject }, { approveAll, summariseReview }] = await Promise.all([
-    loadProject(),
-    import("../../hall/build.ts"),
-    import("../../hall/review.ts"),
-  ]);
   const { regroup, planner, dryRun, json } = options;
   const terminal = isAttended(options) ? createTerminalReviewer() : undefined;
-  const report = await buildProject(settings, {
+  const report = await buildProject(await loadProject(), {
     reviewer: options.yes ? approveAll : terminal,
     regroup,
     planner,
@@ -57,19 +34,15 @@ export async function runBuild(options: BuildCommandOptions): Promise<void> {
       "this project's toolkits are not loaded: review them with `guildhall verify`\n",
     );
   if (dryRun) printDryRun(report, options);
-  else printBuild(report, summariseReview, options);
+  else printBuild(report, options);
 }
 
-function printBuild(
-  report: BuildReport,
-  summarise: (review: ServerReview) => JsonObject,
-  options: BuildCommandOptions,
-): void {
+function printBuild(report: BuildReport, options: BuildCommandOptions): void {
   const { lockFile, discoveries, waiting, plan, isSilent } = report;
   const value = {
     lock: lockFile,
     servers: discoveries.map(summariseDiscovery),
-    reviews: report.reviews.map(summarise),
+    reviews: report.reviews.map(summariseReview),
     waiting,
     groups: plan && summarisePlan(plan),
   };

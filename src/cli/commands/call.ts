@@ -1,5 +1,4 @@
 import { writeFile } from "node:fs/promises";
-import type { Command } from "commander";
 import { isForPeople, readAdvice } from "../../base/advice.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
@@ -8,24 +7,17 @@ import { findNear } from "../../base/text.ts";
 import { readErrorCode } from "../../client/hall-error.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceForShell, adviceWithoutHall } from "../advice.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import type { JsonOption } from "../declaration.ts";
 import { getTool, withHall } from "../hall.ts";
 import { below, createLive, quiet } from "../live.ts";
 import { print } from "../print.ts";
 import { answerForm, isAttended } from "../terminal.ts";
 
-export function addCall(program: Command): void {
-  addCommand(program, "call <name> [arguments...]", {
-    does: "call a tool with key=value pairs or one JSON object",
-    examples: [
-      "guildhall call time_tool.current_time timezone=Europe/Berlin",
-      'guildhall call github.create_issue \'{"title":"It works"}\'',
-    ],
-    run: runCall,
-  });
-}
-
-async function runCall(name: string, words: readonly string[], options: JsonOption): Promise<void> {
+export async function runCall(
+  name: string,
+  words: readonly string[],
+  options: JsonOption,
+): Promise<void> {
   const live = options.json ? quiet : createLive();
   const answer = isAttended(options) ? below(live, answerForm) : undefined;
   await withHall(async (client, settings) => {

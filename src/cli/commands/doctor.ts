@@ -1,26 +1,14 @@
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
-import type { Check, ServerDiagnosis } from "../../hall/doctor.ts";
+import { type Check, diagnoseServers, type ServerDiagnosis } from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print } from "../print.ts";
 
-export function addDoctor(program: Command): void {
-  addCommand(program, "doctor", {
-    does: "check each configured server and show how to fix it",
-    examples: ["guildhall doctor", "guildhall doctor --json"],
-    run: runDoctor,
-  });
-}
-
-async function runDoctor(options: JsonOption): Promise<void> {
-  const [settings, { diagnoseServers }] = await Promise.all([
-    loadProject(),
-    import("../../hall/doctor.ts"),
-  ]);
+export async function runDoctor(options: JsonOption): Promise<void> {
+  const settings = await loadProject();
   if (process.stderr.isTTY) process.stderr.write("checking the servers …\n");
   const servers = await diagnoseServers(settings);
   const failing = servers.filter(({ ok }) => !ok);

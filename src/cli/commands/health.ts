@@ -1,21 +1,11 @@
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
-import type { ToolkitHealth } from "../../hall/health.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import { checkHealth, type ToolkitHealth } from "../../hall/health.ts";
+import type { JsonOption } from "../declaration.ts";
 import { withHall } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
 
-export function addHealth(program: Command): void {
-  addCommand(program, "health [name]", {
-    does: "check each server and toolkit, or one; without a running hall, start each server once",
-    examples: ["guildhall health", "guildhall health github --json"],
-    run: runHealth,
-  });
-}
-
-async function runHealth(name: string | undefined, options: JsonOption): Promise<void> {
+export async function runHealth(name: string | undefined, options: JsonOption): Promise<void> {
   await withHall(async (client, settings) => {
-    const { checkHealth } = await import("../../hall/health.ts");
     const report = await checkHealth(client, settings, name);
     const { toolkits } = report;
     // A built-in toolkit that is not set up is only a failure if it was asked for by name.

@@ -1,11 +1,15 @@
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import type { Findings } from "../../hall/import/import.ts";
 import type { ImportedServer } from "../../hall/import/merge.ts";
-import type { ImportOutcome, ImportReport } from "../../hall/setup.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import {
+  formatTarget,
+  type ImportOutcome,
+  type ImportReport,
+  importServers,
+} from "../../hall/setup.ts";
+import type { JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print, table } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 
@@ -17,32 +21,7 @@ interface InitOptions extends JsonOption {
   readonly from?: readonly string[];
 }
 
-/** Named in help texts, which must not load the client table. */
-export const clientIds =
-  "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf, zed, continue, opencode";
-
-export function addInit(program: Command): void {
-  addCommand(program, "init", {
-    does: "find the servers of other clients and add those you choose to guildhall.json",
-    options: {
-      "-y, --yes": "do not ask: take all servers of this project",
-      "--from <client...>": `read only these clients (${clientIds})`,
-      "--all": "include servers of other projects",
-      "--force": "write the file from scratch; the old one is backed up",
-      "--dry-run": "show the changes without writing anything",
-    },
-    examples: [
-      "guildhall init",
-      "guildhall init --yes",
-      "guildhall init --from cursor vscode --dry-run",
-      "guildhall init --yes --json",
-    ],
-    run: runInit,
-  });
-}
-
-async function runInit(options: InitOptions): Promise<void> {
-  const { importServers } = await import("../../hall/setup.ts");
+export async function runInit(options: InitOptions): Promise<void> {
   const { from, all, force, dryRun } = options;
   const isAsking = isAttended(options);
   const outcome = await importServers({
@@ -62,10 +41,7 @@ async function chooseServers(
   found: readonly ImportedServer[],
   usual: readonly ImportedServer[],
 ): Promise<readonly ImportedServer[]> {
-  const [{ isCancel, multiselect }, { formatTarget }] = await Promise.all([
-    import("@clack/prompts"),
-    import("../../hall/setup.ts"),
-  ]);
+  const { isCancel, multiselect } = await import("@clack/prompts");
   const chosen = await multiselect({
     message: "Which servers should the hall run? (space to choose, enter to confirm)",
     options: found.map((imported) => {

@@ -1,12 +1,15 @@
 import { stripVTControlCharacters } from "node:util";
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visibleLines } from "../../base/sanitize.ts";
-import type { InstallRequest, PreparedInstall } from "../../hall/setup.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import {
+  type InstallRequest,
+  type PreparedInstall,
+  prepareInstall,
+  prepareUninstall,
+} from "../../hall/setup.ts";
+import type { JsonOption } from "../declaration.ts";
 import { diffTexts, paint, print } from "../print.ts";
 import { isAttended } from "../terminal.ts";
-import { clientIds } from "./init.ts";
 
 interface InstallOptions extends JsonOption {
   readonly user?: boolean;
@@ -14,37 +17,6 @@ interface InstallOptions extends JsonOption {
   readonly move?: boolean;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
-}
-
-export function addInstallCommands(program: Command): void {
-  const project = "edit the client's file in this project (default, if it has one)";
-  const asking = {
-    "-y, --yes": "do not ask",
-    "--dry-run": "show the changes without writing anything",
-  };
-
-  addCommand(program, "install <client>", {
-    does: `connect a client to the hall: ${clientIds}`,
-    options: {
-      "--project": project,
-      "--user": "edit the user's file, for all projects",
-      "--move": "also move the servers of that file to the hall",
-      ...asking,
-    },
-    examples: [
-      "guildhall install claude-code",
-      "guildhall install cursor --user --dry-run",
-      "guildhall install codex --move",
-    ],
-    run: (client: string, options: InstallOptions) => run("install", client, options),
-  });
-
-  addCommand(program, "uninstall <client>", {
-    does: "remove the hall from a client's file; if nothing else changed it, restore it byte for byte",
-    options: { "--project": project, "--user": "edit the user's file", ...asking },
-    examples: ["guildhall uninstall claude-code", "guildhall uninstall cursor --user"],
-    run: (client: string, options: InstallOptions) => run("uninstall", client, options),
-  });
 }
 
 function requestOf(client: string, { user, project, move }: InstallOptions): InstallRequest {
@@ -56,11 +28,19 @@ function requestOf(client: string, { user, project, move }: InstallOptions): Ins
 
 type Action = "install" | "uninstall";
 
-async function run(action: Action, client: string, options: InstallOptions): Promise<void> {
-  const request = requestOf(client, options);
-  const { prepareInstall, prepareUninstall } = await import("../../hall/setup.ts");
-  const prepare = action === "install" ? prepareInstall : prepareUninstall;
-  const prepared = await prepare(request);
+export async function runInstall(client: string, options: InstallOptions): Promise<void> {
+  await run("install", await prepareInstall(requestOf(client, options)), options);
+}
+
+export async function runUninstall(client: string, options: InstallOptions): Promise<void> {
+  await run("uninstall", await prepareUninstall(requestOf(client, options)), options);
+}
+
+async function run(
+  action: Action,
+  prepared: PreparedInstall,
+  options: InstallOptions,
+): Promise<void> {
   const diffs = prepared.changes.map(
     ({ file, before, after }) => `${file}\n${diffTexts(before, after)}`,
   );

@@ -1,33 +1,19 @@
 import { createInterface } from "node:readline";
-import type { Command } from "commander";
+import { openBrowser } from "../../base/browser.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
+import { withRunningHall } from "../../hall/admin-client.ts";
+import { getServer } from "../../hall/settings.ts";
 import type { RemoteServerConfig } from "../../upstream/issuer.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import { login } from "../../upstream/login.ts";
+import { createTokenStore } from "../../upstream/token-store.ts";
+import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { print } from "../print.ts";
 
-export function addLoginCommands(program: Command): void {
-  addCommand(program, "login <server>", {
-    does: "log in to a remote server: prints the page to open and waits for the login",
-    examples: ["guildhall login github", "guildhall login github --json"],
-    run: runLogin,
-  });
-
-  addCommand(program, "logout <server>", {
-    does: "delete the stored tokens of a server",
-    examples: ["guildhall logout github"],
-    run: runLogout,
-  });
-}
-
-async function runLogin(server: string, options: JsonOption): Promise<void> {
+export async function runLogin(server: string, options: JsonOption): Promise<void> {
   const config = await getRemote(server);
   refuseNeedless(server, config);
-  const [{ login }, { createTokenStore }] = await Promise.all([
-    import("../../upstream/login.ts"),
-    import("../../upstream/token-store.ts"),
-  ]);
   const { issuer, scope } = await login({
     config,
     store: createTokenStore(config.url),
@@ -38,9 +24,8 @@ async function runLogin(server: string, options: JsonOption): Promise<void> {
   print({ server, loggedIn: true, issuer, scope }, text, options);
 }
 
-async function runLogout(server: string, options: JsonOption): Promise<void> {
+export async function runLogout(server: string, options: JsonOption): Promise<void> {
   const config = await getRemote(server);
-  const { createTokenStore } = await import("../../upstream/token-store.ts");
   const hadLogin = await createTokenStore(config.url).clear();
   await restartInHall(server);
   const text = hadLogin
@@ -50,10 +35,7 @@ async function runLogout(server: string, options: JsonOption): Promise<void> {
 }
 
 async function getRemote(server: string): Promise<RemoteServerConfig> {
-  const [{ loaded }, { getServer }] = await Promise.all([
-    loadProject(),
-    import("../../hall/settings.ts"),
-  ]);
+  const { loaded } = await loadProject();
   const config = getServer(server, loaded);
   if (config.type !== "stdio") return config;
   throw new HallError("INVALID_PARAMS", `${server} is a local program and has no login`, {
@@ -84,14 +66,12 @@ function showPage(server: string, page: URL, { json }: JsonOption): void {
 }
 
 async function openPage(page: URL): Promise<void> {
-  const { openBrowser } = await import("../../base/browser.ts");
   if (!(await openBrowser(page)))
     process.stdout.write("could not start a browser; open the page by hand\n");
 }
 
 /** Lets a running hall use the new login at once. */
 async function restartInHall(server: string): Promise<void> {
-  const { withRunningHall } = await import("../../hall/admin-client.ts");
   try {
     await withRunningHall(process.cwd(), (admin) => admin.ask("restart", { server }));
   } catch {

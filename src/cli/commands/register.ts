@@ -1,13 +1,18 @@
 import { readFile } from "node:fs/promises";
 import { extname, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { Command } from "commander";
-import type { Registered } from "../../author/register.ts";
+import { dialHall } from "../../author/dial.ts";
+import { connectHall } from "../../author/hall-line.ts";
+import { joinHall, type Registered } from "../../author/register.ts";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
+import { socketPath } from "../../hall/socket.ts";
+import { isToolkit } from "../../registry/modules.ts";
+import { readTokenFile } from "../../server/http/tokens.ts";
 import type { Toolkit } from "../../tool.ts";
 import type { Channel } from "../../wire/channel.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import type { JsonOption } from "../declaration.ts";
 import { onStopSignals } from "../exit.ts";
 import { print } from "../print.ts";
 
@@ -20,37 +25,13 @@ interface RegisterFlags extends HallFlags {
   readonly replace?: boolean;
 }
 
-export function addRegisterCommands(program: Command): void {
-  const connection = {
-    "--url <address>": "the hall's address (default: the hall running in this folder)",
-    "--token-file <file>": "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)",
-  };
-
-  addCommand(program, "register <file>", {
-    does: "register a toolkit with a running hall: a JSON file with its endpoint, or a module served by this process",
-    options: { ...connection, "--replace": "replace a different toolkit with the same name" },
-    examples: [
-      "guildhall register weather.json",
-      "guildhall register examples/tools/greeter.mjs --url http://127.0.0.1:8080",
-    ],
-    run: runRegister,
-  });
-
-  addCommand(program, "unregister <name>", {
-    does: "remove a registered toolkit from a running hall",
-    options: connection,
-    examples: ["guildhall unregister weather"],
-    run: runUnregister,
-  });
-}
-
 /** A JSON file is registered once; the toolkits of a module are served until the process is stopped. */
-async function runRegister(file: string, flags: RegisterFlags): Promise<void> {
+export async function runRegister(file: string, flags: RegisterFlags): Promise<void> {
   if (extname(file) === ".json") await registerDocument(await readDocument(file), flags);
   else await serveModule(await loadToolkits(file), flags);
 }
 
-async function runUnregister(name: string, flags: HallFlags): Promise<void> {
+export async function runUnregister(name: string, flags: HallFlags): Promise<void> {
   const answer = await askOnce("tools/unregister", { tool_name: name }, flags);
   print(answer, `${answer.tool_id} is no longer registered`, flags);
 }
@@ -67,7 +48,6 @@ async function registerDocument(document: JsonObject, flags: RegisterFlags): Pro
 }
 
 async function askOnce(method: string, params: JsonObject, flags: HallFlags): Promise<JsonObject> {
-  const { connectHall } = await import("../../author/hall-line.ts");
   const line = connectHall(await openChannel(flags));
   try {
     return await line.ask(method, params);
@@ -77,7 +57,6 @@ async function askOnce(method: string, params: JsonObject, flags: HallFlags): Pr
 }
 
 async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): Promise<void> {
-  const { joinHall } = await import("../../author/register.ts");
   const warn = (message: string): void => void process.stderr.write(`guildhall: ${message}\n`);
   const { replace = false } = flags;
   const joined: Registered[] = [];
@@ -97,17 +76,8 @@ async function serveModule(toolkits: readonly Toolkit[], flags: RegisterFlags): 
 
 /** A connection to the hall at the address, else to the one running in this folder. */
 async function openChannel({ url, tokenFile }: HallFlags): Promise<Channel> {
-  if (url !== undefined) {
-    const [{ dialHall }, { readTokenFile }] = await Promise.all([
-      import("../../author/dial.ts"),
-      import("../../server/http/tokens.ts"),
-    ]);
+  if (url !== undefined)
     return dialHall(url, tokenFile === undefined ? undefined : await readTokenFile(tokenFile));
-  }
-  const [{ createHallChannel, greetHall }, { socketPath }] = await Promise.all([
-    import("../../hall/admin-client.ts"),
-    import("../../hall/socket.ts"),
-  ]);
   const socket = await greetHall(await socketPath(process.cwd()), "mcp");
   if (socket) return createHallChannel(socket);
   throw new HallError("UNAVAILABLE", "no hall is running in this project", {
@@ -138,7 +108,6 @@ async function readDocument(file: string): Promise<JsonObject> {
 }
 
 async function loadToolkits(file: string): Promise<readonly Toolkit[]> {
-  const { isToolkit } = await import("../../registry/modules.ts");
   const exported = (await import(pathToFileURL(resolve(file)).href).catch((cause: unknown) => {
     throw new HallError("EXECUTION", `cannot load ${file}: ${messageOf(cause)}`, { cause });
   })) as Record<string, unknown>;

@@ -1,49 +1,25 @@
-import type { Command } from "commander";
 import { type Advice, adviceCommand } from "../../base/advice.ts";
 import { visibleLines } from "../../base/sanitize.ts";
 import { formatTime, plural } from "../../base/text.ts";
+import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
-import type { ProjectStatus } from "../../hall/status.ts";
+import { type ProjectStatus, readStatus } from "../../hall/status.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import type { JsonOption } from "../declaration.ts";
 import { paint, print, table } from "../print.ts";
 
-/** `status`, `logs` and `restart`: the running hall and its servers. */
-export function addStatusCommands(program: Command): void {
-  addCommand(program, "status", {
-    does: "show the running hall and the state of each server",
-    examples: ["guildhall status", "guildhall status --json"],
-    run: runStatus,
-  });
-
-  addCommand(program, "logs <server>", {
-    does: "show the last lines a server wrote to stderr",
-    examples: ["guildhall logs github"],
-    run: runLogs,
-  });
-
-  addCommand(program, "restart <server>", {
-    does: "stop a server; it starts again at its next call",
-    examples: ["guildhall restart github"],
-    run: runRestart,
-  });
-}
-
-async function runStatus(options: JsonOption): Promise<void> {
-  const { readStatus } = await import("../../hall/status.ts");
+export async function runStatus(options: JsonOption): Promise<void> {
   const status = await readStatus(process.cwd());
   print(status, formatStatus(status), options);
 }
 
-async function runLogs(server: string, options: JsonOption): Promise<void> {
-  const { withRunningHall } = await import("../../hall/admin-client.ts");
+export async function runLogs(server: string, options: JsonOption): Promise<void> {
   const { lines } = await withRunningHall(process.cwd(), (admin) => admin.ask("logs", { server }));
   const text = visibleLines(lines.join("\n")) || `${server} wrote nothing to stderr`;
   print({ server, lines }, text, options);
 }
 
-async function runRestart(server: string, options: JsonOption): Promise<void> {
-  const { withRunningHall } = await import("../../hall/admin-client.ts");
+export async function runRestart(server: string, options: JsonOption): Promise<void> {
   const { state } = await withRunningHall(process.cwd(), (admin) =>
     admin.ask("restart", { server }),
   );

@@ -1,43 +1,12 @@
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { plural, shortenLine } from "../../base/text.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import type { JsonOption } from "../declaration.ts";
 import { getTool, withHall } from "../hall.ts";
 import { print, table } from "../print.ts";
 
-/** `tools`, `resources` and `prompts`: what can be called and read. */
-export function addToolCommands(program: Command): void {
-  const tools = addCommand(program, "tools [words...]", {
-    does: "list the tools, or those that fit a task, best first",
-    examples: [
-      "guildhall tools",
-      "guildhall tools create issue",
-      "guildhall tools show github.create_issue",
-    ],
-    run: runTools,
-  });
-  addCommand(tools, "show <name>", {
-    does: "show one tool with its schema",
-    examples: ["guildhall tools show time_tool.current_time"],
-    run: runToolShow,
-  });
-
-  addCommand(program, "resources", {
-    does: "list the resources",
-    examples: ["guildhall resources --json"],
-    run: runResources,
-  });
-
-  addCommand(program, "prompts", {
-    does: "list the prompts",
-    examples: ["guildhall prompts --json"],
-    run: runPrompts,
-  });
-}
-
-async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
+export async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
   if (query.length === 0) await listAll(options);
   else await findFor(query.join(" "), options);
 }
@@ -102,7 +71,7 @@ function stateOf({ asks, unavailable }: ToldTool): string {
   return asks === undefined ? "" : "asks";
 }
 
-async function runToolShow(name: string, options: JsonOption): Promise<void> {
+export async function runToolShow(name: string, options: JsonOption): Promise<void> {
   await withHall(async (client, settings) => {
     const tool = await getTool(name, client, settings);
     const text = [
@@ -114,7 +83,7 @@ async function runToolShow(name: string, options: JsonOption): Promise<void> {
   });
 }
 
-async function runResources(options: JsonOption): Promise<void> {
+export async function runResources(options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const [resources, templates] = await Promise.all([
       client.list("resources/list", "resources"),
@@ -128,7 +97,7 @@ async function runResources(options: JsonOption): Promise<void> {
   });
 }
 
-async function runPrompts(options: JsonOption): Promise<void> {
+export async function runPrompts(options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const prompts = await client.list("prompts/list", "prompts");
     const rows = prompts.map(({ name, description }) => [String(name), String(description ?? "")]);

@@ -1,9 +1,15 @@
-import type { Command } from "commander";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
-import type { ServerChanges, ServerReview } from "../../hall/review.ts";
-import { addCommand, type JsonOption } from "../declaration.ts";
+import {
+  approveAll,
+  findChanges,
+  type ServerChanges,
+  type ServerReview,
+  summariseReview,
+  verifyServers,
+} from "../../hall/review.ts";
+import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { formatFieldChanges, paint, print } from "../print.ts";
 import { createTerminalReviewer, formatReview, reportDiscovery } from "../review.ts";
@@ -13,30 +19,13 @@ interface VerifyCommandOptions extends JsonOption {
   readonly yes?: boolean;
 }
 
-/** `verify` reviews servers; `diff` shows what a review would be about. */
-export function addReviewCommands(program: Command): void {
-  addCommand(program, "verify [server]", {
-    does: "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
-    options: { "-y, --yes": "do not ask: approve everything as it is marked" },
-    examples: ["guildhall verify", "guildhall verify github", "guildhall verify --yes --json"],
-    run: runVerify,
-  });
-
-  addCommand(program, "diff [server]", {
-    does: "show what changed since the last review",
-    examples: ["guildhall diff", "guildhall diff github --json"],
-    run: runDiff,
-  });
-}
-
-async function runVerify(server: string | undefined, options: VerifyCommandOptions): Promise<void> {
+export async function runVerify(
+  server: string | undefined,
+  options: VerifyCommandOptions,
+): Promise<void> {
   const isAsking = isAttended(options);
-  const [settings, { approveAll, summariseReview, verifyServers }] = await Promise.all([
-    loadProject(),
-    import("../../hall/review.ts"),
-  ]);
   const unattended = options.yes ? approveAll : undefined;
-  const { reviews, down } = await verifyServers(settings, {
+  const { reviews, down } = await verifyServers(await loadProject(), {
     server,
     reviewer: isAsking ? createTerminalReviewer() : unattended,
     onDiscovery: reportDiscovery(options.json),
@@ -61,12 +50,8 @@ function formatResult(review: ServerReview, wasAsked: boolean): string {
   return wasAsked || !isOpen ? summary : `${formatReview(review)}\n${summary}`;
 }
 
-async function runDiff(server: string | undefined, options: JsonOption): Promise<void> {
-  const [settings, { findChanges }] = await Promise.all([
-    loadProject(),
-    import("../../hall/review.ts"),
-  ]);
-  const changes = await findChanges(settings, server);
+export async function runDiff(server: string | undefined, options: JsonOption): Promise<void> {
+  const changes = await findChanges(await loadProject(), server);
   print(changes, formatAll(changes), options);
 }
 

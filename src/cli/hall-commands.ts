@@ -1,0 +1,231 @@
+import { type CommandGroups, parseUntil, wholeNumber } from "./declaration.ts";
+import { mcpFlags } from "./mcp-flags.ts";
+
+const clientIds =
+  "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf, zed, continue, opencode";
+const project = "edit the client's file in this project (default, if it has one)";
+const asking = {
+  "-y, --yes": "do not ask",
+  "--dry-run": "show the changes without writing anything",
+};
+const until = { "--until <time>": ["only for this long: 90s, 30m, 2h, 7d", parseUntil] } as const;
+const yes = { "-y, --yes": "do not ask" };
+
+/** The commands that set up, run and guard a hall, in the order a newcomer needs them. */
+export const hallCommands: CommandGroups = {
+  "Halls:": {
+    mcp: {
+      does: "serve MCP over stdin and stdout; MCP clients start this command",
+      options: mcpFlags,
+      hasJson: false,
+      examples: ["mcp", "mcp --expose tools --static", "claude mcp add guildhall -- guildhall mcp"],
+      load: async () => (await import("./commands/mcp.ts")).runMcp,
+    },
+
+    serve: {
+      does: "serve MCP over HTTP, WebSocket and SSE, and print how to connect",
+      options: {
+        "--host <address>":
+          "the address to listen on; any but loopback needs --token-file (default: the config's, else 127.0.0.1)",
+        "--port <number>": [
+          "the port to listen on; 0 for any free one (default: the config's, else 8080)",
+          wholeNumber("port", 0, 65_535),
+        ],
+        "--token-file <file>":
+          "a file with the token every caller must send (default: the config's)",
+        "--expose <faces>": mcpFlags["--expose <faces>"],
+        "--static": mcpFlags["--static"],
+        "--log-level <level>":
+          "level of the log on stderr: trace, debug, info, warn, error, silent (default: the config's, else info)",
+        "--json": "print the address as JSON, and the log as JSON even in a terminal",
+      },
+      examples: [
+        "serve",
+        "serve --port 9000 --json",
+        "serve --host 0.0.0.0 --token-file /etc/guildhall/token",
+      ],
+      load: async () => (await import("./commands/serve.ts")).runServe,
+    },
+  },
+  "Setup:": {
+    init: {
+      does: "find the servers of other clients and add those you choose to guildhall.json",
+      options: {
+        "-y, --yes": "do not ask: take all servers of this project",
+        "--from <client...>": `read only these clients (${clientIds})`,
+        "--all": "include servers of other projects",
+        "--force": "write the file from scratch; the old one is backed up",
+        "--dry-run": "show the changes without writing anything",
+      },
+      examples: ["init", "init --yes", "init --from cursor vscode --dry-run", "init --yes --json"],
+      load: async () => (await import("./commands/init.ts")).runInit,
+    },
+
+    "install <client>": {
+      does: `connect a client to the hall: ${clientIds}`,
+      options: {
+        "--project": project,
+        "--user": "edit the user's file, for all projects",
+        "--move": "also move the servers of that file to the hall",
+        ...asking,
+      },
+      examples: ["install claude-code", "install cursor --user --dry-run", "install codex --move"],
+      load: async () => (await import("./commands/install.ts")).runInstall,
+    },
+
+    "uninstall <client>": {
+      does: "remove the hall from a client's file; if nothing else changed it, restore it byte for byte",
+      options: { "--project": project, "--user": "edit the user's file", ...asking },
+      examples: ["uninstall claude-code", "uninstall cursor --user"],
+      load: async () => (await import("./commands/install.ts")).runUninstall,
+    },
+  },
+  "Servers:": {
+    build: {
+      does: "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
+      options: {
+        "-y, --yes": "do not ask: approve everything as it is marked",
+        "--regroup": "group all tools again, except those moved by hand",
+        "--planner <kind>":
+          "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
+        "--strict": "fail if there are too few, too many, too small or too large groups",
+        "--dry-run": "show the changes to the groups without writing anything",
+      },
+      examples: ["build", "build --dry-run", "build --yes --json"],
+      load: async () => (await import("./commands/build.ts")).runBuild,
+    },
+
+    status: {
+      does: "show the running hall and the state of each server",
+      examples: ["status", "status --json"],
+      load: async () => (await import("./commands/status.ts")).runStatus,
+    },
+
+    "logs <server>": {
+      does: "show the last lines a server wrote to stderr",
+      examples: ["logs github"],
+      load: async () => (await import("./commands/status.ts")).runLogs,
+    },
+
+    "restart <server>": {
+      does: "stop a server; it starts again at its next call",
+      examples: ["restart github"],
+      load: async () => (await import("./commands/status.ts")).runRestart,
+    },
+
+    "health [name]": {
+      does: "check each server and toolkit, or one; without a running hall, start each server once",
+      examples: ["health", "health github --json"],
+      load: async () => (await import("./commands/health.ts")).runHealth,
+    },
+
+    "login <server>": {
+      does: "log in to a remote server: prints the page to open and waits for the login",
+      examples: ["login github", "login github --json"],
+      load: async () => (await import("./commands/login.ts")).runLogin,
+    },
+
+    "logout <server>": {
+      does: "delete the stored tokens of a server",
+      examples: ["logout github"],
+      load: async () => (await import("./commands/login.ts")).runLogout,
+    },
+
+    doctor: {
+      does: "check each configured server and show how to fix it",
+      examples: ["doctor", "doctor --json"],
+      load: async () => (await import("./commands/doctor.ts")).runDoctor,
+    },
+  },
+  "Trust:": {
+    "verify [server]": {
+      does: "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
+      options: { "-y, --yes": "do not ask: approve everything as it is marked" },
+      examples: ["verify", "verify github", "verify --yes --json"],
+      load: async () => (await import("./commands/verify.ts")).runVerify,
+    },
+
+    "diff [server]": {
+      does: "show what changed since the last review",
+      examples: ["diff", "diff github --json"],
+      load: async () => (await import("./commands/verify.ts")).runDiff,
+    },
+
+    "trust <name>": {
+      does: "allow calls of a tool, or of all tools of a server, without approval while their definitions stay the same",
+      options: until,
+      examples: [
+        "trust github.create_issue",
+        "trust github --until 2h",
+        "trust all",
+        "trust list",
+        "trust reset",
+      ],
+      load: async () => (await import("./commands/trust.ts")).runTrust,
+      subcommands: {
+        all: {
+          does: "allow calls of every reviewed tool without approval; shows the tools and asks first",
+          options: { ...until, ...yes },
+          examples: ["trust all", "trust all --until 2h --yes"],
+          load: async () => (await import("./commands/trust.ts")).runTrustAll,
+        },
+        list: {
+          does: "show the trust level of each tool and why its calls require approval",
+          examples: ["trust list --json"],
+          load: async () => (await import("./commands/trust.ts")).runTrustList,
+        },
+        "reset [server]": {
+          does: "forget all reviews and trust of this project, or of one server",
+          options: yes,
+          examples: ["trust reset", "trust reset github --yes"],
+          load: async () => (await import("./commands/trust.ts")).runTrustReset,
+        },
+      },
+    },
+
+    "revoke <name>": {
+      does: "revoke the trust in a tool, or in all tools of a server",
+      examples: ["revoke github.create_issue", "revoke github"],
+      load: async () => (await import("./commands/trust.ts")).runRevoke,
+    },
+
+    approvals: {
+      does: "show the calls that wait for approval; in a terminal, answer them",
+      examples: ["approvals", "approvals --json"],
+      load: async () => (await import("./commands/approvals.ts")).runApprovals,
+    },
+
+    "approve <token>": {
+      does: "allow a waiting call, once by default",
+      options: {
+        "--always": "also allow every later call of this tool",
+        "--hall": "also allow later calls of this tool while this hall runs",
+        "--no": "deny it",
+      },
+      examples: ["approve 3f9c0b7ad1e24c55a8b6d012", "approve 3f9c0b7ad1e24c55a8b6d012 --always"],
+      load: async () => (await import("./commands/approvals.ts")).runApprove,
+    },
+
+    token: {
+      does: "tokens for others who call your halls over HTTP",
+      examples: ["token create ci", "token list"],
+      subcommands: {
+        "create <name>": {
+          does: "create a token and show it once",
+          examples: ["token create ci"],
+          load: async () => (await import("./commands/token.ts")).runTokenCreate,
+        },
+        list: {
+          does: "list the names of the tokens",
+          examples: ["token list --json"],
+          load: async () => (await import("./commands/token.ts")).runTokenList,
+        },
+        "revoke <name>": {
+          does: "revoke a token; it is invalid from the next request on",
+          examples: ["token revoke ci"],
+          load: async () => (await import("./commands/token.ts")).runTokenRevoke,
+        },
+      },
+    },
+  },
+};

@@ -1,0 +1,278 @@
+import { type CommandGroups, parseExportFormat, parseSince, wholeNumber } from "./declaration.ts";
+
+const force = "replace files with hand edits; continue although checklists are open";
+const connection = {
+  "--url <address>": "the hall's address (default: the hall running in this folder)",
+  "--token-file <file>": "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)",
+};
+
+/** The commands that use a hall: its tools, agents, workflow and records. */
+export const workCommands: CommandGroups = {
+  "Tools:": {
+    "tools [words...]": {
+      does: "list the tools, or those that fit a task, best first",
+      examples: ["tools", "tools create issue", "tools show github.create_issue"],
+      load: async () => (await import("./commands/tools.ts")).runTools,
+      subcommands: {
+        "show <name>": {
+          does: "show one tool with its schema",
+          examples: ["tools show time_tool.current_time"],
+          load: async () => (await import("./commands/tools.ts")).runToolShow,
+        },
+      },
+    },
+
+    resources: {
+      does: "list the resources",
+      examples: ["resources --json"],
+      load: async () => (await import("./commands/tools.ts")).runResources,
+    },
+
+    prompts: {
+      does: "list the prompts",
+      examples: ["prompts --json"],
+      load: async () => (await import("./commands/tools.ts")).runPrompts,
+    },
+
+    "lisp [file]": {
+      does: "run a Lisp program that calls tools, from a file or a pipe; in a terminal, a session",
+      options: {
+        "--act": "also bind tools that destroy or send; their calls still require approval",
+      },
+      examples: ["lisp", "lisp report.lisp", "echo '(+ 1 2)' | guildhall lisp --json"],
+      load: async () => (await import("./commands/lisp.ts")).runLisp,
+    },
+
+    "call <name> [arguments...]": {
+      does: "call a tool with key=value pairs or one JSON object",
+      examples: [
+        "call time_tool.current_time timezone=Europe/Berlin",
+        'call github.create_issue \'{"title":"It works"}\'',
+      ],
+      load: async () => (await import("./commands/call.ts")).runCall,
+    },
+
+    "register <file>": {
+      does: "register a toolkit with a running hall: a JSON file with its endpoint, or a module served by this process",
+      options: { ...connection, "--replace": "replace a different toolkit with the same name" },
+      examples: [
+        "register weather.json",
+        "register examples/tools/greeter.mjs --url http://127.0.0.1:8080",
+      ],
+      load: async () => (await import("./commands/register.ts")).runRegister,
+    },
+
+    "unregister <name>": {
+      does: "remove a registered toolkit from a running hall",
+      options: connection,
+      examples: ["unregister weather"],
+      load: async () => (await import("./commands/register.ts")).runUnregister,
+    },
+  },
+  "Agents:": {
+    groups: {
+      does: "show and change the groups behind agents",
+      examples: [
+        "groups list",
+        "groups move github.create_issue planning",
+        "groups explain take a screenshot",
+      ],
+      subcommands: {
+        list: {
+          does: "list the groups and their tools",
+          examples: ["groups list --json"],
+          isDefault: true,
+          load: async () => (await import("./commands/groups.ts")).runGroupsList,
+        },
+        "show <group>": {
+          does: "show one group: its tools and instructions",
+          examples: ["groups show web_research"],
+          load: async () => (await import("./commands/groups.ts")).runGroupsShow,
+        },
+        "move <tool> <group>": {
+          does: "move a tool to another group; builds keep it there",
+          examples: ["groups move github.create_issue planning"],
+          load: async () => (await import("./commands/groups.ts")).runGroupsMove,
+        },
+        "rename <group> <name>": {
+          does: "rename a group",
+          examples: ["groups rename code_hosting reviews"],
+          load: async () => (await import("./commands/groups.ts")).runGroupsRename,
+        },
+        "explain <task...>": {
+          does: "show which group a task would go to, and why",
+          examples: ["groups explain take a screenshot of a page"],
+          load: async () => (await import("./commands/groups.ts")).runGroupsExplain,
+        },
+      },
+    },
+
+    "ask <words...>": {
+      usage: "[options] [agent] <task>",
+      does: "give a task to an agent, or to the one that fits best; shows its steps",
+      options: {
+        "--planner <kind>":
+          "auto, model, sampling or local (default: from the agent's file, else the config)",
+        "--data <json>": "input of the task",
+      },
+      examples: [
+        'ask "current time in America/Lima"',
+        'ask web_research "find the release notes" --planner model',
+      ],
+      load: async () => (await import("./commands/ask.ts")).runAsk,
+    },
+
+    runs: {
+      does: "show and replay runs of agents",
+      examples: ["runs list", "runs show run_x1", "runs replay run_x1"],
+      subcommands: {
+        list: {
+          does: "list the runs, newest first",
+          options: {
+            "--limit <number>": ["how many (default: 20)", wholeNumber("limit", 1, 100_000)],
+          },
+          examples: ["runs list --limit 5 --json"],
+          isDefault: true,
+          load: async () => (await import("./commands/runs.ts")).runRunsList,
+        },
+        "show <run>": {
+          does: "show one run: task, trace, answer",
+          examples: ["runs show run_x1 --json"],
+          load: async () => (await import("./commands/runs.ts")).runRunsShow,
+        },
+        "replay <run>": {
+          does: "repeat a run with the recorded answers of models and tools; calls nothing",
+          examples: ["runs replay run_x1"],
+          load: async () => (await import("./commands/runs.ts")).runRunsReplay,
+        },
+      },
+    },
+
+    models: {
+      does: "the model that plans for agents",
+      examples: ["models test", "models test ollama/NAME"],
+      subcommands: {
+        "test [model]": {
+          does: "make one tiny request to the model and report problems",
+          examples: ["models test", "models test anthropic/NAME --json"],
+          load: async () => (await import("./commands/models.ts")).runModelsTest,
+        },
+      },
+    },
+  },
+  "Workflow:": {
+    "tui [args...]": {
+      does: "open the terminal client of this project's hall, or of another server",
+      options: {
+        "--config <file>": "a config file with an [mcp] section (default: the project's)",
+        "--command <program>": "connect to this program over stdio; its arguments follow --",
+        "--endpoint <url>": "connect to this server: http, https, ws or wss",
+        "--timeout <seconds>":
+          "how long a call may be silent, 1 to 600 (default: mcp.timeout of the config, else 60)",
+        "--log-level <level>":
+          "level of .guildhall/logs/tui.log: trace, debug, info, warn, error, silent (default: the config's, else warn)",
+      },
+      hasJson: false,
+      examples: [
+        "tui",
+        "tui --command claude -- --mcp",
+        "tui --endpoint http://127.0.0.1:8080/mcp",
+      ],
+      load: async () => (await import("./commands/tui.ts")).runTui,
+    },
+
+    spec: {
+      does: "spec-driven development: a specification, a plan and tasks from a description",
+      examples: [
+        'spec new "Users can upload photos"',
+        "spec run",
+        "spec run implement --filter US1",
+      ],
+      subcommands: {
+        list: {
+          does: "list the features and their phases",
+          examples: ["spec list --json"],
+          isDefault: true,
+          load: async () => (await import("./commands/spec.ts")).runSpecList,
+        },
+        "new <description...>": {
+          does: "write the specification of a new feature",
+          options: {
+            "--name <words>": "words for the folder name (default: from the description)",
+            "--number <number>": "number of the feature (default: the next one)",
+          },
+          examples: ['spec new "Users can upload photos and organize them into albums"'],
+          load: async () => (await import("./commands/spec.ts")).runSpecNew,
+        },
+        "run [steps...]": {
+          does: "run the next steps up to the tasks, or the named ones: constitution, clarify, plan, tasks, checklist, analyze, implement",
+          options: {
+            "--feature <name>": "the feature, by name, number or folder (default: the active one)",
+            "--answer <text...>": "answers to the open questions, in order",
+            "--recommended": "take the recommended answer to each question",
+            "--technology <text>": "technology for the plan, such as: TypeScript with Fastify",
+            "--tests": "add test tasks",
+            "--filter <tasks>": "only these tasks: T003,T007-T010, US1, phase:2, next, unchecked",
+            "--completed <id...>": "tasks you have done",
+            "--agent <name>": "the agent that does the tasks",
+            "--force": force,
+          },
+          examples: [
+            "spec run",
+            "spec run --recommended --json",
+            "spec run implement --filter US1",
+          ],
+          load: async () => (await import("./commands/spec.ts")).runSpecRun,
+        },
+        "status [feature]": {
+          does: "show one feature: phase, files, next step",
+          examples: ["spec status", "spec status 3 --json"],
+          load: async () => (await import("./commands/spec.ts")).runSpecStatus,
+        },
+        "resume [feature]": {
+          does: "continue an interrupted step, or the tasks that are left",
+          options: { "--force": force },
+          examples: ["spec resume", "spec resume 3 --json"],
+          load: async () => (await import("./commands/spec.ts")).runSpecResume,
+        },
+      },
+    },
+  },
+  "Records:": {
+    stats: {
+      does: "show calls, error rates and durations per tool and toolkit",
+      options: { "--since <time>": ["30m, 24h, 7d or a date (default: all)", parseSince] },
+      examples: ["stats", "stats --since 24h --json"],
+      load: async () => (await import("./commands/stats.ts")).runStats,
+    },
+
+    audit: {
+      does: "show calls and decisions",
+      options: {
+        "--since <time>": ["30m, 24h, 7d or a date", parseSince],
+        "--tool <name>": "only this tool or toolkit",
+        "--outcome <word>":
+          "ok, error, failed, running, an error code such as TIMEOUT, or a decision such as blocked",
+        "--limit <number>": [
+          "show at most this many, newest first (default: 50)",
+          wholeNumber("limit", 1, 100_000),
+        ],
+        "--export <format>": ["print everything that matches: jsonl", parseExportFormat],
+      },
+      examples: [
+        "audit --since 1h",
+        "audit --outcome blocked",
+        "audit --export jsonl > audit.jsonl",
+        "audit verify",
+      ],
+      load: async () => (await import("./commands/audit.ts")).runAudit,
+      subcommands: {
+        verify: {
+          does: "check that no row of the audit was changed, moved or removed",
+          examples: ["audit verify"],
+          load: async () => (await import("./commands/audit.ts")).runAuditVerify,
+        },
+      },
+    },
+  },
+};
