@@ -1,5 +1,5 @@
 import { Command } from "commander";
-import { findNear } from "../base/similar-names.ts";
+import { findNear } from "../base/text.ts";
 import { version } from "../base/version.ts";
 import type { Declaration } from "./declaration.ts";
 import { hallCommands } from "./hall-commands.ts";
