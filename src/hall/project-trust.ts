@@ -21,7 +21,7 @@ export async function readToolTrust(settings: Settings): Promise<readonly ToolTr
 }
 
 /** One tool by its full or short name, or all tools of a toolkit. Throws NOT_FOUND with near names. */
-export function findTools(
+function findTools(
   name: string,
   tools: readonly ToolTrust[],
   otherNames: readonly string[] = [],
