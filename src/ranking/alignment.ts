@@ -2,23 +2,12 @@
 // text; here "rename" still matches "move", and a word without a match costs its weight.
 
 import type { CorpusSnapshot } from "./corpus.ts";
-import { type Field, fields } from "./document.ts";
+import { fields, fieldWeights } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
 import type { QueryScores } from "./scores.ts";
 import { likenessLeast, type Vectors } from "./vectors.ts";
 
-/** The weight of a match in each field. */
-const matchWeights: Readonly<Record<Field, number>> = {
-  name: 1,
-  description: 1,
-  toolkit: 1,
-  toolkitDescription: 0.8,
-  parameters: 0.9,
-  parameterDescriptions: 0.8,
-  choices: 0.8,
-  aliases: 1,
-};
-const weightsByColumn = Float64Array.from(fields, (field) => matchWeights[field]);
+const weightsByColumn = Float64Array.from(fields, (field) => fieldWeights[field].match);
 
 /** For each document the share of the query it matches, from 0 to 1, weighted by rarity. */
 export function alignAll(

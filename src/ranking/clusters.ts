@@ -13,41 +13,44 @@ export interface Bounds {
   readonly sizeMax: number;
 }
 
+interface Cluster {
+  readonly units: number[];
+  size: number;
+}
+
 /**
  * The cluster of each unit. Merges the two most similar clusters that fit under `sizeMax` until `count` are
  * left; then units move to the cluster they fit best. If the sizes allow no other way, more are left.
  */
-export function cluster({ sizes, likeness }: Units, bounds: Bounds): number[] {
+export function cluster(units: Units, bounds: Bounds): number[] {
+  const { sizes, likeness } = units;
   const { count, sizeMax } = bounds;
-  const clusters = sizes.map((size, unit) => ({ units: [unit], size }));
+  const clusters = sizes.map((size, unit): Cluster => ({ units: [unit], size }));
   const between = Float64Array.from(likeness);
   const width = sizes.length;
   const alive = clusters.map((_, at) => at);
   while (alive.length > count) {
     const pair = findPair(alive, clusters, between, width, sizeMax);
     if (pair === undefined) break;
-    const [into, from] = pair.map((at) => ({
-      at,
-      units: clusters[at]?.units ?? [],
-      size: clusters[at]?.size ?? 0,
-    })) as unknown as [Placed, Placed];
+    const [intoAt, fromAt] = pair;
+    const [into, from] = [clusters[intoAt] as Cluster, clusters[fromAt] as Cluster];
     for (const other of alive) {
       const mean =
-        (into.size * (between[into.at * width + other] ?? 0) +
-          from.size * (between[from.at * width + other] ?? 0)) /
+        (into.size * (between[intoAt * width + other] as number) +
+          from.size * (between[fromAt * width + other] as number)) /
         (into.size + from.size);
-      between[into.at * width + other] = mean;
-      between[other * width + into.at] = mean;
+      between[intoAt * width + other] = mean;
+      between[other * width + intoAt] = mean;
     }
-    clusters[into.at] = { units: [...into.units, ...from.units], size: into.size + from.size };
-    alive.splice(alive.indexOf(from.at), 1);
+    into.units.push(...from.units);
+    into.size += from.size;
+    alive.splice(alive.indexOf(fromAt), 1);
   }
   const assigned = new Array<number>(width).fill(0);
   alive.forEach((at, place) => {
     for (const unit of clusters[at]?.units ?? []) assigned[unit] = place;
   });
-  const improved = moveToBest(assigned, { sizes, likeness }, sizeMax);
-  return dissolveSmall(improved, { sizes, likeness }, bounds);
+  return dissolveSmall(moveToBest(assigned, units, sizeMax), units, bounds);
 }
 
 /** Moves the units of surplus or too small clusters one by one into others, if all of them find room. */
@@ -92,16 +95,10 @@ function sumSizes(
   return totals;
 }
 
-interface Placed {
-  readonly at: number;
-  readonly units: readonly number[];
-  readonly size: number;
-}
-
 /** The most similar pair that fits; of equals the first, so that the result is deterministic. */
 function findPair(
   alive: readonly number[],
-  clusters: readonly { readonly size: number }[],
+  clusters: readonly Cluster[],
   between: Float64Array,
   width: number,
   sizeMax: number,
@@ -125,13 +122,9 @@ function findPair(
 const roundsMax = 10;
 
 /** Moves each unit to the cluster it is most similar to, if there is room and its own does not become empty. */
-function moveToBest(
-  assigned: readonly number[],
-  { sizes, likeness }: Units,
-  sizeMax: number,
-): number[] {
+function moveToBest(assigned: readonly number[], units: Units, sizeMax: number): number[] {
   const places = [...assigned];
-  const width = sizes.length;
+  const { sizes } = units;
   const clusterCount = Math.max(-1, ...places) + 1;
   const totals = sumSizes(places, sizes, clusterCount);
   const members = sumSizes(
@@ -141,11 +134,11 @@ function moveToBest(
   );
   for (let round = 0; round < roundsMax; round++) {
     let moved = false;
-    for (let unit = 0; unit < width; unit++) {
+    for (let unit = 0; unit < sizes.length; unit++) {
       const home = places[unit] as number;
       const size = sizes[unit] as number;
       if (members[home] === 1) continue;
-      const means = likenessTo(unit, places, { sizes, likeness }, clusterCount);
+      const means = likenessTo(unit, places, units, clusterCount);
       let best = home;
       for (let place = 0; place < clusterCount; place++) {
         if (

@@ -58,28 +58,24 @@ export interface Entry {
 export function createCorpus(vectors: Vectors | undefined): Corpus {
   const entries = new Map<string, Entry>();
   const vocabulary = createVocabulary();
-  let size = 0;
   let snapshot: CorpusSnapshot | undefined;
   const remove = (id: string): void => {
     const entry = entries.get(id);
     if (entry === undefined) return;
     for (const { words } of entry.documents) for (const word of words) vocabulary.release(word);
     entries.delete(id);
-    size -= entry.tools.length;
     snapshot = undefined;
   };
   return {
     set(toolkit) {
       remove(toolkit.id);
-      const entry = createEntry(toolkit, vocabulary, vectors);
-      entries.set(toolkit.id, entry);
-      size += entry.tools.length;
+      entries.set(toolkit.id, createEntry(toolkit, vocabulary, vectors));
       snapshot = undefined;
     },
     remove,
     read: () => (snapshot ??= createSnapshot(entries, vocabulary, vectors)),
     get size() {
-      return size;
+      return [...entries.values()].reduce((sum, { tools }) => sum + tools.length, 0);
     },
   };
 }
@@ -167,15 +163,14 @@ function joinMatrices(entries: readonly Entry[]): Float32Array {
 
 function groupByName(entries: readonly Entry[]): Map<string, number[]> {
   const byName = new Map<string, number[]>();
+  const note = (name: string, document: number): void => {
+    const documents = byName.get(name.toLowerCase());
+    if (documents) documents.push(document);
+    else byName.set(name.toLowerCase(), [document]);
+  };
   for (const { first, names, tools } of entries) {
-    for (let at = 0; at < tools.length; at++) {
-      for (const name of [names[at] as string, tools[at] as string]) {
-        const key = name.toLowerCase();
-        const documents = byName.get(key);
-        if (documents) documents.push(first + at);
-        else byName.set(key, [first + at]);
-      }
-    }
+    for (const [at, name] of names.entries()) note(name, first + at);
+    for (const [at, name] of tools.entries()) note(name, first + at);
   }
   return byName;
 }

@@ -7,10 +7,8 @@ export interface ToolText {
   readonly description?: string | undefined;
   /** A JSON Schema; names, descriptions and enums of its parameters are read. */
   readonly inputSchema?: unknown;
-  /** Other words for it, given by the user. */
+  /** Other words for it and questions it answers, given by the user. */
   readonly aliases?: readonly string[] | undefined;
-  /** Questions it answers, given by the user. */
-  readonly examples?: readonly string[] | undefined;
 }
 
 /** Tools that are added and removed together. Of two tools with one name the last counts. */
@@ -20,17 +18,23 @@ export interface ToolkitText {
   readonly tools: readonly ToolText[];
 }
 
-export const fields = [
-  "name",
-  "description",
-  "toolkit",
-  "toolkitDescription",
-  "parameters",
-  "parameterDescriptions",
-  "choices",
-  "aliases",
-] as const;
-export type Field = (typeof fields)[number];
+/**
+ * The weights of each field: of a word in the word scores, of a word in the tool's vector (the training
+ * uses the same), and of a match when words are compared one by one. Names are chosen with care; a
+ * toolkit's description applies to all its tools, so it counts less.
+ */
+export const fieldWeights = {
+  name: { word: 2, vector: 1, match: 1 },
+  description: { word: 1, vector: 1, match: 1 },
+  toolkit: { word: 1, vector: 0.5, match: 1 },
+  toolkitDescription: { word: 0.3, vector: 0.3, match: 0.8 },
+  parameters: { word: 0.5, vector: 0.5, match: 0.9 },
+  parameterDescriptions: { word: 0.4, vector: 0.4, match: 0.8 },
+  choices: { word: 0.3, vector: 0.3, match: 0.8 },
+  aliases: { word: 1.5, vector: 1, match: 1 },
+};
+export type Field = keyof typeof fieldWeights;
+export const fields = Object.keys(fieldWeights) as readonly Field[];
 
 /** A tool as words, by field. */
 export type Document = Readonly<Record<Field, readonly string[]>>;
@@ -49,10 +53,7 @@ export function documentsOf({ id, description = "", tools }: ToolkitText): Docum
       parameters: wordsOf(parameters.names.join(" "), charactersMax.description),
       parameterDescriptions: wordsOf(parameters.descriptions.join("\n"), charactersMax.description),
       choices: wordsOf(parameters.choices.join(" "), charactersMax.choices),
-      aliases: wordsOf(
-        [...(tool.aliases ?? []), ...(tool.examples ?? [])].join("\n"),
-        charactersMax.description,
-      ),
+      aliases: wordsOf((tool.aliases ?? []).join("\n"), charactersMax.description),
     };
   });
 }

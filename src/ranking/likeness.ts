@@ -1,7 +1,7 @@
 // Similarity of tools and sets of tools, by shared words and by their vectors.
 
 import type { CorpusSnapshot } from "./corpus.ts";
-import { amountsIn } from "./postings.ts";
+import { amountsIn, type DocumentCounts } from "./postings.ts";
 import { embed, normalise, type Vectors } from "./vectors.ts";
 import { wordsOf } from "./words.ts";
 
@@ -22,7 +22,7 @@ export function profileOf(documents: readonly number[], snapshot: CorpusSnapshot
   let direction = new Float32Array(0);
   for (const document of documents) {
     const { entry, at } = snapshot.locate(document);
-    addWords(entry.documents[at], snapshot, sums);
+    addWords(entry.documents[at] as DocumentCounts, snapshot, sums);
     const dimensions = entry.matrix.length / entry.tools.length;
     if (direction.length === 0) direction = new Float32Array(dimensions);
     for (let k = 0; k < dimensions; k++)
@@ -65,11 +65,10 @@ const byWord = (a: number, b: number, { vocabulary }: CorpusSnapshot): number =>
 
 /** Each tool counts the same, whatever its length. */
 function addWords(
-  counted: Parameters<typeof amountsIn>[0] | undefined,
+  counted: DocumentCounts,
   { postings }: CorpusSnapshot,
   sums: Map<number, number>,
 ): void {
-  if (counted === undefined) return;
   const weights = amountsIn(counted).map(
     (amount, at) => Math.log1p(amount) * postings.rarityOf(counted.words[at]),
   );

@@ -1,7 +1,7 @@
 // Which documents contain a word, and with what weight. Weights depend on all documents (how rare a word
 // is, how long a field usually is), so they are recomputed after a change; texts are read only once.
 
-import { type Document, type Field, fields } from "./document.ts";
+import { type Document, fields, fieldWeights } from "./document.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** A document as numbers: its words, and how often each occurs in each field. */
@@ -32,24 +32,12 @@ export function countWords(document: Document, vocabulary: Vocabulary): Document
   return { words, counts, lengths: Uint16Array.from(fields, (field) => document[field].length) };
 }
 
-/** Names are chosen with care; a toolkit's description applies to all its tools, so it counts less. */
-const fieldWeights: Readonly<Record<Field, number>> = {
-  name: 2,
-  description: 1,
-  toolkit: 1,
-  toolkitDescription: 0.3,
-  parameters: 0.5,
-  parameterDescriptions: 0.4,
-  choices: 0.3,
-  aliases: 1.5,
-};
-
 /** The weighted count of each word over all fields. */
 export function amountsIn({ words, counts }: DocumentCounts): number[] {
   return Array.from(words, (_, at) =>
     fields.reduce(
       (sum, field, column) =>
-        sum + fieldWeights[field] * (counts[at * fields.length + column] ?? 0),
+        sum + fieldWeights[field].word * (counts[at * fields.length + column] ?? 0),
       0,
     ),
   );
@@ -165,7 +153,7 @@ function fieldShares(lengths: Uint16Array, means: Float64Array): Float64Array {
   return Float64Array.from(
     fields,
     (field, column) =>
-      fieldWeights[field] /
+      fieldWeights[field].word /
       (1 - lengthShare + (lengthShare * (lengths[column] ?? 0)) / (means[column] ?? 1)),
   );
 }

@@ -42,7 +42,7 @@ export interface RankedTool {
   readonly alike: readonly string[];
 }
 
-const limits = { least: 1, most: 20, usual: 10 };
+const limitMax = 20;
 /** Twice the limit, so that a page is full even if duplicates are left out. */
 const candidatesMax = 40;
 
@@ -70,10 +70,8 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
   };
 }
 
-function clampLimit(limit = limits.usual): number {
-  return Number.isNaN(limit)
-    ? limits.usual
-    : Math.floor(Math.min(limits.most, Math.max(limits.least, limit)));
+function clampLimit(limit = 10): number {
+  return Math.floor(Math.min(limitMax, Math.max(1, limit)));
 }
 
 /** Lower than in the first stage, because the alignment covers most of the same evidence. */

@@ -9,9 +9,7 @@ import { wordsOf } from "./words.ts";
 /** What the caller knows beyond the query. */
 export interface RankingHints {
   /** Past success of each tool, by full name, from -1 (all failed) to 1. */
-  readonly experience?: ReadonlyMap<string, number> | undefined;
-  /** An additional score by full name, such as an embedding's cosine, from 0 to 1. */
-  readonly scores?: ReadonlyMap<string, number> | undefined;
+  readonly experience?: ((fullName: string) => number) | undefined;
   /** Only tools for which this holds are ranked. */
   readonly among?: ((fullName: string) => boolean) | undefined;
 }
@@ -21,7 +19,6 @@ export const weights = {
   bm25: 1,
   tfidf: 1,
   cosine: 2,
-  given: 2,
   mention: 0.7,
   toolkitMention: 0.25,
   experience: 0.25,
@@ -32,12 +29,11 @@ export function scoreAll(
   query: string,
   scores: QueryScores,
   snapshot: CorpusSnapshot,
-  hints: RankingHints,
+  { experience, among }: RankingHints,
   countMax: number,
 ): Candidate[] {
-  const sums = sumWithoutCosine(query, scores, snapshot, hints);
+  const sums = sumWithoutCosine(query, scores, snapshot);
   const cosineOf = createCosine(scores.queryVectors, snapshot);
-  const { experience, among } = hints;
   const experienceMost = experience ? weights.experience : 0;
   /** The score of a document if it exceeds `least`, else at most `least`. Records its cosine. */
   const scoreAbove = (least: number, document: number): number => {
@@ -50,7 +46,7 @@ export function scoreAll(
     const score = sum + weights.cosine * near;
     // Experience decides between tools that match; it makes none match.
     if (score <= 0 || !experience) return score;
-    const success = experience.get(snapshot.nameOf(document)) ?? 0;
+    const success = experience(snapshot.nameOf(document));
     return score + weights.experience * Math.min(1, Math.max(-1, success));
   };
 
@@ -62,7 +58,13 @@ export function scoreAll(
   };
   // Documents with the best word scores come first; most of the others then cannot be better.
   scores.cosine.fill(unknown);
-  for (const { document } of findBest(sums, preselectFactor * countMax)) consider(document);
+  const first = createTopList(preselectFactor * countMax);
+  let firstLeast = 0;
+  for (let document = 0; document < sums.length; document++) {
+    const sum = sums[document] as number;
+    if (sum > firstLeast) firstLeast = first.add(document, sum);
+  }
+  for (const { document } of first.list()) consider(document);
   for (let document = 0; document < sums.length; document++)
     if (scores.cosine[document] === unknown) consider(document);
   return best.list();
@@ -77,7 +79,6 @@ function sumWithoutCosine(
   query: string,
   { bm25, tfidf, best }: QueryScores,
   snapshot: CorpusSnapshot,
-  { scores }: RankingHints,
 ): Float64Array {
   const { sums } = snapshot.buffers;
   const [bm25Share, tfidfShare] = [weights.bm25 / best.bm25, weights.tfidf / best.tfidf];
@@ -95,13 +96,10 @@ function sumWithoutCosine(
   const queryWords = new Set(wordsOf(query));
   for (const word of queryWords) {
     for (const { first, idWords, tools } of snapshot.toolkitsByWord.get(word) ?? []) {
-      if (idWords.every((each) => queryWords.has(each)))
-        for (let at = 0; at < tools.length; at++) add(first + at, weights.toolkitMention);
+      if (!idWords.every((each) => queryWords.has(each))) continue;
+      for (let at = 0; at < tools.length; at++) add(first + at, weights.toolkitMention);
     }
   }
-  if (scores)
-    for (let document = 0; document < sums.length; document++)
-      add(document, weights.given * Math.max(0, scores.get(snapshot.nameOf(document)) ?? 0));
   return sums;
 }
 
@@ -188,17 +186,6 @@ function dot(
 export interface Candidate {
   readonly document: number;
   readonly score: number;
-}
-
-/** The documents with the highest scores above 0, best first. */
-function findBest(scores: Float64Array, countMax: number): Candidate[] {
-  const best = createTopList(countMax);
-  let least = 0;
-  for (let document = 0; document < scores.length; document++) {
-    const score = scores[document] as number;
-    if (score > least) least = best.add(document, score);
-  }
-  return best.list();
 }
 
 interface TopList {

@@ -8,18 +8,9 @@ export function stem(word: string): string {
 }
 
 const isEnglish = /^[a-z]+$/;
-const kept = new Set([
-  "news",
-  "always",
-  "series",
-  "species",
-  "during",
-  "thing",
-  "anything",
-  "everything",
-  "nothing",
-  "something",
-]);
+const kept = new Set(
+  "news always series species during thing anything everything nothing something".split(" "),
+);
 
 function withoutPlural(word: string): string {
   if (word.endsWith("ies") && word.length > 4) return `${word.slice(0, -3)}y`;

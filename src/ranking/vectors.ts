@@ -3,7 +3,7 @@
 
 import { existsSync, readFileSync } from "node:fs";
 import { HallError } from "../base/errors.ts";
-import type { Document, Field } from "./document.ts";
+import { type Document, fields, fieldWeights } from "./document.ts";
 import { countDiffering, signsOf, signsWidth } from "./signs.ts";
 
 export interface Vectors {
@@ -25,9 +25,8 @@ export function loadVectors(): Vectors {
     (name) => new URL(name, import.meta.url),
   );
   const found = candidates.find((candidate) => existsSync(candidate));
-  if (found === undefined)
-    throw new HallError("INTERNAL", "vectors.bin is missing; reinstall Guildhall");
-  return parseVectors(readFileSync(found));
+  if (found) return parseVectors(readFileSync(found));
+  throw new HallError("INTERNAL", "vectors.bin is missing; reinstall Guildhall");
 }
 
 export const vectorsMagic = "GHV1";
@@ -119,24 +118,12 @@ export const likenessLeast = 0.3;
 /** At a cosine of 0.3 the expected share is 0.4. Loses few similar pairs, all near the limit, and skips 7 of 8 others. */
 const differingShareMax = 0.44;
 
-/** Weights of the fields in a tool's vector. The training uses the same. */
-const vectorWeights: Readonly<Record<Field, number>> = {
-  name: 1,
-  description: 1,
-  toolkit: 0.5,
-  toolkitDescription: 0.3,
-  parameters: 0.5,
-  parameterDescriptions: 0.4,
-  choices: 0.3,
-  aliases: 1,
-};
-
 /** Each distinct word of a document with the sum of the weights of the fields that contain it. */
 export function weighWords(document: Document): Map<string, number> {
   const weights = new Map<string, number>();
-  for (const [field, weight] of Object.entries(vectorWeights) as [Field, number][]) {
+  for (const field of fields) {
     for (const word of new Set(document[field]))
-      weights.set(word, (weights.get(word) ?? 0) + weight);
+      weights.set(word, (weights.get(word) ?? 0) + fieldWeights[field].vector);
   }
   return weights;
 }

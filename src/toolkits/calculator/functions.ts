@@ -104,17 +104,17 @@ const table: readonly (readonly [names: string, parameters: string, apply: Apply
 export const functions: ReadonlyMap<string, NamedFunction> = new Map(
   table.flatMap(([names, parameters, apply]) => {
     const all = names.split(" ");
-    const named = describeFunction(`${all[0]}(${parameters.replace("?", "")})`, parameters, apply);
+    const count = parameters.split(",").length;
+    const isOpen = parameters.endsWith("…");
+    const named: NamedFunction = {
+      form: `${all[0]}(${parameters.replace("?", "")})`,
+      countMin: isOpen ? 1 : count - (parameters.endsWith("?") ? 1 : 0),
+      countMax: isOpen ? Number.POSITIVE_INFINITY : count,
+      apply,
+    };
     return all.map((name) => [name, named] as const);
   }),
 );
-
-function describeFunction(form: string, parameters: string, apply: Apply): NamedFunction {
-  if (parameters.endsWith("…"))
-    return { form, countMin: 1, countMax: Number.POSITIVE_INFINITY, apply };
-  const count = parameters.split(",").length;
-  return { form, countMin: parameters.endsWith("?") ? count - 1 : count, countMax: count, apply };
-}
 
 /** A function of doubles on a closed range; 0 stays exact if the function maps it to 0. */
 function ofDouble(

@@ -21,23 +21,19 @@ const entitiesMax = 200;
 
 /** By patterns (dates, money, addresses) and by names that a list, a title or a word in them identifies. Other names are left out. */
 export function findEntities(sentences: readonly Sentence[], language: Language): Entity[] {
-  const found = new Map<string, { type: EntityType; text: string; count: number }>();
+  const found = new Map<string, Entity>();
   const surnames = new Map<string, string>();
   for (const { text } of sentences) {
-    for (const { type, text: name } of entitiesOf(text.slice(0, 5_000), language, surnames)) {
-      const key = `${type} ${name}`;
-      const entity = found.get(key);
-      if (entity) entity.count++;
-      else found.set(key, { type, text: name, count: 1 });
+    for (const mention of entitiesOf(text.slice(0, 5_000), language, surnames)) {
+      const key = `${mention.type} ${mention.text}`;
+      found.set(key, { ...mention, count: (found.get(key)?.count ?? 0) + 1 });
     }
   }
   return [...found.values()].sort((a, b) => b.count - a.count).slice(0, entitiesMax);
 }
 
-interface Mention {
-  readonly type: EntityType;
-  readonly text: string;
-}
+type Mention = Omit<Entity, "count">;
+type Split = readonly [readonly string[], readonly string[]] | undefined;
 
 const number = String.raw`\d{1,3}(?:[.,' ]\d{3})+(?:[.,]\d{1,2})?|\d+(?:[.,]\d+)?`;
 const scale =
@@ -167,11 +163,8 @@ function classify(all: readonly string[], where: NameContext): Mention[] {
     if (places.has(name)) return [{ type: "place", text: name }];
     if (givenNames.has(tail[0] ?? "") && size > 1 && size <= 3) return person(tail, where);
   }
-  const isSpeaker =
-    /\b(?:said|says|sagte|by|von)\s$/.test(where.before) &&
-    where.language === "en" &&
-    words.length <= 3;
-  return isSpeaker ? person(words, where) : [];
+  const isSpeaker = /\b(?:said|says|by)\s$/.test(where.before) && words.length <= 3;
+  return isSpeaker && where.language === "en" ? person(words, where) : [];
 }
 
 function single(word: string, { isStart, before, language, surnames }: NameContext): Mention[] {
@@ -181,11 +174,8 @@ function single(word: string, { isStart, before, language, surnames }: NameConte
   // In English, a capital inside a sentence means a name.
   if (/^\p{Lu}{3,6}$/u.test(word) && !notNames.has(word))
     return [{ type: "organisation", text: word }];
-  return /\b(?:in|near|to)\s$/.test(before) &&
-    /^\p{Lu}\p{Ll}{3,}$/u.test(word) &&
-    /\bin\s$/.test(before)
-    ? [{ type: "place", text: word }]
-    : [];
+  const isPlace = /\bin\s$/.test(before) && /^\p{Lu}\p{Ll}{3,}$/u.test(word);
+  return isPlace ? [{ type: "place", text: word }] : [];
 }
 
 function person(words: readonly string[], { surnames }: NameContext): Mention[] {
@@ -196,9 +186,7 @@ function person(words: readonly string[], { surnames }: NameContext): Mention[] 
 }
 
 /** "Microsoft Judge Sarah": a title in the middle begins a second name. */
-function splitTitles(
-  words: readonly string[],
-): readonly [readonly string[], readonly string[]] | undefined {
+function splitTitles(words: readonly string[]): Split {
   const at = words.findIndex(
     (word, index) =>
       index > 0 &&
@@ -210,9 +198,7 @@ function splitTitles(
 }
 
 /** "Helen Okafor of the University": two names, unless the first is of a kind that has an "of". */
-function splitSmall(
-  words: readonly string[],
-): readonly [readonly string[], readonly string[]] | undefined {
+function splitSmall(words: readonly string[]): Split {
   const at = words.findIndex((word) => /^(?:of|the|for)$/.test(word));
   if (at < 0 || (words[at] !== "the" && organisationWords.has(words[at - 1] ?? "")))
     return undefined;
@@ -222,26 +208,16 @@ function splitSmall(
 function isOrganisation(words: readonly string[]): boolean {
   if (words.length < 2) return false;
   const [first = "", second = ""] = words;
-  return (
-    organisationWords.has(words.at(-1) ?? "") ||
-    (organisationWords.has(first) && /^(?:of|for|der|für|de)$/.test(second)) ||
-    hasInnerWord(words)
-  );
-}
-
-/** "Technische Universität München": an organisation word before a place. */
-function hasInnerWord(words: readonly string[]): boolean {
-  return (
-    words.slice(0, -1).some((word) => organisationWords.has(word)) && places.has(words.at(-1) ?? "")
-  );
+  const last = words.at(-1) ?? "";
+  if (organisationWords.has(last)) return true;
+  if (organisationWords.has(first) && /^(?:of|for|der|für|de)$/.test(second)) return true;
+  // "Technische Universität München": an organisation word before a place.
+  return places.has(last) && words.some((word) => organisationWords.has(word));
 }
 
 function isPlace(words: readonly string[]): boolean {
-  return (
-    words.length >= 2 &&
-    words.length <= 4 &&
-    (placeWords.has(words.at(-1) ?? "") || placeWords.has(words[0] ?? ""))
-  );
+  if (words.length < 2 || words.length > 4) return false;
+  return placeWords.has(words.at(-1) ?? "") || placeWords.has(words[0] ?? "");
 }
 
 function dropWhile(

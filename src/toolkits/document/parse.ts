@@ -21,33 +21,28 @@ export interface ParseRequest {
   readonly format?: DocumentFormat | undefined;
 }
 
-export async function parseDocument({
-  bytes,
-  contentType,
-  format,
-}: ParseRequest): Promise<ParsedDocument> {
+export async function parseDocument(request: ParseRequest): Promise<ParsedDocument> {
+  const { bytes, contentType } = request;
   if (bytes.length === 0) throw new HallError("EXECUTION", "the document is empty");
-  const kind = format ?? detectFormat(bytes, contentType);
-  switch (kind) {
-    case "pdf": {
-      if (!isPdf(bytes)) throw wrongFormat(kind, bytes, contentType);
-      const { parsePdf } = await import("./pdf.ts");
-      return { format: kind, ...(await parsePdf(bytes)) };
-    }
-    case "docx": {
-      if (!isZip(bytes)) throw wrongFormat(kind, bytes, contentType);
-      const { parseDocx } = await import("./docx.ts");
-      return { format: kind, ...parseDocx(bytes) };
-    }
+  const format = request.format ?? detectFormat(bytes, contentType);
+  if (!fits(bytes, format)) throw wrongFormat(format, bytes, contentType);
+  switch (format) {
+    case "pdf":
+      return { format, ...(await (await import("./pdf.ts")).parsePdf(bytes)) };
+    case "docx":
+      return { format, ...(await import("./docx.ts")).parseDocx(bytes) };
     case "html": {
-      if (isBinary(bytes)) throw wrongFormat(kind, bytes, contentType);
       const { parseHtml } = await import("./html.ts");
-      return { format: kind, ...parseHtml(decodeText(bytes, contentType, "html")) };
+      return { format, ...parseHtml(decodeText(bytes, contentType, format)) };
     }
     case "txt":
-      if (isBinary(bytes)) throw wrongFormat(kind, bytes, contentType);
-      return { format: kind, text: decodeText(bytes, contentType, "txt") };
+      return { format, text: decodeText(bytes, contentType, format) };
   }
+}
+
+function fits(bytes: Uint8Array, format: DocumentFormat): boolean {
+  if (format === "pdf") return isPdf(bytes);
+  return format === "docx" ? isZip(bytes) : !isBinary(bytes);
 }
 
 /** The bytes decide; the content type only tells HTML from text. */

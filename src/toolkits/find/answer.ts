@@ -24,7 +24,8 @@ export interface AnswerOptions extends AnswerParts {
 }
 
 /** The search result as text for a model and as data; omissions are stated. */
-export function answerFinding({ found, fits, total }: Finding, options: AnswerOptions): Outcome {
+export function answerFinding(finding: Finding, options: AnswerOptions): Outcome {
+  const { found, fits, total } = finding;
   const tools = found.map((item) => describeFound(item, options));
   const notes = [
     ...noteHeld(options),
@@ -32,7 +33,7 @@ export function answerFinding({ found, fits, total }: Finding, options: AnswerOp
     ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
   ];
   const text = [
-    sayHead({ fits, total, count: tools.length }),
+    sayHead(finding),
     ...tools.map((tool, at) => sayTool(at + 1, tool)),
     ...notes.map((note) => `Note: ${note}.`),
   ];
@@ -74,12 +75,8 @@ function describeFound(
     score,
     matched: words.slice(0, 8),
     ...(alike.length > 0 ? { alike: alike.slice(0, 10) } : {}),
-    ...(isFull
-      ? {
-          inputSchema: tool.inputSchema,
-          ...(tool.outputSchema ? { outputSchema: tool.outputSchema } : {}),
-        }
-      : {}),
+    ...(isFull && { inputSchema: tool.inputSchema }),
+    ...(isFull && tool.outputSchema && { outputSchema: tool.outputSchema }),
     ...(asks === undefined ? {} : { asks }),
     ...(unavailable === undefined ? {} : { unavailable }),
   };
@@ -120,15 +117,7 @@ function noteProblems(registry: Registry): string[] {
     .slice(0, 10);
 }
 
-function sayHead({
-  fits,
-  total,
-  count,
-}: {
-  readonly fits: boolean;
-  readonly total: number;
-  readonly count: number;
-}): string {
+function sayHead({ fits, total, found: { length: count } }: Finding): string {
   if (total === 0)
     return "There are no tools here. A person adds servers under mcpServers in guildhall.json; `guildhall status` says what is wrong with those there are.";
   if (count === 0)

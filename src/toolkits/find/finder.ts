@@ -1,4 +1,5 @@
 import type { Log } from "../../base/log.ts";
+import type { ToolText } from "../../ranking/document.ts";
 import type { Ranker } from "../../ranking/ranker.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { Target, Toolkit } from "../../tool.ts";
@@ -60,27 +61,6 @@ export function createFinder({
   /** Targets by the name the index knows them by: toolkit and tool, whatever the prefix. */
   let byKey = new Map<string, Target>();
   let seen: readonly Target[] | undefined;
-  /** Past outcomes, by the names of the index. */
-  let learned:
-    | {
-        readonly from: unknown;
-        readonly tools: unknown;
-        readonly byKey: ReadonlyMap<string, number>;
-      }
-    | undefined;
-
-  function recall(): ReadonlyMap<string, number> | undefined {
-    const known = experience?.read();
-    if (known === undefined || known.size === 0) return undefined;
-    if (learned?.from !== known || learned.tools !== seen)
-      learned = {
-        from: known,
-        tools: seen,
-        byKey: new Map([...byKey].map(([key, { fullName }]) => [key, known.get(fullName) ?? 0])),
-      };
-    return learned.byKey;
-  }
-
   function update(ranker: Ranker): void {
     const tools = registry.tools();
     if (tools === seen) return;
@@ -104,19 +84,13 @@ export function createFinder({
     seen = tools;
   }
 
-  function describe({ tool, fullName }: Target): {
-    name: string;
-    description?: string | undefined;
-    inputSchema: unknown;
-    aliases?: readonly string[];
-  } {
+  function describe({ tool, fullName }: Target): ToolText {
     const { name, title, description, inputSchema } = tool;
-    const words = Object.hasOwn(aliases, fullName) ? aliases[fullName] : undefined;
     return {
       name,
       description: title === undefined ? description : `${title}. ${description ?? ""}`,
       inputSchema,
-      ...(words ? { aliases: words } : {}),
+      aliases: Object.hasOwn(aliases, fullName) ? aliases[fullName] : undefined,
     };
   }
 
@@ -129,21 +103,24 @@ export function createFinder({
         target !== undefined &&
         trust?.heldBecause(target) === undefined &&
         (among?.(target) ?? true);
+      const known = experience?.read();
       const { items, fits } = ranker.rank(task, {
         limit,
-        experience: recall(),
+        experience: known?.size
+          ? (key) => known.get(byKey.get(key)?.fullName ?? "") ?? 0
+          : undefined,
         among: (key) => mayBeSeen(byKey.get(key)),
       });
-      const nameOf = (key: string): string[] => {
-        const target = byKey.get(key);
-        return mayBeSeen(target) ? [target.fullName] : [];
-      };
-      const found = items.flatMap(({ fullName: key, score, words, alike }): Found[] => {
-        const target = byKey.get(key);
-        return target ? [{ target, score, words, alike: alike.flatMap(nameOf) }] : [];
-      });
-      let total = 0;
-      for (const target of byKey.values()) if (mayBeSeen(target)) total++;
+      const targetsOf = (key: string): Target[] => [byKey.get(key)].filter(mayBeSeen);
+      const found = items.flatMap(({ fullName, score, words, alike }) =>
+        targetsOf(fullName).map((target) => ({
+          target,
+          score,
+          words,
+          alike: alike.flatMap(targetsOf).map((other) => other.fullName),
+        })),
+      );
+      const total = [...byKey.values()].filter(mayBeSeen).length;
       return { found, fits: fits && found.length > 0, total };
     },
   };

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { open, readdir, realpath, stat } from "node:fs/promises";
-import { basename, extname, join } from "node:path";
+import { basename, join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { HallError } from "../../base/errors.ts";
@@ -114,7 +114,7 @@ export function createFolderSearch({
       const isNews = kind === "news" && daysBack !== undefined;
       const modifiedSinceMs = isNews ? Date.now() - daysBack * 86_400_000 : undefined;
       const results = index
-        .find(text, { count, modifiedSinceMs })
+        .find(text, count, modifiedSinceMs)
         .map(({ path, title, snippet, modifiedMs }) => ({
           title,
           url: pathToFileURL(path).href,
@@ -122,10 +122,10 @@ export function createFolderSearch({
           published: new Date(modifiedMs).toISOString(),
         }));
       const notes = [
-        isComplete ? undefined : "the folders are still being indexed; search again for more",
-        isCut ? "only the first 50,000 files are indexed" : undefined,
-      ].filter((note) => note !== undefined);
-      return { results, note: notes.length > 0 ? notes.join("; ") : undefined };
+        ...(isComplete ? [] : ["the folders are still being indexed; search again for more"]),
+        ...(isCut ? ["only the first 50,000 files are indexed"] : []),
+      ];
+      return { results, note: notes.join("; ") || undefined };
     },
     async close() {
       life.cancel(new HallError("CANCELLED", "the hall is closing"));
@@ -149,19 +149,13 @@ async function resolveRoots(folders: readonly string[]): Promise<string[]> {
 }
 
 function defaultFile(roots: readonly string[]): string {
-  const name = createHash("sha256")
+  const hash = createHash("sha256")
     .update(JSON.stringify([...roots].sort()))
-    .digest("hex")
-    .slice(0, 16);
-  return join(cacheFolder(), `search-${name}.db`);
+    .digest("hex");
+  return join(cacheFolder(), `search-${hash.slice(0, 16)}.db`);
 }
 
-interface FileEntry {
-  readonly path: string;
-  readonly stamp: string;
-  readonly modifiedMs: number;
-  readonly size: number;
-}
+type FileEntry = Pick<IndexedFile, "path" | "stamp" | "modifiedMs"> & { readonly size: number };
 
 /** Every file, breadth first, without links, hidden files and node_modules. */
 async function* walk(roots: readonly string[]): AsyncGenerator<FileEntry> {
@@ -175,13 +169,9 @@ async function* walk(roots: readonly string[]): AsyncGenerator<FileEntry> {
       if (entry.isDirectory()) folders.push(path);
       if (!entry.isFile()) continue;
       const found = await stat(path).catch(() => undefined);
-      if (found)
-        yield {
-          path,
-          stamp: `${found.mtimeMs} ${found.ctimeMs} ${found.size}`,
-          modifiedMs: found.mtimeMs,
-          size: found.size,
-        };
+      if (!found) continue;
+      const { mtimeMs: modifiedMs, ctimeMs, size } = found;
+      yield { path, stamp: `${modifiedMs} ${ctimeMs} ${size}`, modifiedMs, size };
     }
   }
 }
@@ -192,29 +182,35 @@ async function readFile(
   size: number,
   reader: DocumentReader,
   scope: Scope,
-): Promise<{ title: string; text: string | undefined }> {
-  const title = basename(path);
-  const kind = extname(path).toLowerCase();
-  const isDocument = kind === ".pdf" || kind === ".docx";
-  if (size > (isDocument ? documentBytesMax : textBytesMax)) return { title, text: undefined };
+): Promise<Pick<IndexedFile, "title" | "text">> {
+  const file = basename(path);
+  const isDocument = /\.(?:pdf|docx)$/i.test(path);
+  if (size > (isDocument ? documentBytesMax : textBytesMax))
+    return { title: file, text: undefined };
   try {
     const bytes = await readBytes(path, size);
-    if (isDocument) {
-      const { parsed } = await reader.read({ bytes, contentType: "" }, scope);
-      return { title: parsed.title ?? title, text: parsed.text.slice(0, indexedCharactersMax) };
-    }
-    if (isBinary(bytes)) return { title, text: undefined };
-    if (kind === ".html" || kind === ".htm") {
-      const { parseHtml } = await import("../document/html.ts");
-      const page = parseHtml(decodeText(bytes, "", "html"));
-      return { title: page.title ?? title, text: page.text.slice(0, indexedCharactersMax) };
-    }
-    const text = decodeText(bytes, "", "txt").slice(0, indexedCharactersMax);
-    return { title: headingOf(text) ?? title, text };
+    const { title = file, text } = isDocument
+      ? (await reader.read({ bytes, contentType: "" }, scope)).parsed
+      : await readPlain(path, bytes);
+    return { title, text: text?.slice(0, indexedCharactersMax) };
   } catch {
     // Damaged, locked or gone: tried again when the file changes.
-    return { title, text: undefined };
+    return { title: file, text: undefined };
   }
+}
+
+async function readPlain(
+  path: string,
+  bytes: Uint8Array,
+): Promise<{ title?: string | undefined; text?: string }> {
+  if (isBinary(bytes)) return {};
+  if (/\.html?$/i.test(path)) {
+    const { parseHtml } = await import("../document/html.ts");
+    return parseHtml(decodeText(bytes, "", "html"));
+  }
+  const text = decodeText(bytes, "", "txt");
+  const heading = /^#{1,3}\s+(\S.{0,150})/m.exec(text.slice(0, 2_000))?.[1];
+  return { title: heading?.trim(), text };
 }
 
 async function readBytes(path: string, size: number): Promise<Buffer> {
@@ -227,8 +223,4 @@ async function readBytes(path: string, size: number): Promise<Buffer> {
   } finally {
     await file.close();
   }
-}
-
-function headingOf(text: string): string | undefined {
-  return /^#{1,3}\s+(\S.{0,150})/m.exec(text.slice(0, 2_000))?.[1]?.trim();
 }

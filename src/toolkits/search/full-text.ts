@@ -1,17 +1,6 @@
 import { rmSync } from "node:fs";
 import { type Database, openDatabase, type SqlRow } from "../../store/sqlite.ts";
 
-/** A full-text index of files. */
-export interface TextIndex {
-  /** The stamp of each indexed file, by path. */
-  stamps(): Map<string, string>;
-  /** In one transaction. A file without text is recorded, so that it is not read again. */
-  replace(files: readonly IndexedFile[]): void;
-  remove(paths: readonly string[]): void;
-  find(query: string, options: TextSearchOptions): readonly TextMatch[];
-  close(): void;
-}
-
 export interface IndexedFile {
   readonly path: string;
   /** Changes whenever the file does. */
@@ -21,17 +10,10 @@ export interface IndexedFile {
   readonly text: string | undefined;
 }
 
-export interface TextSearchOptions {
-  readonly count: number;
-  readonly modifiedSinceMs?: number | undefined;
-}
+type TextMatch = Pick<IndexedFile, "path" | "title" | "modifiedMs"> & { readonly snippet: string };
 
-export interface TextMatch {
-  readonly path: string;
-  readonly title: string;
-  readonly snippet: string;
-  readonly modifiedMs: number;
-}
+/** A full-text index of files. */
+export type TextIndex = ReturnType<typeof createIndex>;
 
 /** Increase it when the tables change: an older index is rebuilt. */
 const schemaVersion = 1;
@@ -66,7 +48,7 @@ async function openChecked(path: string): Promise<Database> {
   }
 }
 
-function createIndex(database: Database): TextIndex {
+function createIndex(database: Database) {
   const insertFile = database.prepare(
     "INSERT INTO file (path, stamp, modified, title) VALUES (?, ?, ?, ?)",
   );
@@ -97,14 +79,13 @@ function createIndex(database: Database): TextIndex {
   }
 
   return {
-    stamps: () =>
-      new Map(
-        database
-          .prepare("SELECT path, stamp FROM file")
-          .all()
-          .map(({ path, stamp }) => [`${path}`, `${stamp}`]),
-      ),
-    replace(files) {
+    /** The stamp of each indexed file, by path. */
+    stamps(): Map<string, string> {
+      const rows = database.prepare("SELECT path, stamp FROM file").all();
+      return new Map(rows.map(({ path, stamp }) => [`${path}`, `${stamp}`]));
+    },
+    /** In one transaction. A file without text is recorded, so that it is not read again. */
+    replace(files: readonly IndexedFile[]): void {
       transact(() => {
         for (const { path, stamp, modifiedMs, title, text } of files) {
           drop(path);
@@ -114,12 +95,13 @@ function createIndex(database: Database): TextIndex {
         }
       });
     },
-    remove(paths) {
+    remove(paths: readonly string[]): void {
       transact(() => {
         for (const path of paths) drop(path);
       });
     },
-    find(query, { count, modifiedSinceMs = 0 }) {
+    /** Files changed since then only. */
+    find(query: string, count: number, modifiedSinceMs = 0): TextMatch[] {
       const terms = termsOf(query);
       if (terms.length === 0) return [];
       const found = new Map<string, TextMatch>();
@@ -133,7 +115,7 @@ function createIndex(database: Database): TextIndex {
       }
       return [...found.values()];
     },
-    close: () => database.close(),
+    close: (): void => database.close(),
   };
 }
 
@@ -169,8 +151,5 @@ function separateCharacters(text: string): string {
 }
 
 function joinCharacters(text: string): string {
-  return text.replace(
-    / ([\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]) /gu,
-    "$1",
-  );
+  return text.replace(new RegExp(` (${unspaced.source}) `, "gu"), "$1");
 }
