@@ -4,7 +4,7 @@ import { breakCircuits } from "../../src/gateway/breaker.ts";
 import { limitConcurrency } from "../../src/gateway/concurrency.ts";
 import { limitRates } from "../../src/gateway/rate-limit.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
-import { createValidators } from "../../src/gateway/schema.ts";
+import { createValidators } from "../../src/gateway/validate.ts";
 import { createHealthBook } from "../../src/registry/health.ts";
 import { createEchoToolkit, echoArguments, echoTool } from "./echo-tool.mjs";
 

@@ -1,8 +1,7 @@
 // What the store costs and holds, in a process of its own: `store-work TASK FILE COUNT` prints one line of JSON.
 import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
-import { createMeter } from "../../src/gateway/meter.ts";
-import { recordCalls } from "../../src/gateway/record.ts";
+import { Meter, recordCalls } from "../../src/gateway/record.ts";
 import { Archive } from "../../src/store/archive.ts";
 import { packCall } from "../../src/store/call-row.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
@@ -72,7 +71,7 @@ async function cost() {
   const store = open();
   await store.flush();
   const plain = await timeCalls((next) => next);
-  const recorded = await timeCalls(recordCalls({ store, meter: createMeter() }));
+  const recorded = await timeCalls(recordCalls({ store, meter: new Meter() }));
   await store.close();
   return { plain, recorded };
 }

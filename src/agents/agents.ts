@@ -58,7 +58,6 @@ export function createAgentToolkit({
       }
       return tools;
     },
-    mayBe: (name) => name.endsWith("_agent"),
     async call({ name }, args, context) {
       // The group may have gone since it was listed, with the last of its tools.
       const group = groups.all().find(({ file }) => file.name === name) ?? {

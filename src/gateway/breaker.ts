@@ -1,8 +1,8 @@
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { HealthBook, HealthRecord } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
-import type { Call, CallContext, Target, Toolkit } from "../tool.ts";
-import { getTarget, type Next, type Stage } from "./stage.ts";
+import type { CallContext, Outcome, Target, Toolkit } from "../tool.ts";
+import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 /**
  * Keeps a broken service from slowing anything down: after failures in a row its calls fail at once,
@@ -10,10 +10,16 @@ import { getTarget, type Next, type Stage } from "./stage.ts";
  * instead. Upstreams have their supervisor for that; this stage only records how they are.
  */
 export const breakCircuits =
-  ({ health, registry }: { readonly health: HealthBook; readonly registry: Registry }): Stage =>
+  ({
+    health,
+    registry,
+  }: {
+    readonly health: HealthBook;
+    readonly registry: Registry;
+  }): ResolvedStage =>
   (next) =>
   (call, context) => {
-    const target = getTarget(call);
+    const { target } = call;
     const { source } = target.toolkit;
     // A built-in toolkit knows best what it lacks; a counter would only hide its advice.
     if (source !== "registered" && source !== "upstream") return next(call, context);
@@ -33,10 +39,10 @@ export const breakCircuits =
   };
 
 function settle(
-  run: () => ReturnType<Next>,
+  run: () => Promise<Outcome>,
   record: HealthRecord,
   fail: (error: unknown) => never,
-): ReturnType<Next> {
+): Promise<Outcome> {
   try {
     return run().then((outcome) => {
       record.succeeded();
@@ -52,7 +58,7 @@ const serviceFailures: ReadonlySet<ErrorCode> = new Set(["UNAVAILABLE", "TIMEOUT
 
 function noteFailure(
   error: unknown,
-  call: Call,
+  call: ResolvedCall,
   record: HealthRecord,
   { scope }: CallContext,
 ): void {
@@ -62,7 +68,7 @@ function noteFailure(
     (error.code === "TIMEOUT" && isHasty(call)) ||
     error.code === "BAD_ANSWER" ||
     error.code === "INTERNAL";
-  const { toolkit } = getTarget(call);
+  const { toolkit } = call.target;
   if (isOurs) record.abandoned();
   // It answered, if only with a refusal.
   else if (!serviceFailures.has(error.code)) record.succeeded();
@@ -80,8 +86,8 @@ function noteDown(error: unknown, toolkit: Toolkit, record: HealthRecord): void 
 }
 
 /** The caller waited less than the tool may take, so its timeout says nothing about the tool. */
-function isHasty(call: Call): boolean {
-  const { facts } = getTarget(call).tool;
+function isHasty(call: ResolvedCall): boolean {
+  const { facts } = call.target.tool;
   return (
     call.timeoutMs !== undefined && call.timeoutMs < (facts?.timeoutMs ?? Number.POSITIVE_INFINITY)
   );

@@ -4,7 +4,7 @@ import formats from "ajv-formats";
 import { RE2JS } from "re2js";
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { FieldError, Validator } from "./schema.ts";
+import type { FieldError, Validator } from "./validate.ts";
 
 /**
  * Compiles untrusted schemas with ajv. We bound size and depth, `$ref` never leaves the schema, and

@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import type { Toolkit } from "../tool.ts";
-import { getTarget, type Stage } from "./stage.ts";
+import type { ResolvedStage } from "./stage.ts";
 
 /** How many calls of one toolkit run at once, and how many more may queue. */
 export interface Capacity {
@@ -15,7 +15,7 @@ export interface Capacities {
 }
 
 /** Limits the calls that run at once per toolkit. Others queue in order; if the queue is full they fail at once. */
-export const limitConcurrency = (capacities: Capacities): Stage => {
+export const limitConcurrency = (capacities: Capacities): ResolvedStage => {
   const gates = new WeakMap<Toolkit, Gate | null>();
 
   function gateOf(toolkit: Toolkit): Gate | null {
@@ -31,7 +31,7 @@ export const limitConcurrency = (capacities: Capacities): Stage => {
   }
 
   return (next) => (call, context) => {
-    const { toolkit } = getTarget(call);
+    const { toolkit } = call.target;
     const gate = gateOf(toolkit);
     if (!gate) return next(call, context);
     const run = (): ReturnType<typeof next> => {

@@ -1,13 +1,13 @@
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Caller } from "../tool.ts";
-import { getTarget, type Stage } from "./stage.ts";
+import type { ResolvedStage } from "./stage.ts";
 
 /** Gives each call its own deadline within the caller's, and fails on time even if the tool ignores it. */
 export const withDeadline =
-  (defaultMs: number, nest: Nest): Stage =>
+  (defaultMs: number, nest: Nest): ResolvedStage =>
   (next) =>
   (call, context) => {
-    const { tool, fullName } = getTarget(call);
+    const { tool, fullName } = call.target;
     const ownMs = tool.facts?.timeoutMs ?? defaultMs;
     const timeoutMs =
       call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));

@@ -2,15 +2,16 @@ import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { Call, Outcome } from "../tool.ts";
 import { breakCircuits } from "./breaker.ts";
 import { type Capacities, limitConcurrency } from "./concurrency.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
 import { limitRates, type RateLimits } from "./rate-limit.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
-import type { Validators } from "./schema.ts";
-import { getTarget, type Next, type Stage } from "./stage.ts";
+import type { Next, ResolvedCall, ResolvedStage, Stage } from "./stage.ts";
 import { refuseHeldBack, requireTrust, type TrustParts } from "./trust.ts";
+import type { Validators } from "./validate.ts";
 import { checkResult, validateArguments } from "./validate.ts";
 
 export interface Gateway {
@@ -78,11 +79,9 @@ export function createGateway({
       context,
     );
   };
-  // The order every call takes, outermost first.
-  const stages: readonly Stage[] = [
-    ...(tracing ? [tracing] : []),
-    recordCalls(recording),
-    resolveName(registry),
+  // The order every call takes, outermost first: these two, `resolveName`, the others.
+  const outer: readonly Stage[] = [...(tracing ? [tracing] : []), recordCalls(recording)];
+  const inner: readonly ResolvedStage[] = [
     ...(rates ? [limitRates(rates)] : []),
     ...(trust ? [refuseHeldBack(trust)] : []),
     validateArguments(validators),
@@ -93,26 +92,26 @@ export function createGateway({
     retryIdempotent(),
     checkResult(validators),
   ];
-  const call = stages.reduceRight<Next>((next, stage) => stage(next), runTool);
+  const run = inner.reduceRight((next, stage) => stage(next), runTool);
+  const call = outer.reduceRight((next, stage) => stage(next), resolveName(registry, run));
   return { call };
 }
 
-const resolveName =
-  (registry: Registry): Stage =>
-  (next) =>
-  (call, context) => {
+function resolveName(registry: Registry, next: Next<ResolvedCall>): Next {
+  return (call, context) => {
     call.target = registry.findTool(call.name);
-    if (call.target) return next(call, context);
+    if (isResolved(call)) return next(call, context);
     // A client may know the name from an earlier hall while its server is still being discovered.
     const looking = registry.looking(call.name);
-    const run = (): ReturnType<Next> => {
-      call.target = registry.getTool(call.name);
-      return next(call, context);
-    };
+    const run = (): Promise<Outcome> =>
+      next(Object.assign(call, { target: registry.getTool(call.name) }), context);
     return looking ? context.scope.race(looking).then(run) : run();
   };
+}
 
-const runTool: Next = (call, context) => {
-  const { toolkit, tool } = getTarget(call);
-  return toolkit.call(tool, call.arguments, context);
-};
+function isResolved(call: Call): call is ResolvedCall {
+  return call.target !== undefined;
+}
+
+const runTool: Next<ResolvedCall> = ({ target: { toolkit, tool }, arguments: args }, context) =>
+  toolkit.call(tool, args, context);

@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import type { Caller, Target, Toolkit } from "../tool.ts";
-import { getTarget, type Stage } from "./stage.ts";
+import type { ResolvedStage } from "./stage.ts";
 
 /** A rate limit: calls per second on average, and at most `burst` at once. */
 export interface Allowance {
@@ -27,7 +27,7 @@ const clientsMax = 10_000;
 export const limitRates = (
   limits: RateLimits,
   now: () => number = () => performance.now(),
-): Stage => {
+): ResolvedStage => {
   const clients = new Map<string, Bucket>();
   const toolkits = new WeakMap<Toolkit, Bucket | null>();
   const tools = new Map<string, Bucket>();
@@ -75,7 +75,7 @@ export const limitRates = (
   }
 
   return (next) => (call, context) => {
-    const target = getTarget(call);
+    const { target } = call;
     take(bucketOfClient(call.caller), "this client", now);
     take(bucketOfToolkit(target.toolkit), target.toolkit.id, now);
     take(bucketOfTool(target), target.fullName, now);

@@ -1,9 +1,8 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { isSecretName, mayNameSecrets } from "../base/secret-signs.ts";
-import type { CallRow, Store } from "../store/store.ts";
+import { type CallRow, type Store, unknownName } from "../store/store.ts";
 import type { Call, Outcome } from "../tool.ts";
-import type { Meter } from "./meter.ts";
 import type { Stage } from "./stage.ts";
 
 export interface Recording {
@@ -37,6 +36,56 @@ export const recordCalls =
       return fail(error);
     }
   };
+
+/** Call counters since the hall opened. They only grow, as metrics collectors expect. */
+export class Meter {
+  readonly #byTool = new Map<string, Metered>();
+
+  count({ toolkit, tool: fullName, code, outcome, ms, bytesIn, bytesOut }: CallRow): void {
+    const tool = toolkit === null ? unknownName : fullName;
+    let metered = this.#byTool.get(tool);
+    if (!metered) {
+      metered = createMetered(toolkit ?? unknownName, tool);
+      this.#byTool.set(tool, metered);
+    }
+    metered.bytesIn += bytesIn;
+    metered.bytesOut += bytesOut;
+    metered.ms += ms;
+    const ended = code ?? outcome;
+    metered.outcomes.set(ended, (metered.outcomes.get(ended) ?? 0) + 1);
+    const at = durationBoundsMs.findIndex((boundMs) => ms <= boundMs);
+    const bucket = at === -1 ? durationBoundsMs.length : at;
+    metered.durations[bucket] = (metered.durations[bucket] ?? 0) + 1;
+  }
+
+  all(): Iterable<Metered> {
+    return this.#byTool.values();
+  }
+}
+
+/** 64 µs to 67 s, in steps of four. */
+export const durationBoundsMs: readonly number[] = Array.from(
+  { length: 11 },
+  (_, step) => (64 * 4 ** step) / 1_000,
+);
+
+/** The counters of one tool. */
+export interface Metered {
+  readonly toolkit: string;
+  readonly tool: string;
+  bytesIn: number;
+  bytesOut: number;
+  ms: number;
+  /** Calls by outcome: ok, error, or the error code. */
+  readonly outcomes: Map<string, number>;
+  /** Calls by the first bound they did not exceed; the last number is of those above all bounds. */
+  readonly durations: number[];
+}
+
+function createMetered(toolkit: string, tool: string): Metered {
+  const durations = new Array<number>(durationBoundsMs.length + 1).fill(0);
+  return { toolkit, tool, bytesIn: 0, bytesOut: 0, ms: 0, outcomes: new Map(), durations };
+}
 
 /** The row written before a destructive call runs; the final row replaces it. */
 export function describeBegun(call: Call): CallRow {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { backoffMs } from "../base/timing.ts";
 import type { CallContext, Target, Toolkit } from "../tool.ts";
-import { getTarget, type Stage } from "./stage.ts";
+import type { ResolvedStage } from "./stage.ts";
 
 /** The initial budget of a toolkit. */
 const firstRetries = 3;
@@ -13,7 +13,7 @@ const earned = 0.2;
 const savedMax = 10;
 
 /** Retries calls that could not be delivered, if they are idempotent, within deadline and budget. */
-export const retryIdempotent = (random: () => number = Math.random): Stage => {
+export const retryIdempotent = (random: () => number = Math.random): ResolvedStage => {
   const budgets = new WeakMap<Toolkit, { left: number }>();
 
   function budgetOf(toolkit: Toolkit): { left: number } {
@@ -26,7 +26,7 @@ export const retryIdempotent = (random: () => number = Math.random): Stage => {
   }
 
   return (next) => (call, context) => {
-    const target = getTarget(call);
+    const { target } = call;
     if (!mayRunTwice(target)) return next(call, context);
     const budget = budgetOf(target.toolkit);
     budget.left = Math.min(savedMax, budget.left + earned);

@@ -1,13 +1,11 @@
-import { HallError } from "../base/errors.ts";
 import type { Call, CallContext, Outcome, Target } from "../tool.ts";
 
-/** A stage wraps the rest of the chain: it may reject the call, change its input or inspect its result. */
-export type Next = (call: Call, context: CallContext) => Promise<Outcome>;
-export type Stage = (next: Next) => Next;
+/** A call whose name was resolved. */
+export type ResolvedCall = Call & { target: Target };
 
-/** For stages that run after the name was resolved. */
-export function getTarget(call: Call): Target {
-  if (!call.target)
-    throw new HallError("INTERNAL", `the tool of call "${call.name}" was not resolved`);
-  return call.target;
-}
+/** A stage wraps the rest of the chain: it may reject the call, change its input or inspect its result. */
+export type Next<C extends Call = Call> = (call: C, context: CallContext) => Promise<Outcome>;
+export type Stage<C extends Call = Call> = (next: Next<C>) => Next<C>;
+
+/** A stage that runs after the name was resolved. */
+export type ResolvedStage = Stage<ResolvedCall>;

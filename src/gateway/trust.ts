@@ -12,15 +12,13 @@ import {
   type Subject,
   type Waiting,
 } from "../trust/approvals.ts";
-import type { FlowGuard } from "../trust/flow.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
 import { serverNotReviewed, type Trust, toolChanged, type Verdict } from "../trust/trust.ts";
-import { getTarget, type Stage } from "./stage.ts";
+import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 export interface TrustParts {
   readonly trust: Trust;
   readonly approvals: Approvals;
-  readonly flow: FlowGuard;
   /** Records the decision; resolves when it is on disk. */
   audit(entry: Decision, call: Call): Promise<void>;
 }
@@ -36,10 +34,10 @@ export interface Decision {
 
 /** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
 export const refuseHeldBack =
-  ({ trust, audit }: TrustParts): Stage =>
+  ({ trust, audit }: TrustParts): ResolvedStage =>
   (next) =>
   (call, context) => {
-    const target = getTarget(call);
+    const { target } = call;
     const { held, refused } = trust.judge(target);
     const reason = held ?? refused;
     if (reason === undefined) return next(call, context);
@@ -59,24 +57,35 @@ export const refuseHeldBack =
     return audit(decision, call).then(refuse, refuse);
   };
 
-/** Requires approval for destructive calls of untrusted tools, also for nested calls. Arguments are already validated. */
-export const requireTrust = (parts: TrustParts): Stage => {
+/**
+ * Requires approval for destructive calls of untrusted tools, also for nested calls. Arguments are
+ * already validated. It is also the flow guard: once a root call has read untrusted content, an
+ * injected instruction may steer every later step, so destructive and sending tools need approval
+ * even if trusted. That covers the root call with all nested calls and ends with it.
+ */
+export const requireTrust = (parts: TrustParts): ResolvedStage => {
   const blocked: Blocked = new WeakMap();
+  /** Root calls that have read untrusted content, with the first tool that did. */
+  const tainted = new WeakMap<Call, string>();
+  const taint = (root: Call, tool: string): void => {
+    if (!tainted.has(root)) tainted.set(root, tool);
+  };
+
   return (next) => (call, context) => {
-    const target = getTarget(call);
+    const { target } = call;
     const verdict = parts.trust.judge(target);
     const root = call.rootCall ?? call;
     const reason =
       verdict.ask ??
       (asksEachTime(target)
         ? "this tool asks before every call"
-        : flowReason(verdict, parts.flow.taintedBy(root)));
+        : flowReason(verdict, tainted.get(root)));
     const pass = (): ReturnType<typeof next> => {
-      if (verdict.marks.bringsIn && verdict.isGuarded) parts.flow.taint(root, target.fullName);
+      if (verdict.marks.bringsIn && verdict.isGuarded) taint(root, target.fullName);
       if (!mayNest(target)) return next(call, context);
       const flow: Flow = {
-        taintedBy: () => parts.flow.taintedBy(root),
-        taint: (tool) => parts.flow.taint(root, tool),
+        taintedBy: () => tainted.get(root),
+        taint: (tool) => taint(root, tool),
       };
       const running = next(call, { ...context, flow });
       return root === call
@@ -84,7 +93,7 @@ export const requireTrust = (parts: TrustParts): Stage => {
         : running;
     };
     if (reason === undefined && !verdict.marks.destructive) return pass();
-    return decide(call, context, { target, verdict, reason, blocked }, parts).then(pass);
+    return decide(call, context, { verdict, reason, blocked }, parts).then(pass);
   };
 };
 
@@ -136,7 +145,6 @@ function flowReason(
 }
 
 interface Case {
-  readonly target: Target;
   readonly verdict: Verdict;
   readonly reason: string | undefined;
   readonly blocked: Blocked;
@@ -144,11 +152,12 @@ interface Case {
 
 /** Resolves when the call may run; throws DENIED or APPROVAL_NEEDED. */
 async function decide(
-  call: Call,
+  call: ResolvedCall,
   context: CallContext,
-  { target, verdict, reason, blocked }: Case,
+  { verdict, reason, blocked }: Case,
   parts: TrustParts,
 ): Promise<void> {
+  const { target } = call;
   const subject: Subject = {
     target,
     argumentsHash: hashOf(call.arguments),

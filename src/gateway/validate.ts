@@ -1,40 +1,39 @@
 import { HallError } from "../base/errors.ts";
-import type { Call, Outcome, Target } from "../tool.ts";
-import type { Validator, Validators } from "./schema.ts";
-import { getTarget, type Stage } from "./stage.ts";
+import type { JsonObject } from "../base/json.ts";
+import type { Outcome, Target } from "../tool.ts";
+import type { Compile } from "./compiler.ts";
+import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 /** Fills in the schema's defaults and rejects invalid arguments, naming every field. */
 export const validateArguments =
-  (validators: Validators): Stage =>
+  (validators: Validators): ResolvedStage =>
   (next) =>
   (call, context) => {
-    const { inputSchema } = getTarget(call).tool;
+    const { inputSchema } = call.target.tool;
     const validator = validators.ready(inputSchema);
     if (!validator)
       return validators.load(inputSchema).then((loaded) => next(check(call, loaded), context));
     return next(check(call, validator), context);
   };
 
-function check(call: Call, validator: Validator): Call {
+function check(call: ResolvedCall, validator: Validator): ResolvedCall {
   const errors = validator(call.arguments);
   if (errors.length === 0) return call;
   const summary = errors
     .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
     .join("; ");
-  throw new HallError(
-    "VALIDATION",
-    `invalid arguments for ${getTarget(call).fullName}: ${summary}`,
-    { details: { errors } },
-  );
+  throw new HallError("VALIDATION", `invalid arguments for ${call.target.fullName}: ${summary}`, {
+    details: { errors },
+  });
 }
 
 /** Rejects results that break the protocol or the tool's own output schema. */
 export const checkResult =
-  (validators: Validators): Stage =>
+  (validators: Validators): ResolvedStage =>
   (next) =>
   (call, context) =>
     next(call, context).then((outcome) => {
-      const target = getTarget(call);
+      const { target } = call;
       if (!Array.isArray(outcome?.content))
         throw new HallError("BAD_ANSWER", `${target.fullName} returned a result without "content"`);
       return target.tool.outputSchema && !outcome.isError
@@ -66,4 +65,45 @@ async function checkStructure(
       },
     );
   return outcome;
+}
+
+/**
+ * Validators for untrusted schemas, compiled on first use and cached. The compiler is loaded lazily
+ * because loading it takes 50 ms.
+ */
+export interface Validators {
+  /** The cached validator, if any: the path of every call but the first. */
+  ready(schema: JsonObject): Validator | undefined;
+  /** Throws EXECUTION if the schema cannot be compiled. */
+  load(schema: JsonObject): Promise<Validator>;
+}
+
+/** Fills in defaults in place; returns the errors, empty if the value is valid. */
+export type Validator = (value: unknown) => readonly FieldError[];
+
+export interface FieldError {
+  /** JSON pointer into the value. */
+  readonly path: string;
+  readonly message: string;
+}
+
+export function createValidators({ warn }: { warn(message: string): void }): Validators {
+  const compiled = new WeakMap<JsonObject, Validator>();
+  return {
+    ready: (schema) => compiled.get(schema),
+    async load(schema) {
+      const compile = await loadCompiler();
+      const validator = compiled.get(schema) ?? compile(schema, warn);
+      compiled.set(schema, validator);
+      return validator;
+    },
+  };
+}
+
+let compiler: Promise<Compile> | undefined;
+
+/** Loads the compiler once. Call it early, without awaiting, to speed up the first tool call. */
+export function loadCompiler(): Promise<Compile> {
+  compiler ??= import("./compiler.ts").then(({ compile }) => compile);
+  return compiler;
 }

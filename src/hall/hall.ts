@@ -9,18 +9,18 @@ import type { ConfiguredServers } from "../config/unusable.ts";
 import { auditDecisions, auditRegistrations } from "../gateway/audit.ts";
 import type { Capacities } from "../gateway/concurrency.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
-import { createMeter, type Meter } from "../gateway/meter.ts";
 import { isPlainSchema } from "../gateway/plain-schema.ts";
 import type { RateLimits } from "../gateway/rate-limit.ts";
 import type { Recording } from "../gateway/record.ts";
-import { createValidators } from "../gateway/schema.ts";
+import { Meter } from "../gateway/record.ts";
 import type { Stage } from "../gateway/stage.ts";
 import type { Decision } from "../gateway/trust.ts";
+import { createValidators } from "../gateway/validate.ts";
 import { createHealthBook, type HealthBook } from "../registry/health.ts";
 import { keepRegistrations } from "../registry/kept.ts";
 import { createModules, type Modules, type ModulesOptions } from "../registry/modules.ts";
 import { createMonitor, type Monitor } from "../registry/monitor.ts";
-import { createOwnToolkit, withOwn } from "../registry/own.ts";
+import { createOwnToolkit } from "../registry/own.ts";
 import { createRegistrations, type Registrations } from "../registry/registrations.ts";
 import { createRegistry, type Registry } from "../registry/registry.ts";
 import type { FaceChoice, NameStyle } from "../server/faces.ts";
@@ -35,7 +35,6 @@ import { createFindToolkit } from "../toolkits/find/find.ts";
 import { createFinder, type Finder } from "../toolkits/find/finder.ts";
 import { createLispTools } from "../toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals } from "../trust/approvals.ts";
-import { createFlowGuard } from "../trust/flow.ts";
 import { markTool } from "../trust/marks.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet } from "../upstream/fleet.ts";
@@ -129,7 +128,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const base = await openBase(options);
   const parts = await openRegistrations(base, options);
   const own = await openOwnTools(base, options);
-  const { gateway, tracing } = await openGateway(base, own, options);
+  const { gateway, tracing } = await openGateway(base, options);
   const server = openServer(base, parts, own, gateway, options);
 
   // Registrations are restored after the first answers; clients hear of them as a change of the list.
@@ -210,7 +209,7 @@ async function openBase(options: HallOptions) {
     secrets,
     timeoutMs,
     approvals: createApprovals(),
-    meter: createMeter(),
+    meter: new Meter(),
     health: createHealthBook(),
     validators: createValidators({ warn: (message) => log.warn(message) }),
   };
@@ -268,8 +267,8 @@ async function openOwnTools(base: Base, options: HallOptions) {
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
   const lisp = createLispTools({
     tools: registry.tools,
-    findTool: (name) => callable.findTool(name),
-    getTool: (name) => callable.getTool(name),
+    findTool: registry.findTool,
+    getTool: registry.getTool,
     isDestructive: (target) => isDestructive(target, trust),
     describe: (target) => readableTool(target, trust),
     listGroup: (name) => listGroup(groups, name),
@@ -285,18 +284,17 @@ async function openOwnTools(base: Base, options: HallOptions) {
     const writer = createModelWriter({ planner: options.planner, secrets });
     await registry.add(createWorkflow({ ...options.workflow, shelf: store.runs, secrets, writer }));
   }
-  // Own tools can be called, but are not part of the lists of toolkits.
-  const callable = withOwn(registry, Object.values(own));
-  return { finder, groups, lisp, own, callable };
+  registry.setOwn(own);
+  return { finder, groups, lisp, own };
 }
 
-async function openGateway(base: Base, { callable }: OwnTools, options: HallOptions) {
-  const { store, meter, timeoutMs, validators, health, trust, approvals, log } = base;
+async function openGateway(base: Base, options: HallOptions) {
+  const { registry, store, meter, timeoutMs, validators, health, trust, approvals, log } = base;
   const { otlpUrl } = options.telemetry ?? {};
   const tracing = otlpUrl === undefined ? undefined : await startTracing(otlpUrl, log);
   const audit = options.audit ?? auditDecisions(store);
   const gateway = createGateway({
-    registry: callable,
+    registry,
     recording: { store, meter, record: options.record },
     timeoutMs,
     validators,
@@ -304,7 +302,7 @@ async function openGateway(base: Base, { callable }: OwnTools, options: HallOpti
     rates: options.rates,
     capacities: options.capacities,
     tracing: tracing?.stage,
-    trust: trust && { trust, approvals, flow: createFlowGuard(), audit },
+    trust: trust && { trust, approvals, audit },
   });
   return { gateway, tracing };
 }
@@ -312,18 +310,16 @@ async function openGateway(base: Base, { callable }: OwnTools, options: HallOpti
 function openServer(
   base: Base,
   { registrations, modules, monitor }: HallRegistrations,
-  { own, callable, groups }: OwnTools,
+  { own, groups }: OwnTools,
   gateway: Gateway,
   options: HallOptions,
 ): Server {
-  const { store, health, trust } = base;
+  const { registry, store, health, trust } = base;
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const { hasOwnResources = true } = options;
   return createServer({
     ...base,
-    registry: hasOwnResources
-      ? withHallResources({ registry: callable, store, health, trust })
-      : callable,
+    registry: hasOwnResources ? withHallResources({ registry, store, health, trust }) : registry,
     own,
     guide: groups.guide,
     gateway,

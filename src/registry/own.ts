@@ -1,7 +1,4 @@
-import { HallError } from "../base/errors.ts";
-import { findNear } from "../base/text.ts";
-import type { CallContext, Outcome, Target, Tool, Toolkit } from "../tool.ts";
-import type { Registry } from "./registry.ts";
+import type { Target, Tool, Toolkit } from "../tool.ts";
 
 /**
  * Tools of the hall itself. They have no prefix, are not in the list of toolkits, are shown by the
@@ -12,18 +9,22 @@ export interface OwnToolkit extends Toolkit {
   find(name: string): Target | undefined;
 }
 
-/** `tools` may return another list each time. */
-export interface OwnTools {
-  tools(): readonly Tool[];
-  call(tool: Tool, args: Target["tool"]["inputSchema"], context: CallContext): Promise<Outcome>;
-  /** A cheap test for names that cannot be theirs; it runs for every call. Default: true. */
-  mayBe?(name: string): boolean;
+/** The hall's own tools, by purpose. */
+export interface OwnToolkits {
+  readonly find: OwnToolkit;
+  readonly agents: OwnToolkit;
+  readonly lisp: OwnToolkit;
 }
 
-export function createOwnToolkit(
-  id: string,
-  { tools, call, mayBe = () => true }: OwnTools,
-): OwnToolkit {
+/** `tools` may return another list each time. */
+export interface OwnTools extends Pick<Toolkit, "call"> {
+  tools(): readonly Tool[];
+}
+
+/** Names of agents: they come and go with their groups, while the hall's other tools are fixed. */
+export const agentSuffix = "_agent";
+
+export function createOwnToolkit(id: string, { tools, call }: OwnTools): OwnToolkit {
   let seen: readonly Tool[] | undefined;
   let byName = new Map<string, Target>();
   function current(): Map<string, Target> {
@@ -43,41 +44,7 @@ export function createOwnToolkit(
     health: async () => ({ state: "available" }),
     close: async () => {},
     targets: () => [...current().values()],
-    find: (name) => (mayBe(name) ? current().get(name) : undefined),
+    find: (name) => current().get(name),
   };
   return toolkit;
-}
-
-/** The same registry, in which the hall's own names resolve first. Its lists do not change. */
-export function withOwn(registry: Registry, own: readonly OwnToolkit[]): Registry {
-  const findOwn = (name: string): Target | undefined => {
-    for (const toolkit of own) {
-      const found = toolkit.find(name);
-      if (found) return found;
-    }
-    return undefined;
-  };
-  return {
-    ...registry,
-    findTool: (name) => findOwn(name) ?? registry.findTool(name),
-    getTool(name) {
-      const found = findOwn(name) ?? registry.findTool(name);
-      if (found || !name.endsWith("_agent")) return found ?? registry.getTool(name);
-      const agents = own
-        .flatMap((toolkit) => toolkit.targets().map(({ fullName }) => fullName))
-        .filter((known) => known.endsWith("_agent"));
-      if (agents.length === 0)
-        throw new HallError(
-          "NOT_FOUND",
-          `unknown agent "${name.slice(0, 100)}": no groups have been built`,
-          { next: [{ do: "run-command", command: "build" }] },
-        );
-      const near = findNear(name, agents);
-      throw new HallError(
-        "NOT_FOUND",
-        `unknown agent "${name.slice(0, 100)}" (expected: ${agents.join(", ")})`,
-        { details: { near } },
-      );
-    },
-  };
 }

@@ -5,6 +5,7 @@ import { createOneAtATime, type OneAtATime } from "../base/one-at-a-time.ts";
 import { findNear } from "../base/text.ts";
 import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
 import { createNameIndex, joinName, type NameIndex } from "./names.ts";
+import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
 export interface Registry {
@@ -12,6 +13,8 @@ export interface Registry {
   add(toolkit: Toolkit): Promise<void>;
   /** Atomically replaces the toolkit with the same id. Returns the old one, not closed. */
   replace(toolkit: Toolkit): Promise<Toolkit>;
+  /** Tools of the hall itself: their names resolve before all others, and no list has them. */
+  setOwn(own: OwnToolkits): void;
   findToolkit(id: string): Toolkit | undefined;
   /** Hides the toolkit and closes it. */
   remove(id: string): Promise<void>;
@@ -107,6 +110,9 @@ class ToolkitRegistry implements Registry {
   readonly #entries = new Map<string, ToolkitEntry>();
   readonly #listeners = new Set<(kind: ListKind) => void>();
   readonly #names: NameIndex = createNameIndex();
+  /** The hall's own tools. Agents come and go with their groups; the others are fixed. */
+  #ownNames: ReadonlyMap<string, Target> = new Map();
+  #agents: OwnToolkit | undefined;
   /** Sorted on demand, so that a burst of registrations is sorted once. */
   #sortedTools: readonly Target[] | undefined;
   #closing: Promise<void> | undefined;
@@ -155,6 +161,12 @@ class ToolkitRegistry implements Registry {
     await this.#closeToolkit(entry.toolkit);
   };
 
+  readonly setOwn = ({ find, lisp, agents }: OwnToolkits): void => {
+    const fixed = [...find.targets(), ...lisp.targets()];
+    this.#ownNames = new Map(fixed.map((target) => [target.fullName, target]));
+    this.#agents = agents;
+  };
+
   readonly findToolkit = (id: string): Toolkit | undefined => this.#entries.get(id)?.toolkit;
 
   readonly toolkits = (): readonly Toolkit[] =>
@@ -165,11 +177,15 @@ class ToolkitRegistry implements Registry {
     return this.#sortedTools;
   };
 
-  readonly findTool = (name: string): Target | undefined => this.#names.find(name);
+  readonly findTool = (name: string): Target | undefined => {
+    const own = name.endsWith(agentSuffix) ? this.#agents?.find(name) : this.#ownNames.get(name);
+    return own ?? this.#names.find(name);
+  };
 
   readonly getTool = (name: string): Target => {
-    const target = this.#names.find(name);
+    const target = this.findTool(name);
     if (target) return target;
+    if (name.endsWith(agentSuffix) && this.#agents) throw unknownAgent(name, this.#agents);
     this.#requireListed(name);
     return this.#names.get(name);
   };
@@ -308,6 +324,18 @@ class ToolkitRegistry implements Registry {
       this.#log.warn({ toolkit: toolkit.id, err: error }, "closing the toolkit failed");
     }
   }
+}
+
+function unknownAgent(name: string, toolkit: OwnToolkit): HallError {
+  const agents = toolkit.targets().map(({ fullName }) => fullName);
+  const unknown = `unknown agent "${name.slice(0, 100)}"`;
+  if (agents.length === 0)
+    return new HallError("NOT_FOUND", `${unknown}: no groups have been built`, {
+      next: [{ do: "run-command", command: "build" }],
+    });
+  return new HallError("NOT_FOUND", `${unknown} (expected: ${agents.join(", ")})`, {
+    details: { near: findNear(name, agents) },
+  });
 }
 
 function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolean {

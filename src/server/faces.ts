@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { HealthBook } from "../registry/health.ts";
-import type { OwnToolkit } from "../registry/own.ts";
+import type { OwnToolkits } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
@@ -59,13 +59,6 @@ export interface FaceParts {
   readonly health: HealthBook;
   readonly trust?: Pick<Trust, "heldBecause"> | undefined;
   readonly names: NameStyle;
-}
-
-/** The hall's own tools, by purpose. */
-export interface OwnToolkits {
-  readonly find: OwnToolkit;
-  readonly agents: OwnToolkit;
-  readonly lisp: OwnToolkit;
 }
 
 export type Face = keyof typeof faces;

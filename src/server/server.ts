@@ -8,6 +8,7 @@ import type { Gateway } from "../gateway/gateway.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Modules } from "../registry/modules.ts";
 import type { Monitor } from "../registry/monitor.ts";
+import type { OwnToolkits } from "../registry/own.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { ListKind } from "../tool.ts";
@@ -22,7 +23,6 @@ import {
   type Face,
   type FaceChoice,
   type NameStyle,
-  type OwnToolkits,
   type ShownTool,
   showTools,
 } from "./faces.ts";

@@ -47,13 +47,6 @@ export function percentile(sum: HistogramSum, count: number, share: number): num
   return 0;
 }
 
-/** How many took at most 2^octave microseconds. */
-export function countUpTo(histogram: Histogram, octave: number): number {
-  let sum = 0;
-  for (const [bucket, count] of histogram) if (bucket <= octave * perOctave) sum += count;
-  return sum;
-}
-
 const entryBytes = 6;
 
 /** Two bytes for the bucket, four for the count. */

@@ -160,6 +160,9 @@ export interface Statistics {
   readonly tools: readonly (Figures & { readonly toolkit: string; readonly tool: string })[];
 }
 
+/** Unknown tools are counted together, because callers can invent any number of names. */
+export const unknownName = "(unknown)";
+
 export interface Figures {
   readonly calls: number;
   /** Includes timeouts. Calls that the caller cancelled are counted in `cancelled` instead. */

@@ -1,5 +1,5 @@
 import { addHistogram, bucketOf, type Histogram, hit } from "./histogram.ts";
-import type { CallRow } from "./store.ts";
+import { type CallRow, unknownName } from "./store.ts";
 
 /** Counts of the calls of one tool. */
 export interface Tally {
@@ -17,7 +17,7 @@ export interface Tally {
 
 export type Counted = Pick<CallRow, "outcome" | "code" | "ms" | "bytesIn" | "bytesOut">;
 
-export function createTally(): Tally {
+function createTally(): Tally {
   return {
     calls: 0,
     errors: 0,
@@ -30,7 +30,7 @@ export function createTally(): Tally {
   };
 }
 
-export function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Counted): void {
+function count(tally: Tally, { outcome, code, ms, bytesIn, bytesOut }: Counted): void {
   tally.calls++;
   if (code === "CANCELLED") tally.cancelled++;
   else if (outcome !== "ok") tally.errors++;
@@ -57,9 +57,6 @@ export function addCounts(sum: Counts, part: Counts): void {
   sum.bytesOut += part.bytesOut;
   sum.ms += part.ms;
 }
-
-/** Unknown tools are counted together, because callers can invent any number of names. */
-export const unknownName = "(unknown)";
 
 /** Hours are kept for a few days, days for as long as statistics are kept. */
 export type Span = "hour" | "day";

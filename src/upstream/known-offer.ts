@@ -4,7 +4,7 @@ import type { Log } from "../base/log.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
-import type { ListKind } from "../tool.ts";
+import type { ListKind, Tool } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import {
   emptyOffer,
@@ -21,8 +21,8 @@ import type { Supervisor, SupervisorState } from "./supervisor.ts";
 export interface KnownOffer {
   readonly isKnown: boolean;
   current(): Offer;
-  /** The pin of a tool as it is known now. */
-  pinOf(tool: string): string | undefined;
+  /** The tool as it is known now. */
+  find(tool: string): Tool | undefined;
   /** Reads the offer of a new connection, or compares it with the known one, before the first call. */
   syncOnOpen(connection: ServerConnection, scope: Scope): Promise<void>;
   /** Reads one list again. Never throws. */
@@ -56,21 +56,26 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
   const refreshing = createOneAtATime(refresh);
   let offer: Offer = known ?? emptyOffer;
   let isKnown = known !== undefined;
-  /** Built on demand: hashing thousands of tools would slow the start. */
-  let pinByName: ReadonlyMap<string, string> | undefined;
+  /** Built on demand: a server that is only listed needs no index. */
+  let toolByName: ReadonlyMap<string, Tool> | undefined;
   /** The connection on which the offer was just read: it need not be read again at once. */
   let fresh: ServerConnection | undefined;
   let isLooking = false;
   let looked: Promise<void> | undefined;
 
-  function pinOfKnown(tool: string): string | undefined {
-    pinByName ??= new Map(offer.tools.map((known) => [known.name, pinOf(known)]));
-    return pinByName.get(tool);
+  function find(name: string): Tool | undefined {
+    toolByName ??= new Map(offer.tools.map((tool) => [tool.name, tool]));
+    return toolByName.get(name);
+  }
+
+  function isKnownTool(tool: Tool): boolean {
+    const before = find(tool.name);
+    return before !== undefined && pinOf(before) === pinOf(tool);
   }
 
   function adopt(next: Offer, kinds: readonly ListKind[]): void {
     offer = next;
-    pinByName = undefined;
+    toolByName = undefined;
     isKnown = true;
     for (const kind of kinds) for (const listener of listeners) listener(kind);
   }
@@ -88,9 +93,7 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
   async function compare(line: ServerConnection, scope: Scope): Promise<void> {
     try {
       const tools = await readTools(line, reading(scope));
-      const isSame =
-        tools.length === offer.tools.length &&
-        tools.every((tool) => pinOf(tool) === pinOfKnown(tool.name));
+      const isSame = tools.length === offer.tools.length && tools.every(isKnownTool);
       if (!isSame) adopt({ ...offer, tools }, ["tools"]);
     } catch (error) {
       // A server that refuses to list can still be called with what is known.
@@ -149,7 +152,7 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
       return isKnown;
     },
     current: () => offer,
-    pinOf: pinOfKnown,
+    find,
     async syncOnOpen(connection, scope) {
       if (isKnown) {
         await compare(connection, scope);

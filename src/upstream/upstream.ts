@@ -259,7 +259,7 @@ class UpstreamServer implements Upstream {
       era: this.#handshake?.era,
       connection: { name: this.id },
       lost,
-      inputSchema: (tool) => this.offer().tools.find(({ name }) => name === tool)?.inputSchema,
+      inputSchema: (tool) => this.#known.find(tool)?.inputSchema,
       listChanged: (kind) => void this.#known.refresh(kind),
       resourceUpdated: this.#watching.updated,
       carried: (opened) => {
@@ -295,8 +295,9 @@ class UpstreamServer implements Upstream {
   /** The server may have started for this call with another definition than the approved one. */
   #refuseChanged(tool: Tool): void {
     if (!this.#options.holdsChanged) return;
-    const pin = this.#known.pinOf(tool.name);
-    if (pin !== undefined && pin !== pinOf(tool))
+    const current = this.#known.find(tool.name);
+    // Usually the same object: hashing is for a tool that was listed again.
+    if (current && current !== tool && pinOf(current) !== pinOf(tool))
       throw toolChanged(`${this.id}.${tool.name} has changed since it was listed`, this.id);
   }
 

@@ -6,11 +6,13 @@ import { breakCircuits } from "../../src/gateway/breaker.ts";
 import { limitConcurrency } from "../../src/gateway/concurrency.ts";
 import { limitRates, type RateLimits } from "../../src/gateway/rate-limit.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
-import type { Next, Stage } from "../../src/gateway/stage.ts";
+import type { Next as AnyNext, ResolvedCall, ResolvedStage } from "../../src/gateway/stage.ts";
 import { createHealthBook, type HealthBook } from "../../src/registry/health.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
-import type { Call, CallContext, Caller, Outcome, Toolkit } from "../../src/tool.ts";
+import type { CallContext, Caller, Outcome, Toolkit } from "../../src/tool.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
+
+type Next = AnyNext<ResolvedCall>;
 
 /** The stages that keep callers and toolkits from hurting each other, with a clock that the test turns. */
 class Clock {
@@ -20,7 +22,11 @@ class Clock {
 
 const ok: Outcome = text("ok");
 
-function createCall(toolkit: Toolkit, caller: Partial<Caller> = {}, annotations = {}): Call {
+function createCall(
+  toolkit: Toolkit,
+  caller: Partial<Caller> = {},
+  annotations = {},
+): ResolvedCall {
   const tool = { name: "run", inputSchema: { type: "object" }, annotations };
   return {
     id: "call",
@@ -39,7 +45,11 @@ const kit = (id: string, source: Toolkit["source"], rest: Partial<Toolkit> = {})
   createToolkit(id, {}, { ...(source ? { source } : {}), ...rest });
 
 /** Runs one call through a stage; gives "ok" or the code it failed with. */
-async function run(stage: Next, call: Call, context = contextIn()): Promise<"ok" | ErrorCode> {
+async function run(
+  stage: Next,
+  call: ResolvedCall,
+  context = contextIn(),
+): Promise<"ok" | ErrorCode> {
   try {
     await stage(call, context);
     return "ok";
@@ -48,7 +58,7 @@ async function run(stage: Next, call: Call, context = contextIn()): Promise<"ok"
   }
 }
 
-async function countOk(stage: Next, call: () => Call, times: number): Promise<number> {
+async function countOk(stage: Next, call: () => ResolvedCall, times: number): Promise<number> {
   let count = 0;
   for (let i = 0; i < times; i++) if ((await run(stage, call())) === "ok") count++;
   return count;
@@ -62,7 +72,7 @@ describe("rates", () => {
   test("a client from the network has its burst, then its rate, and is told when to come again", async () => {
     const clock = new Clock();
     const stage = open({ client }, clock);
-    const call = (): Call => createCall(kit("a", "upstream"), { quota: "one" });
+    const call = (): ResolvedCall => createCall(kit("a", "upstream"), { quota: "one" });
     expect(await countOk(stage, call, 30)).toBe(20);
     await expect(async () => stage(call(), contextIn())).rejects.toMatchObject({
       code: "RATE_LIMITED",
@@ -160,7 +170,7 @@ describe("breaker", () => {
       return isBroken ? Promise.reject(new HallError("TIMEOUT", "no answer")) : Promise.resolve(ok);
     });
     const toolkit = kit("a", "registered");
-    const call = (): Call => createCall(toolkit);
+    const call = (): ResolvedCall => createCall(toolkit);
     for (let i = 0; i < 5; i++) expect(await run(stage, call())).toBe("TIMEOUT");
     expect(health.record(toolkit).health).toMatchObject({
       state: "unavailable",
@@ -294,7 +304,11 @@ describe("breaker", () => {
 
 describe("concurrency", () => {
   /** Calls that end when the test says so. */
-  function open(stage: Stage): { next: Next; running: (() => void)[]; reached: () => number } {
+  function open(stage: ResolvedStage): {
+    next: Next;
+    running: (() => void)[];
+    reached: () => number;
+  } {
     const running: (() => void)[] = [];
     let reached = 0;
     const next = stage(() => {

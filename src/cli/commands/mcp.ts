@@ -87,7 +87,7 @@ async function serveHere(near: Channel, project: Project): Promise<void> {
   );
   // Load the schema compiler while the client is idle, so that the first call does not wait for it.
   setTimeout(
-    () => void import("../../gateway/schema.ts").then(({ loadCompiler }) => loadCompiler()),
+    () => void import("../../gateway/validate.ts").then(({ loadCompiler }) => loadCompiler()),
     quietMs,
   ).unref();
   await connection.closed;

@@ -1,10 +1,9 @@
-import type { Meter, Metered } from "../../gateway/meter.ts";
-import { countUpTo } from "../../store/histogram.ts";
+import { durationBoundsMs, type Meter, type Metered } from "../../gateway/record.ts";
 import type { Store } from "../../store/store.ts";
 
 export interface MetricsOptions {
   readonly version: string;
-  readonly meter: Meter;
+  readonly meter: Pick<Meter, "all">;
   readonly store: Pick<Store, "state">;
   clients(): number;
 }
@@ -21,13 +20,13 @@ export function writeMetrics({ version, meter, store, clients }: MetricsOptions)
       "guildhall_call_request_bytes_total",
       "counter",
       "Bytes of arguments.",
-      metered.map((one) => [labels(one), one.tally.bytesIn]),
+      metered.map((one) => [labels(one), one.bytesIn]),
     ),
     ...family(
       "guildhall_call_result_bytes_total",
       "counter",
       "Bytes of results.",
-      metered.map((one) => [labels(one), one.tally.bytesOut]),
+      metered.map((one) => [labels(one), one.bytesOut]),
     ),
     "# HELP guildhall_call_duration_seconds Duration of calls.",
     "# TYPE guildhall_call_duration_seconds histogram",
@@ -60,24 +59,20 @@ function outcomes(metered: Metered): readonly Sample[] {
   ]);
 }
 
-/** Exact bounds of the histogram: 64 µs to 67 s, in steps of four. */
-const octaves = [6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26];
-
 function durations(metered: Metered): readonly string[] {
-  const { calls, ms, histogram } = metered.tally;
   const name = "guildhall_call_duration_seconds";
-  const bounds = octaves.map((octave) =>
-    line(
-      `${name}_bucket`,
-      { ...labels(metered), le: String(2 ** octave / 1e6) },
-      countUpTo(histogram, octave),
-    ),
-  );
-  const sums = [
-    line(`${name}_sum`, labels(metered), ms / 1_000),
+  let calls = 0;
+  const buckets = metered.durations.map((count, at) => {
+    calls += count;
+    const boundMs = durationBoundsMs[at];
+    const le = boundMs === undefined ? "+Inf" : String(boundMs / 1_000);
+    return line(`${name}_bucket`, { ...labels(metered), le }, calls);
+  });
+  return [
+    ...buckets,
+    line(`${name}_sum`, labels(metered), metered.ms / 1_000),
     line(`${name}_count`, labels(metered), calls),
   ];
-  return [...bounds, line(`${name}_bucket`, { ...labels(metered), le: "+Inf" }, calls), ...sums];
 }
 
 function family(
