@@ -4,9 +4,9 @@ import { setImmediate as turn } from "node:timers/promises";
 import { Meter, recordCalls } from "../../src/gateway/record.ts";
 import { Archive } from "../../src/store/archive.ts";
 import { packCall } from "../../src/store/call-row.ts";
+import { openStore } from "../../src/store/open-store.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention } from "../../src/store/store.ts";
-import { createWrittenStore } from "../../src/store/written-store.ts";
 
 const [task, path, count] = process.argv.slice(2);
 const rows = Number(count);
@@ -14,7 +14,7 @@ const worker = new URL("../../../dist/store-worker.js", import.meta.url);
 const log = { warn() {}, error: (...what) => console.error(...what) };
 /** A file, or the URL of a database. */
 const location = path.startsWith("postgres") ? { url: path } : { path };
-const open = () => createWrittenStore({ location, log, worker });
+const open = () => openStore({ ...location, worker }, { log });
 
 const tasks = { fill, cost, sustain, start, statistics, verify };
 console.log(JSON.stringify(await tasks[task]()));

@@ -1,7 +1,6 @@
 import type { Json } from "../base/json.ts";
-import { listLimit } from "./call-row.ts";
 import { type Anchor, type ChainedRow, ChainWalk, chainHash, prunedEntry } from "./chain.ts";
-import { type Sql, type SqlRow, storableText, where } from "./sql.ts";
+import { listRows, type Sql, type SqlRow, storableText } from "./sql.ts";
 import type { AuditEntry, AuditRow, CallFilter, Verification } from "./store.ts";
 
 const columns = ["seq", "at", "kind", "subject", "caller", "reason", "details", "hash"];
@@ -25,22 +24,17 @@ export async function appendAudit(sql: Sql, entries: readonly DatedEntry[]): Pro
   await writeEnd(sql, "head", { seq, hash });
 }
 
-export async function listAudit(
-  sql: Sql,
-  { since, tool, outcome, after, limit = listLimit }: CallFilter,
-): Promise<readonly AuditRow[]> {
-  const { where: conditions, values } = where(
-    since !== undefined && ["at >= ?", since],
-    tool !== undefined && ["subject = ?", tool],
-    outcome !== undefined && ["kind = ?", outcome],
-    after !== undefined && ["seq > ?", after],
-  );
-  const order = after === undefined ? "DESC" : "ASC";
-  const rows = await sql.query(
-    `SELECT ${columns.join(", ")} FROM audit ${conditions} ORDER BY seq ${order} LIMIT ?`,
-    [...values, limit],
-  );
-  return (order === "ASC" ? rows : rows.toReversed()).map(readRow);
+export async function listAudit(sql: Sql, filter: CallFilter): Promise<readonly AuditRow[]> {
+  const { tool, outcome } = filter;
+  const rows = await listRows(sql, filter, {
+    table: "audit",
+    columns: columns.slice(1),
+    conditions: [
+      tool !== undefined && ["subject = ?", tool],
+      outcome !== undefined && ["kind = ?", outcome],
+    ],
+  });
+  return rows.map(readRow);
 }
 
 function readRow(row: SqlRow): AuditRow {

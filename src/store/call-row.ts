@@ -1,54 +1,73 @@
-import { hashOf } from "../base/json.ts";
-import { bucketOf } from "./histogram.ts";
-import type { CallFilter, CallRow } from "./store.ts";
+import { hashOf, type Json } from "../base/json.ts";
+import type { Secrets } from "../base/log.ts";
+import { bucketOf } from "./spans.ts";
+import type { AuditEntry, CallRow } from "./store.ts";
+
+/** Removes secrets from the parts of a row that come from outside. Names that the hall assigned are left alone. */
+export interface Scrub {
+  call(row: CallRow): CallRow;
+  entry(entry: AuditEntry): AuditEntry;
+}
+
+const cachedMax = 1_000;
+
+export function createScrub(secrets: Secrets | undefined): Scrub {
+  if (!secrets) return { call: (row) => row, entry: (entry) => entry };
+  let cached = new Map<string, string>();
+  let revision = -1;
+
+  /** Cached, because a few clients make all the calls. */
+  function name(text: string): string {
+    if (secrets?.revision !== revision || cached.size > cachedMax) {
+      cached = new Map();
+      revision = secrets?.revision ?? 0;
+    }
+    let clean = cached.get(text);
+    if (clean === undefined) {
+      clean = secrets?.scrub(text) ?? text;
+      cached.set(text, clean);
+    }
+    return clean;
+  }
+
+  return {
+    call(row) {
+      const { kept } = row;
+      const caller = name(row.caller);
+      if (caller === row.caller && row.toolkit !== null && !kept) return row;
+      return {
+        ...row,
+        caller,
+        tool: row.toolkit === null ? secrets.scrub(row.tool) : row.tool,
+        kept: kept && {
+          arguments: secrets.scrub(kept.arguments),
+          result: kept.result === null ? null : secrets.scrub(kept.result),
+        },
+      };
+    },
+    entry({ kind, subject, caller, reason, details = null }) {
+      const clean = (text: string): string => secrets.scrub(text);
+      return {
+        kind,
+        subject: clean(subject),
+        caller: clean(caller),
+        reason: clean(reason),
+        details: JSON.parse(clean(JSON.stringify(details))) as Json,
+      };
+    },
+  };
+}
 
 /** A call on its way to the writer: its values in one flat array are the cheapest thing to send to another thread. */
 export type PackedValue = string | number | null;
 
-export const packedLength = 18;
-
-/** Where the packed call has the values that are looked up or changed. */
-export const packedIndex = {
-  id: 0,
-  toolkit: 7,
-  tool: 8,
-  arguments: 9,
-  outcome: 10,
-  code: 11,
-  ms: 12,
-  bytesOut: 14,
-  planner: 15,
-  kept: 16,
-  result: 17,
-};
-
-/** In the order of `unpackCall`. */
+/** In the order of `packCall`, then the bucket of the duration. */
 export const callColumns: readonly string[] =
   "id parent root at caller connection face toolkit tool digest outcome code ms bytes_in bytes_out planner arguments result bucket".split(
     " ",
   );
 
-/** The columns that change when a running call ends, in the order of `endOfCall`. */
-export const endedColumns: readonly string[] =
-  "toolkit tool outcome code ms bytes_out planner arguments result bucket".split(" ");
-
-const endedIndexes = (
-  ["toolkit", "tool", "outcome", "code", "ms", "bytesOut", "planner", "kept", "result"] as const
-).map((name) => packedIndex[name]);
-
-/** The row of a packed call: the digest replaces its arguments, and the bucket of its duration is added. */
-export function unpackCall(values: readonly PackedValue[], at: number): PackedValue[] {
-  const row = values.slice(at, at + packedLength);
-  row[packedIndex.arguments] = digestArguments(row[packedIndex.arguments] as string);
-  row.push(bucketOf(row[packedIndex.ms] as number));
-  return row;
-}
-
-export function endOfCall(values: readonly PackedValue[], at: number): PackedValue[] {
-  const end = endedIndexes.map((index) => values[at + index] ?? null);
-  end.push(bucketOf(values[at + packedIndex.ms] as number));
-  return end;
-}
+export const packedLength = callColumns.length - 1;
 
 export function packCall(row: CallRow, into: PackedValue[]): void {
   const { kept } = row;
@@ -74,6 +93,17 @@ export function packCall(row: CallRow, into: PackedValue[]): void {
   );
 }
 
+const digestIndex = callColumns.indexOf("digest");
+const msIndex = callColumns.indexOf("ms");
+
+/** The row of a packed call: the digest replaces its arguments, and the bucket of its duration is added. */
+export function unpackCall(values: readonly PackedValue[], at: number): PackedValue[] {
+  const row = values.slice(at, at + packedLength);
+  row[digestIndex] = digestArguments(row[digestIndex] as string);
+  row.push(bucketOf(row[msIndex] as number));
+  return row;
+}
+
 /** Null if the arguments are not JSON; such a call never ran. */
 export function digestArguments(text: string): string | null {
   try {
@@ -81,15 +111,4 @@ export function digestArguments(text: string): string | null {
   } catch {
     return null;
   }
-}
-
-export const listLimit = 100;
-
-export function matchesCall(
-  { since, tool, outcome }: CallFilter,
-  row: Pick<CallRow, "at" | "tool" | "toolkit" | "outcome" | "code">,
-): boolean {
-  if (since !== undefined && row.at < since) return false;
-  if (tool !== undefined && row.tool !== tool && row.toolkit !== tool) return false;
-  return outcome === undefined || row.outcome === outcome || row.code === outcome;
 }

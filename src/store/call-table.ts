@@ -1,24 +1,28 @@
-import {
-  callColumns,
-  endedColumns,
-  endOfCall,
-  listLimit,
-  type PackedValue,
-  packedIndex,
-  packedLength,
-  unpackCall,
-} from "./call-row.ts";
+import { callColumns, type PackedValue, packedLength, unpackCall } from "./call-row.ts";
 import type { PendingWrite } from "./protocol.ts";
 import { countCalls, countLateCalls } from "./span-table.ts";
-import { type Sql, type SqlRow, where } from "./sql.ts";
+import { listRows, type Sql, type SqlRow } from "./sql.ts";
 import type { CallFilter, KeptCall } from "./store.ts";
 
+/** The columns that change when a running call ends. */
+const endedColumns = [
+  "toolkit",
+  "tool",
+  "outcome",
+  "code",
+  "ms",
+  "bytes_out",
+  "planner",
+  "arguments",
+  "result",
+  "bucket",
+];
+const endedIndexes = endedColumns.map((column) => callColumns.indexOf(column));
 const insertCalls = `INSERT INTO calls (${callColumns.join(", ")}) {rows}`;
 const updateColumns = ["seq", ...endedColumns];
 const updateCalls = `WITH given (${updateColumns.join(", ")}) AS ({rows})
   UPDATE calls SET ${endedColumns.map((column) => `${column} = given.${column}`).join(", ")}
   FROM given WHERE calls.seq = given.seq`;
-const endIndexes = endedColumns.map((column) => callColumns.indexOf(column));
 
 /** Counting has a fixed cost, so it waits for this many calls. */
 const countEvery = 5_000;
@@ -56,24 +60,28 @@ export class CallTable {
     const begun = new Map<string, PackedValue[]>();
     const ended = new Map<string, PackedValue[]>();
 
-    const add = (values: readonly PackedValue[], at: number): void => {
-      const id = values[at + packedIndex.id] as string;
-      const row = begun.get(id);
-      if (row) {
-        for (const [index, value] of endOfCall(values, at).entries())
-          row[endIndexes[index] as number] = value;
+    const add = (row: PackedValue[]): void => {
+      const id = row[0] as string;
+      const start = begun.get(id);
+      if (start) {
+        for (const index of endedIndexes) start[index] = row[index] ?? null;
         begun.delete(id);
-      } else if (this.#running.has(id)) ended.set(id, endOfCall(values, at));
-      else rows.push(unpackCall(values, at));
+      } else if (this.#running.has(id))
+        ended.set(
+          id,
+          endedIndexes.map((index) => row[index] ?? null),
+        );
+      else rows.push(row);
     };
 
     for (const item of batch) {
       if (item.kind === "calls")
-        for (let at = 0; at < item.values.length; at += packedLength) add(item.values, at);
+        for (let at = 0; at < item.values.length; at += packedLength)
+          add(unpackCall(item.values, at));
       else if (item.write.what === "begin") {
         const row = unpackCall(item.write.values, 0);
         rows.push(row);
-        begun.set(item.write.values[packedIndex.id] as string, row);
+        begun.set(row[0] as string, row);
       }
     }
     return { rows, begun, ended };
@@ -96,22 +104,17 @@ interface SortedCalls {
   readonly ended: ReadonlyMap<string, PackedValue[]>;
 }
 
-export async function listCalls(
-  sql: Sql,
-  { since, tool, outcome, after, limit = listLimit }: CallFilter,
-): Promise<readonly KeptCall[]> {
-  const { where: conditions, values } = where(
-    since !== undefined && ["at >= ?", since],
-    tool !== undefined && ["(tool = ? OR toolkit = ?)", tool, tool],
-    outcome !== undefined && ["(outcome = ? OR code = ?)", outcome, outcome],
-    after !== undefined && ["seq > ?", after],
-  );
-  const order = after === undefined ? "DESC" : "ASC";
-  const rows = await sql.query(
-    `SELECT seq, ${callColumns.join(", ")} FROM calls ${conditions} ORDER BY seq ${order} LIMIT ?`,
-    [...values, limit],
-  );
-  return (order === "ASC" ? rows : rows.toReversed()).map(readCall);
+export async function listCalls(sql: Sql, filter: CallFilter): Promise<readonly KeptCall[]> {
+  const { tool, outcome } = filter;
+  const rows = await listRows(sql, filter, {
+    table: "calls",
+    columns: callColumns,
+    conditions: [
+      tool !== undefined && ["(tool = ? OR toolkit = ?)", tool, tool],
+      outcome !== undefined && ["(outcome = ? OR code = ?)", outcome, outcome],
+    ],
+  });
+  return rows.map(readCall);
 }
 
 function readCall({ bytes_in, bytes_out, bucket: _bucket, ...row }: SqlRow): KeptCall {

@@ -1,6 +1,6 @@
 import type { Json } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import { digestArguments, listLimit, matchesCall } from "./call-row.ts";
+import { createScrub, digestArguments } from "./call-row.ts";
 import {
   type Anchor,
   type ChainedRow,
@@ -9,8 +9,15 @@ import {
   chainStart,
   prunedEntry,
 } from "./chain.ts";
-import { createScrub } from "./scrub.ts";
-import { sumStatistics } from "./statistics.ts";
+import {
+  hoursKeptMs,
+  SpanTallies,
+  type SpanTally,
+  spanMs,
+  spanSince,
+  sumStatistics,
+  tallyOf,
+} from "./spans.ts";
 import {
   type AuditEntry,
   type AuditStore,
@@ -20,9 +27,9 @@ import {
   type DocumentStore,
   defaultRetention,
   type KeptCall,
+  listLimit,
   type Store,
 } from "./store.ts";
-import { hoursKeptMs, SpanTallies, type SpanTally, spanMs, spanSince } from "./tally.ts";
 
 /** A store that ends with the process, for a hall without a project. Only the last rows are kept. */
 export interface MemoryStoreOptions {
@@ -106,7 +113,7 @@ function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prun
   return {
     prune,
     add(row) {
-      tallies.add(row);
+      tallies.add(row, tallyOf(row));
       // Usually none is running, and hashing a new id costs more than the row.
       const running = begun.size === 0 ? undefined : begun.get(row.id);
       if (!running) put(row);
@@ -122,6 +129,15 @@ function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prun
       return select(rows, filter, ({ row }) => matchesCall(filter, row)).map(keep);
     },
   };
+}
+
+function matchesCall(
+  { since, tool, outcome }: CallFilter,
+  row: Pick<CallRow, "at" | "tool" | "toolkit" | "outcome" | "code">,
+): boolean {
+  if (since !== undefined && row.at < since) return false;
+  if (tool !== undefined && row.tool !== tool && row.toolkit !== tool) return false;
+  return outcome === undefined || row.outcome === outcome || row.code === outcome;
 }
 
 interface StoredCall {

@@ -1,12 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Log, Secrets } from "../base/log.ts";
+import { createScrub, type PackedValue, packCall } from "./call-row.ts";
+import type { Collection } from "./document-table.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import { redactUrl } from "./postgres/url.ts";
 import type { StoreLocation } from "./protocol.ts";
-import type { Retention, Store } from "./store.ts";
-import { createWrittenStore } from "./written-store.ts";
-
-export type { StoreLocation };
+import { type DocumentStore, defaultRetention, type Retention, type Store } from "./store.ts";
+import { WriterThread } from "./writer-thread.ts";
 
 /** Where the store is, and how it behaves. */
 export type StoreSettings = StoreLocation & {
@@ -19,20 +20,83 @@ export type StoreSettings = StoreLocation & {
 
 export interface OpenStoreOptions {
   readonly log: Pick<Log, "warn" | "error">;
-  readonly secrets: Secrets | undefined;
+  /** Removed from every row. */
+  readonly secrets?: Secrets | undefined;
   /** Only reads: a damaged file is left in place. */
   readonly isReader?: boolean | undefined;
 }
 
-/** In memory if there are no settings. Nothing is opened before the first row. */
+/**
+ * In memory if there are no settings; else in a file or a database, which several processes may share.
+ * A thread of its own opens it with the first row.
+ */
 export function openStore(
   settings: StoreSettings | undefined,
-  { log, secrets, isReader }: OpenStoreOptions,
+  { log, secrets, isReader = false }: OpenStoreOptions,
 ): Store {
   if (!settings) return createMemoryStore({ secrets });
+  const { retention = defaultRetention, fullAt, worker } = settings;
   const location = "url" in settings ? { url: settings.url } : { path: settings.path };
-  const { retention, fullAt, worker } = settings;
-  return createWrittenStore({ location, retention, fullAt, worker, isReader, log, secrets });
+  const identity =
+    "url" in location
+      ? ({ kind: "postgresql", url: redactUrl(location.url) } as const)
+      : ({ kind: "sqlite", path: location.path } as const);
+  const name = identity.kind === "sqlite" ? identity.path : identity.url;
+  const scrub = createScrub(secrets);
+  const thread = new WriterThread({
+    location,
+    name,
+    retention,
+    isReader,
+    fullAt,
+    worker,
+    log,
+    scrub: scrub.call,
+  });
+
+  return {
+    calls: {
+      add: thread.add,
+      begin(row) {
+        const values: PackedValue[] = [];
+        packCall(scrub.call(row), values);
+        return thread.write({ what: "begin", values });
+      },
+      list: (filter = {}) => thread.read({ what: "calls", filter }),
+    },
+    audit: {
+      append: (entry) =>
+        thread.write({ what: "append", entry: scrub.entry(entry), at: Date.now() }),
+      list: (filter = {}) => thread.read({ what: "audit", filter }),
+      verify: () => thread.read({ what: "verify" }),
+    },
+    registrations: createDocuments("registrations", thread),
+    discoveries: createDocuments("discoveries", thread),
+    runs: createDocuments("runs", thread),
+    statistics: (since = 0) => thread.read({ what: "statistics", since }),
+    prune: () => thread.read({ what: "prune", now: Date.now() }),
+    flush: () => thread.flush(),
+    get isFull() {
+      return thread.isFull;
+    },
+    onFull: (listener) => thread.onFull(listener),
+    state: () => ({ ...identity, ...thread.state() }),
+    close: () => thread.close(),
+  };
+}
+
+function createDocuments(collection: Collection, thread: WriterThread): DocumentStore {
+  const putText: DocumentStore["putText"] = (key, body, { ttlMs } = {}) => {
+    const expiresAt = ttlMs === undefined ? null : Date.now() + ttlMs;
+    return thread.write({ what: "put", collection, key, body, expiresAt });
+  };
+  return {
+    put: (key, value, options) => putText(key, JSON.stringify(value), options),
+    putText,
+    find: (key) => thread.read({ what: "find", collection, key }),
+    list: (prefix = "") => thread.read({ what: "documents", collection, prefix }),
+    remove: (key) => thread.write({ what: "remove", collection, key }),
+  };
 }
 
 /**

@@ -1,16 +1,17 @@
-import { addEncoded, encodeHistogram } from "./histogram.ts";
-import type { Sql, SqlRow } from "./sql.ts";
-import { sumStatistics } from "./statistics.ts";
-import type { Statistics } from "./store.ts";
 import {
-  addCounts,
-  type Counts,
+  addTally,
+  countNames,
+  type Histogram,
   type Span,
   SpanTallies,
   type SpanTally,
   spanMs,
   spanSince,
-} from "./tally.ts";
+  sumStatistics,
+  type Tally,
+} from "./spans.ts";
+import type { Sql, SqlRow } from "./sql.ts";
+import type { Statistics } from "./store.ts";
 
 /**
  * Calls are counted by hour and by day in `spans`, some time after they were written: `counted` holds the last
@@ -85,12 +86,8 @@ async function mergeSpans(sql: Sql, tallies: SpanTallies): Promise<void> {
   const rows = spans.map((key) => {
     const { span, start, tool, toolkit, tally } = key;
     const earlier = before.get(spanKey(key));
-    if (earlier) {
-      addCounts(tally, readCounts(earlier));
-      addEncoded(tally.histogram, earlier.histogram as Uint8Array);
-    }
-    const { calls, errors, cancelled, timeouts, bytesIn, bytesOut, ms } = tally;
-    const counts = [calls, errors, cancelled, timeouts, bytesIn, bytesOut, ms];
+    if (earlier) addTally(tally, readTally(earlier));
+    const counts = countNames.map((name) => tally[name]);
     return [span, start, tool, toolkit, ...counts, encodeHistogram(tally.histogram)];
   });
   await sql.withRows(spanColumns, rows, upsertSpans);
@@ -104,15 +101,12 @@ function spanKey({ span, start, tool }: Pick<SpanTally, "span" | "start" | "tool
 function readSums(rows: readonly SqlRow[]): SpanTallies {
   const tallies = new SpanTallies();
   for (const row of rows) {
-    const counts = readCounts(row);
-    tallies.merge(
-      {
-        at: Number(row.hour),
-        toolkit: row.toolkit as string | null,
-        tool: String(row.tool),
-      },
-      { ...counts, histogram: new Map([[Number(row.bucket), counts.calls]]) },
-    );
+    const named = {
+      at: Number(row.hour),
+      toolkit: row.toolkit as string | null,
+      tool: String(row.tool),
+    };
+    tallies.add(named, readTally(row));
   }
   return tallies;
 }
@@ -123,18 +117,37 @@ function readSpan(row: SqlRow): SpanTally {
     start: Number(row.start),
     toolkit: String(row.toolkit),
     tool: String(row.tool),
-    tally: { ...readCounts(row), histogram: row.histogram as Uint8Array },
+    tally: readTally(row),
   };
 }
 
-function readCounts(row: SqlRow): Counts {
-  return {
-    calls: Number(row.calls),
-    errors: Number(row.errors),
-    cancelled: Number(row.cancelled),
-    timeouts: Number(row.timeouts),
-    bytesIn: Number(row.bytes_in),
-    bytesOut: Number(row.bytes_out),
-    ms: Number(row.ms),
-  };
+/** A span has a histogram; calls that were summed have the bucket of their duration. */
+function readTally(row: SqlRow): Tally {
+  const counts = countNames.map((name, index) => [name, Number(row[countColumns[index] ?? ""])]);
+  const histogram: Histogram = row.histogram
+    ? decodeHistogram(row.histogram as Uint8Array)
+    : new Map([[Number(row.bucket), Number(row.calls)]]);
+  return { ...(Object.fromEntries(counts) as Omit<Tally, "histogram">), histogram };
+}
+
+const entryBytes = 6;
+
+/** Two bytes for the bucket, four for the count. */
+function encodeHistogram(histogram: Histogram): Uint8Array {
+  const bytes = Buffer.allocUnsafe(entryBytes * histogram.size);
+  let at = 0;
+  for (const [bucket, count] of histogram) {
+    bytes.writeUInt16BE(bucket, at);
+    bytes.writeUInt32BE(count, at + 2);
+    at += entryBytes;
+  }
+  return bytes;
+}
+
+function decodeHistogram(bytes: Uint8Array): Histogram {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const histogram: Histogram = new Map();
+  for (let at = 0; at + entryBytes <= bytes.length; at += entryBytes)
+    histogram.set(view.getUint16(at), view.getUint32(at + 2));
+  return histogram;
 }

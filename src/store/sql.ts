@@ -1,3 +1,5 @@
+import { type CallFilter, listLimit } from "./store.ts";
+
 /**
  * The SQL that both engines understand. Tables are written once against this interface; an engine only
  * adds what differs: how many rows travel in one statement, how a transaction begins, how versions are kept.
@@ -42,16 +44,36 @@ export interface Engine {
   close(): Promise<void>;
 }
 
-/** Joins the conditions that apply: each is SQL followed by its values. */
-export function where(...conditions: readonly (false | readonly [string, ...SqlValue[]])[]): {
-  readonly where: string;
-  readonly values: readonly SqlValue[];
-} {
-  const used = conditions.filter((condition) => condition !== false);
-  return {
-    where: used.length === 0 ? "" : `WHERE ${used.map(([text]) => text).join(" AND ")}`,
-    values: used.flatMap(([, ...values]) => values),
-  };
+/** SQL followed by its values; false if it does not apply. */
+type Condition = false | readonly [string, ...SqlValue[]];
+
+/** The newest rows, oldest first, or the first ones after a row. */
+export async function listRows(
+  sql: Sql,
+  { since, after, limit = listLimit }: CallFilter,
+  {
+    table,
+    columns,
+    conditions,
+  }: {
+    readonly table: "calls" | "audit";
+    readonly columns: readonly string[];
+    readonly conditions: readonly Condition[];
+  },
+): Promise<readonly SqlRow[]> {
+  const all: readonly Condition[] = [
+    since !== undefined && ["at >= ?", since],
+    after !== undefined && ["seq > ?", after],
+    ...conditions,
+  ];
+  const used = all.filter((condition) => condition !== false);
+  const where = used.length === 0 ? "" : `WHERE ${used.map(([text]) => text).join(" AND ")}`;
+  const order = after === undefined ? "DESC" : "ASC";
+  const rows = await sql.query(
+    `SELECT seq, ${columns.join(", ")} FROM ${table} ${where} ORDER BY seq ${order} LIMIT ?`,
+    [...used.flatMap(([, ...values]) => values), limit],
+  );
+  return order === "ASC" ? rows : rows.toReversed();
 }
 
 /**

@@ -98,6 +98,9 @@ export interface CallFilter {
   readonly limit?: number | undefined;
 }
 
+/** The default of `CallFilter.limit`. */
+export const listLimit = 100;
+
 /** Append-only: each hash covers the row and the hash before it, so that changed, moved and missing rows are detected. */
 export interface AuditStore {
   /** Resolves when the row is durable. Rejects with UNAVAILABLE. */

@@ -21,6 +21,8 @@ export interface WriterThreadOptions extends WriterOptions {
   readonly worker?: URL | undefined;
   /** Waiting rows at which clients should no longer be read. Default 16,384. */
   readonly fullAt?: number | undefined;
+  /** Removes secrets from a call. */
+  scrub(row: CallRow): CallRow;
 }
 
 type ThreadState =
@@ -89,15 +91,15 @@ export class WriterThread {
     return { problem: this.#problem, waiting: this.#queue.rows, lost: this.#lost };
   }
 
-  add(row: CallRow): void {
+  readonly add = (row: CallRow): void => {
     if (this.#problem !== undefined && this.#isOver(heldTimes)) {
       this.#lost++;
       return;
     }
-    if (this.#queue.add(row)) this.#seal();
+    if (this.#queue.add(this.#options.scrub(row))) this.#seal();
     else this.#sealTimer ??= setTimeout(() => this.#seal(), batchMs).unref();
     if (!this.#isOverLimit && this.#isOver(1)) this.#update({ isOverLimit: true });
-  }
+  };
 
   /** Resolves when it is durable. Calls that were added before are written before. */
   write(write: Write): Promise<void> {

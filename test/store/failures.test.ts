@@ -18,10 +18,14 @@ import { hashOf } from "../../src/base/json.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";
+import {
+  type OpenStoreOptions,
+  openStore,
+  type StoreSettings,
+} from "../../src/store/open-store.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
-import { createWrittenStore, type WrittenStoreOptions } from "../../src/store/written-store.ts";
 import type { Call, Target } from "../../src/tool.ts";
 import { until } from "../servers/until.ts";
 import { type Built, buildStore } from "./built.ts";
@@ -52,15 +56,11 @@ interface Opened extends Store {
   readonly logged: string[];
 }
 
-function open(path: string, options: Partial<WrittenStoreOptions> = {}): Opened {
+function open(path: string, options: Partial<StoreSettings & OpenStoreOptions> = {}): Opened {
   const logged: string[] = [];
   const note = (_: unknown, message: string): void => void logged.push(message);
-  const store = createWrittenStore({
-    location: { path },
-    log: { warn: note, error: note } as unknown as WrittenStoreOptions["log"],
-    worker: built.worker,
-    ...options,
-  });
+  const log = { warn: note, error: note } as unknown as OpenStoreOptions["log"];
+  const store = openStore({ worker: built.worker, ...options, path }, { log, ...options });
   stores.push(store);
   return Object.defineProperty(store, "logged", { value: logged }) as Opened;
 }

@@ -2,9 +2,13 @@ import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import {
+  type OpenStoreOptions,
+  openStore,
+  type StoreSettings,
+} from "../../src/store/open-store.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import type { Store } from "../../src/store/store.ts";
-import { createWrittenStore, type WrittenStoreOptions } from "../../src/store/written-store.ts";
 import { type Built, buildStore } from "./built.ts";
 import { describeStore } from "./contract.ts";
 import { callRow } from "./rows.ts";
@@ -31,16 +35,12 @@ function newPath(): string {
 
 function open(
   path: string,
-  options: Partial<WrittenStoreOptions> & { readonly logged?: string[] } = {},
+  options: Partial<StoreSettings & OpenStoreOptions> & { readonly logged?: string[] } = {},
 ): Store {
   const { logged = [], ...rest } = options;
   const note = (_: unknown, message: string): void => void logged.push(message);
-  return createWrittenStore({
-    location: { path },
-    log: { warn: note, error: note } as unknown as WrittenStoreOptions["log"],
-    worker: built.worker,
-    ...rest,
-  });
+  const log = { warn: note, error: note } as unknown as OpenStoreOptions["log"];
+  return openStore({ worker: built.worker, ...rest, path }, { log, ...rest });
 }
 
 test("no file is created before the first row", async () => {

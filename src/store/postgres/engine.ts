@@ -1,8 +1,7 @@
 import { createHash, randomBytes } from "node:crypto";
 import { migrate, newestVersion } from "../schema.ts";
 import type { Engine, Sql } from "../sql.ts";
-import { type Connection, connect } from "./connection.ts";
-import { explainFailure, isRowError } from "./failure.ts";
+import { type Connection, connect, explainFailure, isRowError } from "./connection.ts";
 import { type Address, parseDatabaseUrl } from "./url.ts";
 
 /** A commit whose answer was lost: it may have succeeded. */

@@ -14,7 +14,7 @@ export interface Address {
 }
 
 /** As in libpq. */
-export interface Tls {
+interface Tls {
   readonly mode: SslMode;
   readonly rootFile: string | undefined;
   readonly certificateFile: string | undefined;
