@@ -11,152 +11,97 @@ export type Mark = "destructive" | "bringsIn" | "sendsOut";
 
 interface Rule {
   readonly mark: Mark;
-  readonly words: readonly string[];
+  readonly words: ReadonlySet<string>;
   /** The word may also be a noun: ignore it after one of these verbs (`get_order`, `send_email`). */
   readonly notAfter?: ReadonlySet<string>;
   readonly example: string;
 }
 
-const reading = new Set(
-  "get list read search find fetch show describe count check query view lookup inspect preview explain status is has diff compare summarize".split(
-    " ",
-  ),
+const reading = set(
+  "get list read search find fetch show describe count check query view lookup inspect preview explain",
+  "status is has diff compare summarize",
 );
-const doing = new Set(
-  "send create add open new make write edit update delete remove post publish reply submit close set merge push mark move".split(
-    " ",
-  ),
+const doing = set(
+  "send create add open new make write edit update delete remove post publish reply submit close set",
+  "merge push mark move",
 );
 
 export const rules: readonly Rule[] = [
   {
     mark: "destructive",
-    words: [
-      "delete",
-      "del",
-      "remove",
-      "drop",
-      "destroy",
-      "erase",
-      "purge",
-      "wipe",
-      "truncate",
-      "unlink",
-    ],
+    words: set("delete del remove drop destroy erase purge wipe truncate unlink"),
     example: "delete_branch",
   },
   {
     mark: "destructive",
-    words: [
-      "overwrite",
-      "replace",
-      "reset",
-      "revert",
-      "rollback",
-      "revoke",
-      "disable",
-      "uninstall",
-    ],
+    words: set("overwrite replace reset revert rollback revoke disable uninstall"),
     example: "reset_password",
   },
   {
     mark: "destructive",
-    words: ["execute", "exec", "eval", "sudo", "kill", "terminate", "shutdown", "reboot"],
+    words: set("execute exec eval sudo kill terminate shutdown reboot"),
     example: "execute_command",
   },
   {
     mark: "destructive",
-    words: ["write", "edit", "append", "insert", "upsert", "rename", "move"],
+    words: set("write edit append insert upsert rename move"),
     example: "write_file",
   },
   {
     mark: "destructive",
-    words: ["merge", "push", "rebase", "deploy", "publish", "install", "grant"],
+    words: set("merge push rebase deploy publish install grant"),
     example: "merge_pull_request",
   },
   {
     mark: "destructive",
-    words: ["send", "pay", "buy", "purchase", "refund", "transfer"],
+    words: set("send pay buy purchase refund transfer"),
     example: "send_email",
   },
   {
     mark: "destructive",
-    words: ["update", "patch", "set", "put", "modify", "change", "clear", "format"],
+    words: set("update patch set put modify change clear format"),
     notAfter: reading,
     example: "update_record",
   },
   {
     mark: "destructive",
-    words: ["post", "order", "charge", "release", "run", "script", "shell", "restart", "tweet"],
+    words: set("post order charge release run script shell restart tweet"),
     notAfter: reading,
     example: "run_script",
   },
   {
     mark: "bringsIn",
-    words: [
-      "fetch",
-      "browse",
-      "scrape",
-      "crawl",
-      "download",
-      "navigate",
-      "url",
-      "web",
-      "page",
-      "html",
-      "rss",
-      "feed",
-    ],
+    words: set("fetch browse scrape crawl download navigate url web page html rss feed"),
     example: "fetch_url",
   },
   {
     mark: "bringsIn",
-    words: ["mail", "email", "emails", "inbox", "message", "messages", "chat", "thread", "threads"],
+    words: set("mail email emails inbox message messages chat thread threads"),
     notAfter: doing,
     example: "read_inbox",
   },
   {
     mark: "bringsIn",
-    words: [
-      "issue",
-      "issues",
-      "comment",
-      "comments",
-      "review",
-      "reviews",
-      "pull",
-      "ticket",
-      "tickets",
-      "news",
-    ],
+    words: set("issue issues comment comments review reviews pull ticket tickets news"),
     notAfter: doing,
     example: "get_issue",
   },
   {
     mark: "sendsOut",
-    words: [
-      "send",
-      "post",
-      "publish",
-      "tweet",
-      "upload",
-      "share",
-      "notify",
-      "webhook",
-      "submit",
-      "reply",
-      "invite",
-      "push",
-    ],
+    words: set("send post publish tweet upload share notify webhook submit reply invite push"),
     example: "upload_file",
   },
   {
     mark: "sendsOut",
-    words: ["email", "mail", "message", "comment", "issue", "ticket"],
+    words: set("email mail message comment issue ticket"),
     notAfter: reading,
     example: "create_issue",
   },
 ];
+
+function set(...lines: readonly string[]): ReadonlySet<string> {
+  return new Set(lines.join(" ").split(" "));
+}
 
 export interface Marks {
   readonly destructive: boolean;
@@ -175,7 +120,7 @@ export function markTool(tool: Tool): Marks {
   const annotations = isObject(tool.annotations) ? tool.annotations : {};
   const why: Partial<Record<Mark, string>> = {};
   for (const { mark, words: known, notAfter } of rules) {
-    const at = words.findIndex((word) => known.includes(word));
+    const at = words.findIndex((word) => known.has(word));
     if (
       at === -1 ||
       why[mark] ||

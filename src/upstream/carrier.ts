@@ -6,9 +6,9 @@ import { openSsePair, openWebSocket } from "../client/remote.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createDialler, lookupOutside } from "../net/dial.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
-import type { Authorizer } from "./authorizer.ts";
 import type { ProcessGuard } from "./guard.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
+import type { Authorizer } from "./oauth.ts";
 import { startProcess } from "./process.ts";
 
 type StdioServerConfig = Extract<ServerConfig, { readonly type: "stdio" }>;

@@ -10,10 +10,9 @@ import {
   emptyOffer,
   type Offer,
   type ReadOptions,
-  readAllResources,
+  readChanged,
+  readList,
   readOffer,
-  readPrompts,
-  readTools,
 } from "./lists.ts";
 import type { Supervisor, SupervisorState } from "./supervisor.ts";
 
@@ -92,7 +91,7 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
 
   async function compare(line: ServerConnection, scope: Scope): Promise<void> {
     try {
-      const tools = await readTools(line, reading(scope));
+      const tools = await readList(line, "tools", reading(scope));
       const isSame = tools.length === offer.tools.length && tools.every(isKnownTool);
       if (!isSame) adopt({ ...offer, tools }, ["tools"]);
     } catch (error) {
@@ -107,7 +106,7 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
     const line = await supervisor.opened();
     if (!line) return;
     try {
-      const changed = await read((options) => readList(kind, line, options));
+      const changed = await read((options) => readChanged(kind, line, options));
       // After the read: other lists may have changed meanwhile.
       adopt({ ...offer, ...changed }, [kind]);
     } catch (error) {
@@ -174,19 +173,4 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
 
 function untilRetryMs(state: SupervisorState): number {
   return state.kind === "down" ? Math.max(relookMsMin, state.retryAt - Date.now()) : relookMsMin;
-}
-
-async function readList(
-  kind: ListKind,
-  line: ServerConnection,
-  options: ReadOptions,
-): Promise<Partial<Offer>> {
-  switch (kind) {
-    case "tools":
-      return { tools: await readTools(line, options) };
-    case "resources":
-      return readAllResources(line, options);
-    case "prompts":
-      return { prompts: await readPrompts(line, options) };
-  }
 }

@@ -2,7 +2,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
-import type { Prompt, Resource, Tool } from "../tool.ts";
+import type { ListKind, Prompt, Resource, Tool } from "../tool.ts";
 import { withoutOldDraft } from "./schema-draft.ts";
 
 /** Everything an upstream offers, read page by page. */
@@ -28,81 +28,74 @@ export interface ReadOptions {
   warn(message: string): void;
 }
 
+/** How each list is read, and what makes an item usable. */
+const lists = {
+  tools: { method: "tools/list", field: "tools", read: readTool },
+  resources: { method: "resources/list", field: "resources", read: readResource },
+  templates: { method: "resources/templates/list", field: "resourceTemplates", read: readTemplate },
+  prompts: { method: "prompts/list", field: "prompts", read: readPrompt },
+} as const;
+
 export async function readOffer(line: ServerConnection, options: ReadOptions): Promise<Offer> {
   const { capabilities } = line.handshake;
   const [tools, resources, templates, prompts] = await Promise.all([
-    capabilities.tools ? readTools(line, options) : [],
-    capabilities.resources ? optional(readResources(line, options), options) : [],
-    capabilities.resources ? optional(readTemplates(line, options), options) : [],
-    capabilities.prompts ? optional(readPrompts(line, options), options) : [],
+    capabilities.tools ? readList(line, "tools", options) : [],
+    capabilities.resources ? optional(readList(line, "resources", options), options) : [],
+    capabilities.resources ? optional(readList(line, "templates", options), options) : [],
+    capabilities.prompts ? optional(readList(line, "prompts", options), options) : [],
   ]);
   return { tools, resources, templates, prompts };
 }
 
-export async function readTools(
+/** The lists that one change notification concerns. */
+export async function readChanged(
+  kind: ListKind,
   line: ServerConnection,
   options: ReadOptions,
-): Promise<readonly Tool[]> {
-  const items = await readPages(line, "tools/list", "tools", options);
-  return keep(items, (item) => readTool(item, options), options);
+): Promise<Partial<Offer>> {
+  if (kind !== "resources") return { [kind]: await readList(line, kind, options) };
+  const [resources, templates] = await Promise.all([
+    readList(line, "resources", options),
+    optional(readList(line, "templates", options), options),
+  ]);
+  return { resources, templates };
+}
+
+/** Skips invalid definitions. */
+export async function readList<K extends keyof Offer>(
+  line: ServerConnection,
+  kind: K,
+  options: ReadOptions,
+): Promise<Offer[K]> {
+  const { method, field, read } = lists[kind];
+  const items = await readPages(line, method, field, options);
+  return items.flatMap((item) => {
+    const usable = isObject(item) ? read(item, options) : undefined;
+    if (usable !== undefined) return [usable];
+    options.warn(`skipped an invalid definition: ${JSON.stringify(item)?.slice(0, 200)}`);
+    return [];
+  }) as unknown as Offer[K];
 }
 
 function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Tool | undefined {
-  const tool =
-    typeof item.name === "string" && isObject(item.inputSchema)
-      ? (item as unknown as Tool)
-      : undefined;
-  if (!tool || !isUsable(tool)) return undefined;
+  if (typeof item.name !== "string" || !isObject(item.inputSchema)) return undefined;
+  const tool = item as unknown as Tool;
+  if (!isUsable(tool)) return undefined;
   return isObject(tool.outputSchema)
     ? { ...tool, outputSchema: withoutOldDraft(tool.outputSchema) }
     : tool;
 }
 
-/** Resources and templates share one change notification. */
-export async function readAllResources(
-  line: ServerConnection,
-  options: ReadOptions,
-): Promise<Pick<Offer, "resources" | "templates">> {
-  const [resources, templates] = await Promise.all([
-    readResources(line, options),
-    optional(readTemplates(line, options), options),
-  ]);
-  return { resources, templates };
+function readResource(item: JsonObject): JsonObject | undefined {
+  return typeof item.uri === "string" && typeof item.name === "string" ? item : undefined;
 }
 
-async function readResources(
-  line: ServerConnection,
-  options: ReadOptions,
-): Promise<readonly Resource[]> {
-  const items = await readPages(line, "resources/list", "resources", options);
-  return keep(
-    items,
-    (item) =>
-      typeof item.uri === "string" && typeof item.name === "string"
-        ? (item as unknown as Resource)
-        : undefined,
-    options,
-  );
+function readTemplate(item: JsonObject): JsonObject | undefined {
+  return typeof item.uriTemplate === "string" ? item : undefined;
 }
 
-async function readTemplates(
-  line: ServerConnection,
-  options: ReadOptions,
-): Promise<readonly JsonObject[]> {
-  const items = await readPages(line, "resources/templates/list", "resourceTemplates", options);
-  return keep(items, (item) => (typeof item.uriTemplate === "string" ? item : undefined), options);
-}
-
-export async function readPrompts(
-  line: ServerConnection,
-  options: ReadOptions,
-): Promise<readonly Prompt[]> {
-  const items = await readPages(line, "prompts/list", "prompts", options);
-  return keep(
-    items,
-    (item) => (typeof item.name === "string" ? (item as unknown as Prompt) : undefined),
-    options,
-  );
+function readPrompt(item: JsonObject): JsonObject | undefined {
+  return typeof item.name === "string" ? item : undefined;
 }
 
 /** Follows cursors to the end, or until one repeats. */
@@ -135,20 +128,6 @@ async function readPages(
   }
   warn(`${method} does not end; using the first ${items.length} items`);
   return items;
-}
-
-/** Skips invalid definitions. */
-function keep<T>(
-  items: readonly unknown[],
-  read: (item: JsonObject) => T | undefined,
-  { warn }: ReadOptions,
-): readonly T[] {
-  return items.flatMap((item) => {
-    const usable = isObject(item) ? read(item) : undefined;
-    if (usable !== undefined) return [usable];
-    warn(`skipped an invalid definition: ${JSON.stringify(item)?.slice(0, 200)}`);
-    return [];
-  });
 }
 
 /** Some servers declare lists that fail without their backend; the tools still work. */

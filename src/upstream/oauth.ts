@@ -1,7 +1,6 @@
 import type { OAuthTokens } from "@modelcontextprotocol/client";
 import { HallError } from "../base/errors.ts";
 import type { Secrets } from "../base/log.ts";
-import type { Authorizer } from "./authorizer.ts";
 import {
   type Challenge,
   explainOAuth,
@@ -31,16 +30,25 @@ const rereadMs = 1_000;
 const freshMs = 10_000;
 const hiddenMax = 8;
 
-/** The public side as plain functions: transports take them one by one. */
-export function createOAuth(options: OAuthOptions): Authorizer {
-  const oauth = new RemoteAccount(options);
-  return {
-    headers: () => oauth.headers(),
-    authorize: (response, sent) => oauth.authorize(response, sent),
-    forget: () => oauth.forget(),
-  };
+/** Access tokens for one remote server. */
+export interface Authorizer {
+  /** The Authorization header, if there is a token. */
+  headers(): Promise<{ readonly authorization?: string }>;
+  /**
+   * After a 401 or 403: true if there is a new token, false if a retry would not help. `sent` is the
+   * rejected Authorization header: if another call has renewed the token meanwhile, that one is used.
+   * Throws DENIED with login advice if a person must log in. Concurrent callers share one renewal.
+   */
+  authorize(response: Response, sent: string | undefined): Promise<boolean>;
+  /** On each new connection: a login or logout may have happened. */
+  forget(): void;
 }
 
+export function createOAuth(options: OAuthOptions): Authorizer {
+  return new RemoteAccount(options);
+}
+
+/** Its public members are functions in fields: transports take them one by one. */
 class RemoteAccount implements Authorizer {
   readonly #name: string;
   readonly #config: RemoteServerConfig;
@@ -59,14 +67,14 @@ class RemoteAccount implements Authorizer {
     this.#secrets = secrets;
   }
 
-  async headers(): Promise<Readonly<Record<string, string>>> {
+  readonly headers: Authorizer["headers"] = async () => {
     const isRecent = performance.now() - this.#readAt < rereadMs;
     const logins = this.#known && isRecent ? this.#known : await this.#read();
     const authorization = this.#bearerOf(logins);
     return authorization === undefined ? {} : { authorization };
-  }
+  };
 
-  async authorize(response: Response, sent: string | undefined): Promise<boolean> {
+  readonly authorize: Authorizer["authorize"] = async (response, sent) => {
     const challenge = await readChallenge(response);
     if (challenge.status === 403 && challenge.error !== "insufficient_scope") return false;
     const running = this.#flights.get(challenge.status);
@@ -76,11 +84,11 @@ class RemoteAccount implements Authorizer {
     );
     this.#flights.set(challenge.status, flight);
     return flight;
-  }
+  };
 
-  forget(): void {
+  readonly forget = (): void => {
     this.#known = undefined;
-  }
+  };
 
   async #read(): Promise<Logins> {
     this.#known = await this.#store.read();

@@ -19,12 +19,12 @@ import type {
 import { pinOf } from "../trust/pin.ts";
 import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/channel.ts";
-import type { Authorizer } from "./authorizer.ts";
 import type { Carrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { createKnownOffer, type KnownOffer } from "./known-offer.ts";
 import type { Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
+import type { Authorizer } from "./oauth.ts";
 import { sourceOf } from "./source.ts";
 import { Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createToolFilter } from "./tool-filter.ts";

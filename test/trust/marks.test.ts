@@ -14,11 +14,11 @@ describe("a tool's marks", () => {
     (example, mark, words) => {
       const { [mark]: isMarked, why } = markTool(named(example));
       expect(isMarked).toBe(true);
-      expect(words.some((word) => why[mark] === `its name contains "${word}"`)).toBe(true);
+      expect([...words].some((word) => why[mark] === `its name contains "${word}"`)).toBe(true);
     },
   );
 
-  test.each(rules.flatMap(({ mark, words }) => words.map((word) => [word, mark] as const)))(
+  test.each(rules.flatMap(({ mark, words }) => [...words].map((word) => [word, mark] as const)))(
     "the word %s alone marks as %s",
     (word, mark) => {
       expect(markTool(named(word))[mark]).toBe(true);

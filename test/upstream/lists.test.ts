@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
-import { readTools } from "../../src/upstream/lists.ts";
+import { readList } from "../../src/upstream/lists.ts";
 
 test("a list of large pages that does not end is read as far as it may fill the memory", async () => {
   const description = "x".repeat(4 * 1024 * 1024);
@@ -17,7 +17,7 @@ test("a list of large pages that does not end is read as far as it may fill the 
       };
     },
   } as unknown as ServerConnection;
-  const tools = await readTools(line, {
+  const tools = await readList(line, "tools", {
     scope: new Scope(),
     warn: (message) => void warnings.push(message),
   });
