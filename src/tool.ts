@@ -10,9 +10,9 @@ export interface Tool {
   /** The toolkit's own name for it; the hall adds the prefix. */
   readonly name: string;
   readonly title?: string;
-  readonly description?: string;
+  readonly description?: string | undefined;
   readonly inputSchema: JsonObject;
-  readonly outputSchema?: JsonObject;
+  readonly outputSchema?: JsonObject | undefined;
   readonly annotations?: JsonObject;
   readonly _meta?: JsonObject;
   /** For the hall only; never shown to a client. */
@@ -22,11 +22,11 @@ export interface Tool {
 
 export interface ToolFacts {
   /** Deadline of one call. Default 30,000. */
-  readonly timeoutMs?: number;
+  readonly timeoutMs?: number | undefined;
   /** The origin of the tool as its author declares it: a file, a package. */
-  readonly module?: string;
+  readonly module?: string | undefined;
   /** The version in which it was deprecated. */
-  readonly deprecatedIn?: string;
+  readonly deprecatedIn?: string | undefined;
   /** Every call requires approval, even if the tool is trusted, and also in nested calls. */
   readonly asksEachTime?: boolean;
   /** It cannot be called, directly or indirectly, from within its own call. */
@@ -154,7 +154,7 @@ export type LogLevel = (typeof logLevels)[number];
 
 export interface Question {
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
-  readonly params?: JsonObject;
+  readonly params?: JsonObject | undefined;
 }
 export type Questions = Readonly<Record<string, Question>>;
 
@@ -182,13 +182,13 @@ export type ToolkitSource = "built-in" | "module" | "upstream" | "registered" | 
 export interface Toolkit {
   readonly id: string;
   /** Prefix of full names. Default: the id; "" for none. */
-  readonly prefix?: string;
+  readonly prefix?: string | undefined;
   /** Default `built-in`: trusted, without rate limits and circuit breaker. */
   readonly source?: ToolkitSource;
-  readonly description?: string;
+  readonly description?: string | undefined;
   /** Such as SEARCH: toolkits of the same category are suggested as alternatives. */
-  readonly category?: string;
-  readonly version?: string;
+  readonly category?: string | undefined;
+  readonly version?: string | undefined;
   /** A failing list is reported and the toolkit skipped. */
   list(): Promise<readonly Tool[]>;
   /** Throws HallError; never returns a partial result. */
@@ -201,8 +201,8 @@ export interface Toolkit {
   /** Why it currently offers nothing or less than usual; shown to clients, so that no list is silently incomplete. */
   problem?(): string | undefined;
   close(): Promise<void>;
-  readonly resources?: ResourceSource;
-  readonly prompts?: PromptSource;
+  readonly resources?: ResourceSource | undefined;
+  readonly prompts?: PromptSource | undefined;
   complete?(
     reference: JsonObject,
     argument: JsonObject,
@@ -212,7 +212,7 @@ export interface Toolkit {
   /** Resolves when the running discovery of its tools ends, successfully or not. */
   looking?(): Promise<void> | undefined;
   /** Calls back when one of its lists has changed. Returns a function that unsubscribes. */
-  onChange?(listener: (kind: ListKind) => void): () => void;
+  readonly onChange?: ((listener: (kind: ListKind) => void) => () => void) | undefined;
 }
 
 export interface ResourceSource {

@@ -212,11 +212,13 @@ export interface HallErrorOptions {
   /** Facts sent to the caller unchanged: never a secret, never a stack trace. */
   readonly details?: { readonly [key: string]: unknown } | undefined;
   /** A JSON-RPC error from the other end of a connection, passed on unchanged. */
-  readonly relayed?: { readonly code: number; readonly message: string; readonly data?: unknown };
+  readonly relayed?:
+    | { readonly code: number; readonly message: string; readonly data?: unknown }
+    | undefined;
   /** Replaces the table's hint. A neutral sentence: commands, tools and waits belong in `next`. */
   readonly hint?: string | undefined;
   /** Next steps, most useful first. Each surface words them for its readers. */
-  readonly next?: readonly Advice[];
+  readonly next?: readonly Advice[] | undefined;
 }
 
 export class HallError extends Error {

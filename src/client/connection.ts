@@ -10,7 +10,6 @@ import { Peer } from "../wire/peer.ts";
 import type { Exchange, Reply } from "../wire/running-requests.ts";
 import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
 import { createListening, type Listening } from "./listening.ts";
-import { readQuestions } from "./questions.ts";
 import {
   answerQuestion,
   ownerByToken,
@@ -18,6 +17,7 @@ import {
   RelayedCall,
   type RunningCalls,
   readProgress,
+  readQuestions,
 } from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
 
@@ -127,10 +127,6 @@ export class McpConnection {
   /** True once the other side is gone; the reason may follow later. */
   get isLost(): boolean {
     return this.#isLost;
-  }
-
-  get runningCount(): number {
-    return this.#running.size;
   }
 
   /** Lines from the server that were not messages. */

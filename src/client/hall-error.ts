@@ -10,11 +10,15 @@ export function readHallError(error: unknown): unknown {
   const message = typeof details === "string" ? details : error.message;
   return new HallError(readErrorCode(type) ?? error.code, message, {
     cause: error,
-    ...(typeof suggestion === "string" ? { hint: suggestion } : {}),
+    hint: typeof suggestion === "string" ? suggestion : undefined,
     next: readAdvice(next),
-    ...(isObject(details) ? { details } : {}),
-    ...(Array.isArray(errors) ? { details: { errors } } : {}),
+    details: readDetails(details, errors),
   });
+}
+
+function readDetails(details: unknown, errors: unknown): HallError["details"] {
+  if (Array.isArray(errors)) return { errors };
+  return isObject(details) ? details : undefined;
 }
 
 /** `error_type` as the error table's code; undefined for a word of another program. */

@@ -20,7 +20,7 @@ export interface HandshakeOptions {
   /** From an earlier start: a known legacy server is not probed again. */
   readonly knownEra?: "legacy" | "modern" | undefined;
   /** How long silence may last before the server counts as legacy. Default 3 s. */
-  readonly probeMs?: number;
+  readonly probeMs?: number | undefined;
   /** What the server may ask. Default: anything a client behind us might support. */
   readonly capabilities?: JsonObject | undefined;
 }

@@ -32,7 +32,9 @@ export interface HttpOptions {
   /** The schema of a tool, for arguments that are mirrored in headers. */
   inputSchema(tool: string): JsonObject | undefined;
   /** Called when a token is refused: true if there is a better one now. Throws if a login is needed. */
-  authorize?(response: Response, sent: string | undefined): Promise<boolean>;
+  readonly authorize?:
+    | ((response: Response, sent: string | undefined) => Promise<boolean>)
+    | undefined;
 }
 
 const tokensMax = 3;

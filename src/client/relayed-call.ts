@@ -7,10 +7,10 @@ import {
   elapsedKey,
   type LogLevel,
   type Progress,
+  type Question,
   type Questions,
 } from "../tool.ts";
 import type { Request } from "../wire/message.ts";
-import { askedBy } from "./questions.ts";
 
 /** A call on its way through a connection: its caller, and questions that end when the call does. */
 export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
@@ -100,22 +100,14 @@ export async function answerQuestion(
   call: RelayedCall | undefined,
   scope: Scope,
 ): Promise<unknown> {
-  switch (method) {
-    case "ping":
-      return {};
-    case "elicitation/create":
-    case "sampling/createMessage":
-    case "roots/list": {
-      if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
-      // A key per question: a server may ask several at once.
-      const key = `question ${id}`;
-      const question = { method, ...(params ? { params } : {}) } as const;
-      const answers = await scope.race(call.ask({ [key]: question }, scope));
-      return answers[key];
-    }
-    default:
-      throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
-  }
+  if (method === "ping") return {};
+  if (!isAskable(method)) throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
+  if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
+
+  // A key per question: a server may ask several at once.
+  const key = `question ${id}`;
+  const answers = await scope.race(call.ask({ [key]: { method, params } }, scope));
+  return answers[key];
 }
 
 export function readProgress(params: JsonObject): Progress | undefined {
@@ -128,4 +120,45 @@ export function readProgress(params: JsonObject): Progress | undefined {
     ...(typeof message === "string" ? { message } : {}),
     ...(typeof elapsedSeconds === "number" ? { elapsedSeconds } : {}),
   };
+}
+
+/** The questions in a server's answer. Throws BAD_ANSWER for a method that no client serves. */
+export function readQuestions(requests: unknown): Questions {
+  if (!isObject(requests)) return {};
+  return Object.fromEntries(
+    Object.entries(requests).map(([key, request]) => [key, readQuestion(request)]),
+  );
+}
+
+function readQuestion(request: unknown): Question {
+  const { method, params } = isObject(request) ? request : {};
+  if (!isAskable(method) || !(params === undefined || isObject(params)))
+    throw new HallError("BAD_ANSWER", "the server asks for an unknown kind of input");
+  return { method, params };
+}
+
+function isAskable(method: unknown): method is Question["method"] {
+  return (
+    method === "elicitation/create" ||
+    method === "sampling/createMessage" ||
+    method === "roots/list"
+  );
+}
+
+/** Names the server in its questions: the client knows only the hall, and its user must see who asks. */
+function askedBy(server: string, questions: Questions): Questions {
+  return Object.fromEntries(
+    Object.entries(questions).map(([key, { method, params }]) => [
+      key,
+      { method, params: params && nameServer(server, method, params) },
+    ]),
+  );
+}
+
+function nameServer(server: string, method: Question["method"], params: JsonObject): JsonObject {
+  if (method === "elicitation/create")
+    return { ...params, message: `The server "${server}" asks:\n\n${params.message ?? ""}` };
+  // To the client "this server" is the hall, whose context includes all other servers.
+  const { includeContext: _context, ...rest } = params;
+  return rest;
 }

@@ -1,12 +1,11 @@
 import type { RegisteredToolkit } from "../registry/registered.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
-import type { Call } from "../tool.ts";
 import { describeBegun } from "./record.ts";
-import type { Decision } from "./trust.ts";
+import type { TrustParts } from "./trust.ts";
 
 /** Writes a decision to the audit log and, if the call may run, its call row: both are on disk before it runs. */
-export function auditDecisions(store: Store): (decision: Decision, call: Call) => Promise<void> {
+export function auditDecisions(store: Store): TrustParts["audit"] {
   return async ({ kind, tool, caller, call: id, argumentsHash, reason }, call) => {
     const entry: AuditEntry = {
       kind,
@@ -34,25 +33,22 @@ export function auditRegistrations(
     async register(params, runner) {
       const toolkit = await registrations.register(params, runner);
       // Repeating a registration changes nothing.
-      if (!seen.has(toolkit))
-        void note({
-          kind: "registered",
-          subject: toolkit.id,
-          caller: runner?.id ?? "a service",
-          reason: toolkit.toolId,
-        });
+      if (!seen.has(toolkit)) void note(describe("registered", toolkit, runner?.id));
       seen.add(toolkit);
       return toolkit;
     },
     async unregister(name) {
       const toolkit = await registrations.unregister(name);
-      void note({
-        kind: "unregistered",
-        subject: toolkit.id,
-        caller: "a service",
-        reason: toolkit.toolId,
-      });
+      void note(describe("unregistered", toolkit));
       return toolkit;
     },
   };
+}
+
+function describe(
+  kind: string,
+  { id, toolId }: RegisteredToolkit,
+  caller = "a service",
+): AuditEntry {
+  return { kind, subject: id, caller, reason: toolId };
 }

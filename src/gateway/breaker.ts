@@ -135,6 +135,6 @@ function suggestOthers(
     details: { ...error.details, limited: fullName, alternatives },
     hint: error.hint,
     next: error.next,
-    ...(error.relayed ? { relayed: error.relayed } : {}),
+    relayed: error.relayed,
   });
 }

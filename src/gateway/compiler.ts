@@ -56,7 +56,7 @@ const first = { newest: create("newest", false), draft07: create("draft07", fals
 const every: Partial<typeof first> = {};
 
 export const compile: Compile = (schema, warn) => {
-  const safe = copySchema(schema, { isRunnable, warn });
+  const safe = copySchema(schema, warn);
   const draft = String(schema.$schema ?? "").includes("draft-07") ? "draft07" : "newest";
   const validate = compileWith(first[draft], safe);
   let validateEvery: ValidateFunction | undefined;
@@ -127,13 +127,8 @@ function describeError(
   }
 }
 
-interface CopyOptions {
-  isRunnable(pattern: string): boolean;
-  warn(message: string): void;
-}
-
 /** A bounded copy without `$schema` and without patterns RE2 cannot run; the tool checks those itself. */
-function copySchema(schema: JsonObject, { isRunnable, warn }: CopyOptions): JsonObject {
+function copySchema(schema: JsonObject, warn: (message: string) => void): JsonObject {
   let subschemas = 0;
   function copy(value: unknown, depth: number): unknown {
     if (depth > depthMax)

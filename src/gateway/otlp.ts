@@ -141,28 +141,22 @@ function writeSpans(spans: readonly Span[]): unknown {
 const kinds = { internal: 1, server: 2 };
 const statusError = 2;
 
-function writeSpan({
-  traceId,
-  spanId,
-  parentSpanId,
-  name,
-  isNested,
-  startedAt,
-  endedAt,
-  errorType,
-  attributes,
-}: Span): unknown {
-  const marks = { ...attributes, ...(errorType === undefined ? {} : { "error.type": errorType }) };
+function writeSpan(span: Span): unknown {
+  const { traceId, spanId, parentSpanId, name, errorType } = span;
+  const marks = {
+    ...span.attributes,
+    ...(errorType === undefined ? {} : { "error.type": errorType }),
+  };
   return {
     traceId,
     spanId,
-    ...(parentSpanId === undefined ? {} : { parentSpanId }),
+    parentSpanId,
     name,
-    kind: isNested ? kinds.internal : kinds.server,
-    startTimeUnixNano: nanoseconds(startedAt),
-    endTimeUnixNano: nanoseconds(endedAt),
+    kind: span.isNested ? kinds.internal : kinds.server,
+    startTimeUnixNano: nanoseconds(span.startedAt),
+    endTimeUnixNano: nanoseconds(span.endedAt),
     attributes: Object.entries(marks).map(([key, value]) => attribute(key, value)),
-    ...(errorType === undefined ? {} : { status: { code: statusError } }),
+    status: errorType === undefined ? undefined : { code: statusError },
   };
 }
 

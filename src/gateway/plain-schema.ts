@@ -47,15 +47,7 @@ const partsMax = 500;
 const depthMax = 12;
 const valuesMax = 500;
 
-const types = new Set<unknown>([
-  "object",
-  "array",
-  "string",
-  "number",
-  "integer",
-  "boolean",
-  "null",
-]);
+const types = new Set<unknown>("object array string number integer boolean null".split(" "));
 const isText = (value: unknown): boolean => typeof value === "string";
 const isNumber = (value: unknown): boolean => Number.isFinite(value);
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 0;
@@ -63,6 +55,15 @@ const isScalar = (value: unknown): boolean =>
   value === null || ["string", "number", "boolean"].includes(typeof value);
 const isFlat = (value: unknown): boolean =>
   isScalar(value) || (Array.isArray(value) && value.length <= valuesMax && value.every(isScalar));
+
+function isTextSet(value: unknown): value is readonly string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= valuesMax &&
+    value.every(isText) &&
+    new Set(value).size === value.length
+  );
+}
 
 /** Keywords without subschemas. Others, such as `pattern` and `$ref`, are left to the compiler. */
 const values: Readonly<Record<string, (value: unknown) => boolean>> = {
@@ -73,17 +74,8 @@ const values: Readonly<Record<string, (value: unknown) => boolean>> = {
   format: isText,
   default: isFlat,
   const: isScalar,
-  enum: (value) =>
-    Array.isArray(value) &&
-    value.length > 0 &&
-    value.length <= valuesMax &&
-    value.every(isText) &&
-    new Set(value).size === value.length,
-  required: (value) =>
-    Array.isArray(value) &&
-    value.length <= valuesMax &&
-    value.every(isText) &&
-    new Set(value).size === value.length,
+  enum: (value) => isTextSet(value) && value.length > 0,
+  required: isTextSet,
   minimum: isNumber,
   maximum: isNumber,
   exclusiveMinimum: isNumber,

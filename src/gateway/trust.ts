@@ -32,6 +32,17 @@ export interface Decision {
   readonly reason: string;
 }
 
+function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string): Decision {
+  return {
+    kind,
+    tool: call.target.fullName,
+    caller: call.caller.principal,
+    call: call.id,
+    argumentsHash: hashOf(call.arguments),
+    reason,
+  };
+}
+
 /** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
 export const refuseHeldBack =
   ({ trust, audit }: TrustParts): ResolvedStage =>
@@ -41,20 +52,12 @@ export const refuseHeldBack =
     const { held, refused } = trust.judge(target);
     const reason = held ?? refused;
     if (reason === undefined) return next(call, context);
-    const decision: Decision = {
-      kind: "blocked",
-      tool: target.fullName,
-      caller: call.caller.principal,
-      call: call.id,
-      argumentsHash: hashOf(call.arguments),
-      reason,
-    };
     const refuse = (): never => {
       const server = target.toolkit.id;
       throw held === undefined ? serverNotReviewed(reason, server) : toolChanged(reason, server);
     };
     // Refuse even if the audit write fails.
-    return audit(decision, call).then(refuse, refuse);
+    return audit(decisionOf(call, "blocked", reason), call).then(refuse, refuse);
   };
 
 /**
@@ -167,17 +170,7 @@ async function decide(
     why: reason ?? "",
   };
   const audit = (kind: Decision["kind"], why: string): Promise<void> =>
-    parts.audit(
-      {
-        kind,
-        tool: target.fullName,
-        caller: subject.caller,
-        call: call.id,
-        argumentsHash: subject.argumentsHash,
-        reason: why,
-      },
-      call,
-    );
+    parts.audit(decisionOf(call, kind, why), call);
   // Refuse even if the audit write fails.
   const auditRefusal = (kind: "blocked" | "refused", why: string): Promise<void> =>
     audit(kind, why).catch(() => {});

@@ -202,18 +202,18 @@ function asModule(toolkit: Exported): Toolkit {
   return {
     id,
     source: "module",
-    ...(prefix === undefined ? {} : { prefix }),
-    ...(description === undefined ? {} : { description }),
-    ...(category === undefined ? {} : { category }),
-    ...(version === undefined ? {} : { version }),
-    ...(resources ? { resources } : {}),
-    ...(prompts ? { prompts } : {}),
+    prefix,
+    description,
+    category,
+    version,
+    resources,
+    prompts,
     list: () => toolkit.list(),
     call: (tool, args, context) => toolkit.call(tool, args, context),
     health: async () => (await toolkit.health?.()) ?? { state: "available" },
     problem: () => toolkit.problem?.(),
     close: async () => toolkit.close?.(),
-    ...(toolkit.onChange ? { onChange: toolkit.onChange.bind(toolkit) } : {}),
+    onChange: toolkit.onChange?.bind(toolkit),
   };
 }
 

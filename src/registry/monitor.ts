@@ -38,7 +38,7 @@ export function createMonitor({
 
   const leave = health.onChange(({ toolkit, from, to }) =>
     log.info(
-      { toolkit: toolkit.id, from, to: to.state, ...("reason" in to ? { reason: to.reason } : {}) },
+      { toolkit: toolkit.id, from, to: to.state, reason: "reason" in to ? to.reason : undefined },
       "health changed",
     ),
   );

@@ -4,7 +4,7 @@ import { findNear } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 
 /** Clients and model APIs refuse longer names. */
-const nameCharactersMax = 60;
+export const nameCharactersMax = 60;
 
 /** `toolkit.tool`; a name that is too long is cut and gets a hash, so that it stays unique. */
 export function joinName(prefix: string, name: string): string {

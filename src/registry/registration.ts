@@ -3,6 +3,7 @@ import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import type { Tool } from "../tool.ts";
 import { findFunctionNameFault, findLookalike, findToolkitNameFault } from "./name-rules.ts";
+import { nameCharactersMax } from "./names.ts";
 
 /** A toolkit as declared in `tools/register`. Checks every rule that needs no other toolkit. */
 export interface Registration {
@@ -33,7 +34,6 @@ export interface RegistrationRules {
 
 const functionsMax = 200;
 const descriptionLengthMax = 4_000;
-const fullNameLengthMax = 60;
 const defaultTimeoutSeconds = 10;
 const timeoutSecondsMax = 30;
 
@@ -44,11 +44,10 @@ export function parseRegistration(params: JsonObject, rules: RegistrationRules):
     throw refuse([
       { path: "/tool", message: "must be an object with name, description and functions" },
     ]);
-  const faults: Fault[] = [];
-  const reader = new Reader(faults);
+  const reader = new Reader();
   const name = reader.text(tool, "/tool", "name");
   const nameFault = name === "" ? undefined : findToolkitNameFault(name);
-  if (nameFault !== undefined) faults.push({ path: "/tool/name", message: nameFault });
+  if (nameFault !== undefined) reader.fault("/tool/name", nameFault);
   const description = reader.text(tool, "/tool", "description", descriptionLengthMax);
   const category =
     tool.category === undefined
@@ -58,11 +57,10 @@ export function parseRegistration(params: JsonObject, rules: RegistrationRules):
   const endpoint = reader.url(tool, "endpoint", rules);
   const healthCheckUrl = reader.url(tool, "health_check_url", rules);
   const replace = tool.replace ?? params.replace ?? false;
-  if (typeof replace !== "boolean")
-    faults.push({ path: "/tool/replace", message: "must be true or false" });
+  if (typeof replace !== "boolean") reader.fault("/tool/replace", "must be true or false");
   reader.refuseCommands(tool, "/tool");
   const tools = readFunctions(tool, reader, name);
-  if (faults.length > 0) throw refuse(faults);
+  if (reader.faults.length > 0) throw refuse(reader.faults);
   const fingerprint = hashOf([name, description, category, version, tools]);
   return {
     name,
@@ -91,24 +89,20 @@ export function refuse(faults: readonly Fault[]): HallError {
 
 function readFunctions(tool: JsonObject, reader: Reader, toolkitName: string): readonly Tool[] {
   const { functions } = tool;
-  const { faults } = reader;
   if (!Array.isArray(functions) || functions.length === 0 || functions.length > functionsMax) {
-    faults.push({
-      path: "/tool/functions",
-      message: `must be a list of 1 to ${functionsMax} functions`,
-    });
+    reader.fault("/tool/functions", `must be a list of 1 to ${functionsMax} functions`);
     return [];
   }
   const names = new Set<string>();
   return functions.flatMap((declared: unknown, index) => {
     const path = `/tool/functions/${index}`;
     if (!isObject(declared)) {
-      faults.push({ path, message: "must be an object with name, description and parameters" });
+      reader.fault(path, "must be an object with name, description and parameters");
       return [];
     }
     const read = readFunction(declared, path, reader, metadataOf(tool));
     const fault = findNameClash(read.name, names, toolkitName);
-    if (fault !== undefined) faults.push({ path: `${path}/name`, message: fault });
+    if (fault !== undefined) reader.fault(`${path}/name`, fault);
     names.add(read.name);
     return [read];
   });
@@ -125,8 +119,8 @@ function findNameClash(
   if (names.has(name)) return "is used by two functions";
   const lookalike = findLookalike(name, names);
   if (lookalike !== undefined) return `is too similar to "${lookalike}"`;
-  if (`${toolkitName}.${name}`.length > fullNameLengthMax)
-    return `is too long (limit: ${fullNameLengthMax} characters together with the toolkit's name)`;
+  if (`${toolkitName}.${name}`.length > nameCharactersMax)
+    return `is too long (limit: ${nameCharactersMax} characters together with the toolkit's name)`;
   return undefined;
 }
 
@@ -136,27 +130,23 @@ function readFunction(
   reader: Reader,
   shared: JsonObject,
 ): Tool {
-  const { faults } = reader;
   reader.refuseCommands(declared, path);
   const name = reader.text(declared, path, "name");
   const description = reader.text(declared, path, "description", descriptionLengthMax);
-  const inputKey =
-    declared.parameters === undefined && declared.inputSchema !== undefined
-      ? "inputSchema"
-      : "parameters";
+  const inputKey = firstKey(declared, ["parameters", "inputSchema"]);
   const inputSchema = reader.schema(declared, path, inputKey);
-  if (inputSchema === undefined && declared[inputKey] === undefined) {
-    faults.push({
-      path: `${path}/${inputKey}`,
-      message: "is required: a tool without a schema cannot be registered",
-    });
-  } else if (inputSchema && inputSchema.type !== "object")
-    faults.push({ path: `${path}/${inputKey}/type`, message: 'must be "object"' });
-  const outputKey =
-    declared.returns === undefined && declared.outputSchema !== undefined
-      ? "outputSchema"
-      : "returns";
-  const outputSchema = reader.schema(declared, path, outputKey);
+  if (inputSchema === undefined && declared[inputKey] === undefined)
+    reader.fault(
+      `${path}/${inputKey}`,
+      "is required: a tool without a schema cannot be registered",
+    );
+  else if (inputSchema && inputSchema.type !== "object")
+    reader.fault(`${path}/${inputKey}/type`, 'must be "object"');
+  const outputSchema = reader.schema(
+    declared,
+    path,
+    firstKey(declared, ["returns", "outputSchema"]),
+  );
   const seconds =
     reader.number(declared, path, "timeout_seconds", { from: 1, to: timeoutSecondsMax }) ??
     defaultTimeoutSeconds;
@@ -168,20 +158,20 @@ function readFunction(
     description:
       deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
     inputSchema: inputSchema ?? { type: "object" },
-    ...(outputSchema ? { outputSchema } : {}),
-    ...(destructive === undefined
-      ? { annotations }
-      : { annotations: { ...annotations, destructiveHint: destructive } }),
+    outputSchema,
+    annotations:
+      destructive === undefined ? annotations : { ...annotations, destructiveHint: destructive },
     _meta: {
-      ...(deprecatedIn === undefined ? {} : { "guildhall/deprecated_in": deprecatedIn }),
-      ...(cacheTtl === undefined ? {} : { "guildhall/cache_ttl": cacheTtl }),
+      "guildhall/deprecated_in": deprecatedIn,
+      "guildhall/cache_ttl": cacheTtl,
     },
-    facts: {
-      timeoutMs: seconds * 1000,
-      ...(module === undefined ? {} : { module }),
-      ...(deprecatedIn === undefined ? {} : { deprecatedIn }),
-    },
+    facts: { timeoutMs: seconds * 1000, module, deprecatedIn },
   };
+}
+
+/** MCP's own name of a field is accepted too. */
+function firstKey(declared: JsonObject, [ours, theirs]: readonly [string, string]): string {
+  return declared[ours] === undefined && declared[theirs] !== undefined ? theirs : ours;
 }
 
 interface Metadata {
@@ -204,7 +194,7 @@ function metadataOf(declared: JsonObject): JsonObject {
 function readMetadata(metadata: JsonObject, path: string, reader: Reader): Metadata {
   const { destructive, deprecated_in: deprecatedIn, module } = metadata;
   if (destructive !== undefined && typeof destructive !== "boolean")
-    reader.faults.push({ path: `${path}/destructive`, message: "must be true or false" });
+    reader.fault(`${path}/destructive`, "must be true or false");
   return {
     module:
       module === undefined || module === null
@@ -221,19 +211,16 @@ function readMetadata(metadata: JsonObject, path: string, reader: Reader): Metad
 
 /** Reads fields and collects faults; after a fault the returned value is not used. */
 class Reader {
-  readonly faults: Fault[];
+  readonly faults: Fault[] = [];
 
-  constructor(faults: Fault[]) {
-    this.faults = faults;
+  fault(path: string, message: string): void {
+    this.faults.push({ path, message });
   }
 
   text(from: JsonObject, path: string, key: string, lengthMax = 200): string {
     const value = from[key];
     if (typeof value === "string" && value.trim() !== "" && value.length <= lengthMax) return value;
-    this.faults.push({
-      path: `${path}/${key}`,
-      message: `must be a string of 1 to ${lengthMax} characters`,
-    });
+    this.fault(`${path}/${key}`, `must be a string of 1 to ${lengthMax} characters`);
     return "";
   }
 
@@ -246,10 +233,7 @@ class Reader {
     const value = from[key];
     if (value === undefined || value === null) return undefined;
     if (typeof value === "number" && value >= least && value <= most) return value;
-    this.faults.push({
-      path: `${path}/${key}`,
-      message: `must be a number from ${least} to ${most}`,
-    });
+    this.fault(`${path}/${key}`, `must be a number from ${least} to ${most}`);
     return undefined;
   }
 
@@ -264,7 +248,7 @@ class Reader {
     const fault = url
       ? findUrlFault(url, allowPrivate)
       : "must be a URL such as https://tools.example.com/rpc";
-    if (fault !== undefined) this.faults.push({ path: `/tool/${key}`, message: fault });
+    if (fault !== undefined) this.fault(`/tool/${key}`, fault);
     return url;
   }
 
@@ -275,19 +259,15 @@ class Reader {
       this.#refuseNetworkRefs(schema, `${path}/${key}`, 0);
       return schema;
     }
-    this.faults.push({ path: `${path}/${key}`, message: "must be a JSON Schema" });
+    this.fault(`${path}/${key}`, "must be a JSON Schema");
     return undefined;
   }
 
   /** Only the owner's config may start programs on this machine. */
   refuseCommands(from: JsonObject, path: string): void {
-    for (const key of ["command", "args", "env", "cwd"]) {
+    for (const key of ["command", "args", "env", "cwd"])
       if (key in from)
-        this.faults.push({
-          path: `${path}/${key}`,
-          message: "is not allowed: a registration cannot start a program",
-        });
-    }
+        this.fault(`${path}/${key}`, "is not allowed: a registration cannot start a program");
   }
 
   #refuseNetworkRefs(value: unknown, path: string, depth: number): void {
@@ -304,10 +284,7 @@ class Reader {
         (key === "$ref" || key === "$dynamicRef" || key === "$recursiveRef") &&
         typeof inner === "string";
       if (isRef && !inner.startsWith("#"))
-        this.faults.push({
-          path: at,
-          message: "must point into the schema itself (#…): references are not fetched",
-        });
+        this.fault(at, "must point into the schema itself (#…): references are not fetched");
       else this.#refuseNetworkRefs(inner, at, depth + 1);
     }
   }

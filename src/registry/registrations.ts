@@ -67,14 +67,8 @@ class RegistrationBook implements Registrations {
   async #register(params: JsonObject, line: Runner | undefined): Promise<RegisteredToolkit> {
     const registration = parseRegistration(params, { allowPrivate: this.#options.allowPrivate });
     const known = this.#registered.get(registration.name);
-    if (known?.registration.fingerprint !== registration.fingerprint) {
-      this.#checkPlace(registration, known);
-      await this.#checkSchemas(registration);
-    }
-    const toolkit =
-      known?.registration.fingerprint === registration.fingerprint
-        ? known
-        : await this.#put(registration, known);
+    const isSame = known?.registration.fingerprint === registration.fingerprint;
+    const toolkit = isSame ? known : await this.#put(registration, known);
     const runner = this.#runnerOf(registration) ?? line;
     if (runner) toolkit.attach(runner);
     else if (!toolkit.runner)
@@ -119,10 +113,8 @@ class RegistrationBook implements Registrations {
   async #checkSchemas({ tools }: Registration): Promise<void> {
     const faults: Fault[] = [];
     for (const [index, { inputSchema, outputSchema }] of tools.entries()) {
-      for (const [key, schema] of [
-        ["parameters", inputSchema] as const,
-        ["returns", outputSchema] as const,
-      ]) {
+      const schemas = { parameters: inputSchema, returns: outputSchema };
+      for (const [key, schema] of Object.entries(schemas)) {
         if (!schema) continue;
         await this.#options
           .checkSchema(schema)
@@ -138,6 +130,8 @@ class RegistrationBook implements Registrations {
     registration: Registration,
     known: RegisteredToolkit | undefined,
   ): Promise<RegisteredToolkit> {
+    this.#checkPlace(registration, known);
+    await this.#checkSchemas(registration);
     const { name } = registration;
     const version = known ? versionOf(known) + 1 : 1;
     const toolkit = createRegisteredToolkit({

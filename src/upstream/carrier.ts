@@ -11,8 +11,6 @@ import type { RemoteServerConfig } from "./issuer.ts";
 import type { Authorizer } from "./oauth.ts";
 import { startProcess } from "./process.ts";
 
-type StdioServerConfig = Extract<ServerConfig, { readonly type: "stdio" }>;
-
 /** The transport of a connection: a process, or a network connection to a remote server. */
 export interface Carrier {
   readonly channel: Channel;
@@ -29,7 +27,7 @@ export interface CarrierOptions {
   readonly guard: ProcessGuard;
   readonly authorizer: Authorizer | undefined;
   /** Called for each line of stderr. */
-  readonly said?: (line: string) => void;
+  readonly said?: ((line: string) => void) | undefined;
   inputSchema: HttpOptions["inputSchema"];
 }
 
@@ -39,19 +37,8 @@ export function openCarrier(
   scope: Scope,
 ): Promise<Carrier> {
   return config.type === "stdio"
-    ? openProcess(config, options)
+    ? startProcess(config, options)
     : openRemote(config, options, scope);
-}
-
-async function openProcess(
-  { command, args, env, cwd }: StdioServerConfig,
-  { limits, guard, said }: CarrierOptions,
-): Promise<Carrier> {
-  const child = await startProcess(
-    { command, args, env, ...(cwd === undefined ? {} : { cwd }) },
-    { limits, guard, ...(said ? { said } : {}) },
-  );
-  return { channel: child.channel, ended: child.exited, evidence: child.stderr, stop: child.stop };
 }
 
 async function openRemote(
@@ -69,7 +56,7 @@ async function openRemote(
     limits,
     inputSchema,
     headers: async () => ({ ...config.headers, ...(await authorizer?.headers()) }),
-    ...(authorizer ? { authorize: authorizer.authorize } : {}),
+    authorize: authorizer?.authorize,
   };
   const channel = await openers[config.type](options, scope);
   return watch(channel, limits);

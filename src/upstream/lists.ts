@@ -2,6 +2,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
+import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind, Prompt, Resource, Tool } from "../tool.ts";
 import { withoutOldDraft } from "./schema-draft.ts";
 
@@ -142,4 +143,21 @@ async function optional<T>(
     warn(messageOf(error));
     return [];
   }
+}
+
+/** `include` and `exclude` are names with `*` for any run of characters. */
+export function createToolFilter(filter: ServerConfig["tools"]): (name: string) => boolean {
+  const include = filter?.include?.map(globToExpression);
+  const exclude = filter?.exclude?.map(globToExpression) ?? [];
+  return (name) =>
+    (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));
+}
+
+function globToExpression(glob: string): RegExp {
+  return new RegExp(
+    `^${glob
+      .split("*")
+      .map((part) => part.replace(/[.+?^${}()|[\]\\]/g, "\\$&"))
+      .join("[^]*")}$`,
+  );
 }

@@ -74,7 +74,7 @@ async function connect(opening: Opening): Promise<ServerConnection> {
     ...opening.connection,
     knownEra: opening.era,
     // Over HTTP every request is answered: silence means a busy server, not an old one.
-    ...(config.type === "http" ? { probeMs: startMs / 2 } : {}),
+    probeMs: config.type === "http" ? startMs / 2 : undefined,
     retryAfter: config.type === "stdio" ? undefined : createRetryAfterGate(),
     listChanged: createRelist(opening.listChanged),
     resourceUpdated: opening.resourceUpdated,

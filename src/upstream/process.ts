@@ -3,54 +3,28 @@ import { accessSync, constants, existsSync, statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Channel, Limits } from "../wire/channel.ts";
+import type { ServerConfig } from "../config/schema.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
-import type { ProcessGuard } from "./guard.ts";
+import type { Carrier, CarrierOptions } from "./carrier.ts";
 
 /** A child process with MCP on stdin and stdout, in its own process group. */
-export interface UpstreamProcess {
+export interface UpstreamProcess extends Carrier {
   readonly pid: number;
-  readonly channel: Channel;
-  /** The last lines it wrote to stderr. */
-  stderr(): readonly string[];
-  /** Resolves with the reason it ended. */
-  readonly exited: Promise<string>;
   /** Closes stdin, then sends SIGTERM and SIGKILL to the group, with pauses between. */
   stop(): Promise<void>;
 }
 
-export interface ProcessSpec {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** From the config; other variables come from the allow-list. */
-  readonly env: Readonly<Record<string, string>>;
-  readonly cwd?: string;
-}
-
-export interface ProcessOptions {
-  readonly limits: Limits;
-  readonly guard: ProcessGuard;
-  /** Called for each line of stderr. */
-  readonly said?: (line: string) => void;
-}
+/** Of the environment only `env` and the variables in the allow-list are passed on. */
+export type ProcessSpec = Pick<
+  Extract<ServerConfig, { readonly type: "stdio" }>,
+  "command" | "args" | "env" | "cwd"
+>;
 
 /** Variables passed on to servers: enough to find programs, home and language. */
-const inherited = [
-  "HOME",
-  "LANG",
-  "LC_ALL",
-  "LC_CTYPE",
-  "LOGNAME",
-  "PATH",
-  "SHELL",
-  "TERM",
-  "TMPDIR",
-  "TZ",
-  "USER",
-  "XDG_CACHE_HOME",
-  "XDG_CONFIG_HOME",
-  "XDG_DATA_HOME",
-];
+const inherited =
+  "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME".split(
+    " ",
+  );
 
 const politeMs = 1_500;
 const lastWordsMsMax = 100;
@@ -63,7 +37,7 @@ const gate = 'read -r _ <&3 || exit; exec 3<&-; unset PWD OLDPWD SHLVL; exec "$@
 
 export async function startProcess(
   spec: ProcessSpec,
-  { limits, guard, said }: ProcessOptions,
+  { limits, guard, said }: Pick<CarrierOptions, "limits" | "guard" | "said">,
 ): Promise<UpstreamProcess> {
   const env = { ...allowedEnvironment(), ...spec.env };
   const program = findProgram(spec, env.PATH);
@@ -74,8 +48,8 @@ export async function startProcess(
     // A group of its own, because wrappers such as npx leave grandchildren.
     detached: true,
   });
-  const stderr = keepLines(child, said);
-  const exited = new Promise<string>((resolve) => {
+  const evidence = keepLines(child, said);
+  const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
       const words = signal ? `ended by ${signal}` : `exited with code ${code}`;
       // Wait briefly for the last output; a grandchild may keep the pipes open forever.
@@ -88,14 +62,14 @@ export async function startProcess(
     child.once("error", ({ message }) => resolve(`cannot be started (${message})`));
   });
   return new Promise((started, reject) => {
-    child.once("error", () => void exited.then((reason) => reject(new Error(reason))));
+    child.once("error", () => void ended.then((reason) => reject(new Error(reason))));
     child.once("spawn", () => {
       const pid = child.pid ?? 0;
       guard.watch(pid);
       const start = child.stdio[3] as Writable;
       start.on("error", () => {});
       start.end("\n");
-      void exited.then(() => {
+      void ended.then(() => {
         // Stop any process it left behind.
         signalGroup(pid, "SIGKILL");
         guard.release(pid);
@@ -106,9 +80,9 @@ export async function startProcess(
           needsNewline: true,
           cutsEndless: true,
         }),
-        stderr,
-        exited,
-        stop: () => stop(child, pid, exited),
+        evidence,
+        ended,
+        stop: () => stop(child, pid, ended),
       });
     });
   });
@@ -141,14 +115,14 @@ export function allowedEnvironment(): Record<string, string> {
   );
 }
 
-async function stop(child: ChildProcess, pid: number, exited: Promise<string>): Promise<void> {
+async function stop(child: ChildProcess, pid: number, ended: Promise<string>): Promise<void> {
   child.stdin?.end();
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
-    const isGone = await Promise.race([exited.then(() => true), sleep(politeMs, false)]);
+    const isGone = await Promise.race([ended.then(() => true), sleep(politeMs, false)]);
     if (isGone) return;
     signalGroup(pid, signal);
   }
-  await exited;
+  await ended;
 }
 
 function signalGroup(pid: number, signal: NodeJS.Signals): void {

@@ -15,7 +15,7 @@ export type SupervisorState =
       readonly retryAt: number;
       readonly failures: number;
       /** What a person must do first, such as approve the server or log in. */
-      readonly next?: readonly Advice[];
+      readonly next?: readonly Advice[] | undefined;
     }
   | { readonly kind: "closed" };
 
@@ -235,7 +235,7 @@ export class Supervisor {
       reason,
       retryAt,
       failures: this.#failures,
-      ...(denied && denied.next.length > 0 ? { next: denied.next } : {}),
+      next: denied?.next,
     });
     if (!this.#options.isEager && !this.#options.isNeeded?.()) return;
     this.#retryTimer = setTimeout(() => void this.#open().catch(() => {}), delayMs);
@@ -266,7 +266,7 @@ export class Supervisor {
     const { code, reason, retryAt, next } = state;
     if (code === "DENIED")
       return new HallError("DENIED", `server "${name}" ${reason}`, {
-        ...(next ? { next } : {}),
+        next,
         details: { upstream: name, reason },
       });
 

@@ -1,8 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import type { UnusableServer } from "../config/unusable.ts";
-import { emptyOffer } from "./lists.ts";
+import { createToolFilter, emptyOffer } from "./lists.ts";
 import { isLockedServer, type LockedServer } from "./lock.ts";
-import { createToolFilter } from "./tool-filter.ts";
 import type { Upstream } from "./upstream.ts";
 
 /**
@@ -27,7 +26,7 @@ export function createUnusable(
     id: name,
     source: "upstream",
     version: "unknown",
-    ...(entry?.prefix === undefined ? {} : { prefix: entry.prefix }),
+    prefix: entry?.prefix,
     counts: { calls: 0, errors: 0, lastError: undefined },
     state: () => ({ kind: "unusable", reason }),
     handshake: () => undefined,

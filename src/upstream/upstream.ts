@@ -22,12 +22,11 @@ import type { Limits } from "../wire/channel.ts";
 import type { Carrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { createKnownOffer, type KnownOffer } from "./known-offer.ts";
-import type { Offer } from "./lists.ts";
+import { createToolFilter, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
 import { sourceOf } from "./source.ts";
 import { Supervisor, type SupervisorState } from "./supervisor.ts";
-import { createToolFilter } from "./tool-filter.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts are passed on unchanged. */
@@ -81,7 +80,7 @@ export function createUpstream(
 class UpstreamServer implements Upstream {
   readonly id: string;
   readonly source = "upstream";
-  readonly prefix?: string;
+  readonly prefix: string | undefined;
   readonly counts: UpstreamCounts = { calls: 0, errors: 0, lastError: undefined };
   readonly resources: NonNullable<Toolkit["resources"]>;
   readonly prompts: NonNullable<Toolkit["prompts"]>;
@@ -99,7 +98,7 @@ class UpstreamServer implements Upstream {
 
   constructor(name: string, config: ServerConfig, options: UpstreamOptions) {
     this.id = name;
-    if (config.prefix !== undefined) this.prefix = config.prefix;
+    this.prefix = config.prefix;
     this.#config = config;
     this.#options = options;
     this.#log = options.log.child({ upstream: name });

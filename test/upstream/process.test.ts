@@ -189,12 +189,12 @@ describe.concurrent("the output of a server", () => {
       { command: process.execPath, args: ["-e", script], env: {} },
       { limits: defaultLimits, guard },
     );
-    await until(() => child.stderr().at(-1) === "ünd half", "all of it");
-    expect(child.stderr()).toHaveLength(200);
-    expect(child.stderr().at(-2)).toHaveLength(2_000);
-    expect(child.stderr().at(-3)).toBe("line 999");
+    await until(() => child.evidence().at(-1) === "ünd half", "all of it");
+    expect(child.evidence()).toHaveLength(200);
+    expect(child.evidence().at(-2)).toHaveLength(2_000);
+    expect(child.evidence().at(-3)).toBe("line 999");
     await child.stop();
-    expect(child.stderr().at(-1)).toBe("ünd half");
+    expect(child.evidence().at(-1)).toBe("ünd half");
   });
 });
 
@@ -208,13 +208,13 @@ describe.concurrent("the end of a server", () => {
       { command: process.execPath, args: ["-e", script], env: {} },
       { limits: defaultLimits, guard },
     );
-    expect(await child.exited).toBe(words);
+    expect(await child.ended).toBe(words);
   });
 
   test("follows the end of its input", async () => {
     const server = await open("");
     await server.child.stop();
-    expect(await server.child.exited).toBe("exited with code 0");
+    expect(await server.child.ended).toBe("exited with code 0");
   });
 
   test("follows SIGTERM if it ignores the end of its input", async () => {
@@ -223,14 +223,14 @@ describe.concurrent("the end of a server", () => {
       { limits: defaultLimits, guard },
     );
     await child.stop();
-    expect(await child.exited).toBe("ended by SIGTERM");
+    expect(await child.ended).toBe("ended by SIGTERM");
   });
 
   test("is forced with SIGKILL if it ignores both, also on the processes it started", async () => {
     const server = await open("stubborn fork");
     const { pid } = saidJson(await server.call("fork")) as { pid: number };
     await server.child.stop();
-    expect(await server.child.exited).toBe("ended by SIGKILL");
+    expect(await server.child.ended).toBe("ended by SIGKILL");
     await until(() => !isAlive(pid), "the grandchild is gone");
   });
 

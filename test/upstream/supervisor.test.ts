@@ -62,7 +62,6 @@ function createLine(bench: Bench): ServerConnection {
     request: async () => ({}),
     listen() {},
     isLost: true,
-    runningCount: 0,
     junkCount: 0,
     leave: async () => {},
     async close() {
