@@ -46,16 +46,14 @@ export interface CommandResult {
   readonly stderr: string;
 }
 
-export interface CommandOptions {
-  readonly cwd: string;
-  readonly scope: Scope;
-  readonly output: CommandOutput;
-}
-
 /** Runs a command in its own process group, which ends with the scope and with the hall. */
 export function runCommand(
   argv: readonly string[],
-  { cwd, scope, output }: CommandOptions,
+  {
+    cwd,
+    scope,
+    output,
+  }: { readonly cwd: string; readonly scope: Scope; readonly output: CommandOutput },
 ): Promise<CommandResult> {
   const [program = "", ...args] = argv;
   return new Promise((resolve, reject) => {
@@ -80,17 +78,9 @@ export function runCommand(
     };
     child.once("error", (error: NodeJS.ErrnoException) => {
       leave();
-      reject(
-        new HallError(
-          "EXECUTION",
-          error.code === "ENOENT"
-            ? `program "${program}" not found`
-            : `could not start "${program}": ${error.message}`,
-          {
-            cause: error,
-          },
-        ),
-      );
+      const reason = error.code === "ENOENT" ? "program not found" : error.message;
+      const message = `could not start "${program}": ${reason}`;
+      reject(new HallError("EXECUTION", message, { cause: error }));
     });
     child.once("close", (code, signal) => {
       leave();

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { type FeaturePlace, readInside, writeInside } from "./artefacts.ts";
 import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
-import { dateOf, type StepFunction, type StepInput } from "./step.ts";
+import { dateOf, type StepFunction, type StepInput, stringsOf } from "./step.ts";
 
 /** `.specify/memory/constitution.md`: the principles that every plan is checked against. */
 export interface Constitution {
@@ -53,12 +53,9 @@ export const constitution: StepFunction = async (input) => {
   run.report(20, "Reading the project's principles");
   const file = constitutionPath(place);
   const before = await readConstitution(place);
-  const given = Array.isArray(args.principles)
-    ? args.principles
-        .map(String)
-        .filter((text) => text.trim() !== "")
-        .map(readPrinciple)
-    : [];
+  const given = stringsOf(args.principles)
+    .filter((text) => text.trim() !== "")
+    .map(readPrinciple);
   const isEmpty = given.length === 0 && !before?.principles.length;
   const noted = isEmpty ? await findInNotes(input) : [];
   const principles = mergePrinciples(before?.principles ?? [], [...given, ...noted]);
