@@ -82,21 +82,15 @@ export interface ToolkitOptions {
 /** A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Throws CONFLICT for two tools of one name. */
 export function toolkit({
   name,
-  description,
-  category,
-  version,
   tools,
-  cacheTtlSeconds,
-}: ToolkitOptions): Toolkit & { readonly cacheTtlSeconds?: number } {
+  ...about
+}: ToolkitOptions): Toolkit & Pick<ToolkitOptions, "cacheTtlSeconds"> {
   const byName = new Map(tools.map((authored) => [authored.name, authored]));
   if (byName.size < tools.length)
     throw new HallError("CONFLICT", `toolkit "${name}" has two tools of the same name`);
   return {
     id: name,
-    ...(description === undefined ? {} : { description }),
-    ...(category === undefined ? {} : { category }),
-    ...(version === undefined ? {} : { version }),
-    ...(cacheTtlSeconds === undefined ? {} : { cacheTtlSeconds }),
+    ...about,
     list: () => Promise.all(tools.map((authored) => authored.define())),
     async call({ name: wanted }, args, context) {
       const authored = byName.get(wanted);
@@ -128,11 +122,6 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
     deprecatedIn,
     timeoutSeconds = 10,
   } = options;
-  const annotations = {
-    ...(destructive === undefined ? {} : { destructiveHint: destructive }),
-    ...(readOnly === undefined ? {} : { readOnlyHint: readOnly }),
-    ...(idempotent === undefined ? {} : { idempotentHint: idempotent }),
-  };
   return {
     name,
     ...(title === undefined ? {} : { title }),
@@ -141,7 +130,11 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
     // An empty schema accepts any arguments, but clients expect `type: "object"`.
     inputSchema: { type: "object", ...(await toJsonSchema(input, name)) },
     ...(output === undefined ? {} : { outputSchema: await toJsonSchema(output, name) }),
-    annotations,
+    annotations: {
+      destructiveHint: destructive,
+      readOnlyHint: readOnly,
+      idempotentHint: idempotent,
+    },
     facts: {
       timeoutMs: timeoutSeconds * 1000,
       ...(deprecatedIn === undefined ? {} : { deprecatedIn }),

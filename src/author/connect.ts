@@ -71,12 +71,5 @@ function toServerConfig(target: ConnectTarget): ServerConfig {
     return { ...common, type: /^wss?:/i.test(url) ? "ws" : "http", url, headers: { ...headers } };
   }
   const { command, args = [], env = {}, cwd } = target;
-  return {
-    ...common,
-    type: "stdio",
-    command,
-    args: [...args],
-    env: { ...env },
-    ...(cwd === undefined ? {} : { cwd }),
-  };
+  return { ...common, type: "stdio", command, args: [...args], env: { ...env }, cwd };
 }

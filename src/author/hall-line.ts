@@ -46,7 +46,7 @@ export function connectHall(
   };
 }
 
-function refuse({ method }: Request): never {
+export function refuse({ method }: Request): never {
   throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
 }
 

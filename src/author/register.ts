@@ -110,25 +110,14 @@ async function declare(
       name,
       description: text,
       parameters: inputSchema,
-      ...(outputSchema ? { returns: outputSchema } : {}),
-      ...(annotations ? { annotations } : {}),
-      ...(facts?.deprecatedIn === undefined
-        ? {}
-        : { metadata: { deprecated_in: facts.deprecatedIn } }),
+      returns: outputSchema,
+      annotations,
+      metadata: facts?.deprecatedIn && { deprecated_in: facts.deprecatedIn },
       timeout_seconds: Math.min(
         timeoutSecondsMax,
         Math.max(1, (facts?.timeoutMs ?? 10_000) / 1000),
       ),
     }),
   );
-  return {
-    tool: {
-      name: id,
-      description,
-      ...(category === undefined ? {} : { category }),
-      ...(version === undefined ? {} : { version }),
-      functions,
-    },
-    ...(replace ? { replace } : {}),
-  };
+  return { tool: { name: id, description, category, version, functions }, replace };
 }

@@ -30,15 +30,10 @@ export async function serve(
   toolkit: Toolkit,
   { port, host = "127.0.0.1", token }: ServeOptions = {},
 ): Promise<Serving> {
-  if (port !== undefined && !isLoopback(host) && token === undefined) {
-    throw new HallError(
-      "DENIED",
-      `listening on ${host} requires a token: other machines can connect`,
-      {
-        hint: "serve(toolkit, { host, port, token })",
-      },
-    );
-  }
+  if (port !== undefined && !isLoopback(host) && token === undefined)
+    throw new HallError("DENIED", `listening on ${host} requires a token`, {
+      hint: "Other machines can connect: serve(toolkit, { host, port, token })",
+    });
   const log = createLog({ level: "warn" });
   const hall = await createHall({ toolkits: [withoutPrefix(toolkit)], log });
   if (port === undefined) {

@@ -4,17 +4,19 @@ import { Scope } from "../base/scope.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 import type { Request } from "../wire/message.ts";
 import type { Exchange } from "../wire/running-requests.ts";
+import { refuse } from "./hall-line.ts";
 
 /** The service behind a registration: handles the hall's requests in the registry dialect. */
 export type Service = (request: Request, exchange: Exchange) => unknown;
 
 export async function createService(toolkit: Toolkit): Promise<Service> {
   const tools = new Map((await toolkit.list()).map((tool) => [tool.name, tool]));
-  return ({ method, params = {} }, exchange) => {
+  return (request, exchange) => {
+    const { method, params = {} } = request;
     if (method === "health/check") return tellHealth(toolkit, tools);
     if (method === "tools/call" && typeof params.function_name === "string")
       return call(toolkit, tools.get(params.function_name), params, exchange.scope);
-    throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
+    return refuse(request);
   };
 }
 
@@ -58,8 +60,7 @@ function contextOf(scope: Scope): CallContext {
 
 /** Structured content as `data`; other content in MCP's form. */
 function bodyOf({ content, structuredContent }: Outcome): JsonObject {
-  if (content.some(({ type }) => type !== "text"))
-    return { content, ...(structuredContent === undefined ? {} : { structuredContent }) };
+  if (content.some(({ type }) => type !== "text")) return { content, structuredContent };
   return { data: structuredContent ?? textOf(content) };
 }
 

@@ -4,30 +4,27 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { type Id, isId } from "../wire/message.ts";
 
 /** A call in MCP's form or in the registry dialect. */
-export type ToolCall = McpToolCall | RegistryToolCall;
+export type ToolCall = CallMessage<McpParams> | CallMessage<RegistryParams>;
 
-export interface McpToolCall {
+interface CallMessage<Params> {
   readonly jsonrpc: "2.0";
   readonly id: Id;
   readonly method: "tools/call";
-  readonly params: {
-    readonly name: string;
-    readonly arguments?: JsonObject;
-    readonly [field: string]: unknown;
-  };
+  readonly params: Params;
 }
 
-export interface RegistryToolCall {
-  readonly jsonrpc: "2.0";
-  readonly id: Id;
-  readonly method: "tools/call";
-  readonly params: {
-    readonly tool_name: string;
-    readonly function_name: string;
-    readonly arguments?: JsonObject;
-    readonly call_id?: string;
-    readonly timeout?: number;
-  };
+interface McpParams {
+  readonly name: string;
+  readonly arguments?: JsonObject;
+  readonly [field: string]: unknown;
+}
+
+interface RegistryParams {
+  readonly tool_name: string;
+  readonly function_name: string;
+  readonly arguments?: JsonObject;
+  readonly call_id?: string;
+  readonly timeout?: number;
 }
 
 export interface ToolResult {

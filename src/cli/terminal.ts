@@ -1,7 +1,15 @@
 import { createInterface } from "node:readline/promises";
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
-import { visible, visibleLines } from "../base/sanitize.ts";
+import type { JsonObject } from "../base/json.ts";
+import { visibleLines } from "../base/sanitize.ts";
+import {
+  createForm,
+  type Form,
+  type FormField,
+  fillForm,
+  problemOf,
+  readForm,
+} from "../tui/form.ts";
 
 /** Questions to the person at the terminal. */
 
@@ -47,78 +55,37 @@ export async function answerForm(
 ): Promise<JsonObject> {
   const { message, requestedSchema } = params;
   show(visibleLines(String(message ?? "The tool asks:")));
-  const properties =
-    isObject(requestedSchema) && isObject(requestedSchema.properties)
-      ? requestedSchema.properties
-      : {};
-  const content: Record<string, unknown> = {};
+  let form = createForm(requestedSchema);
   try {
-    for (const [name, schema] of Object.entries(properties))
-      content[name] = await askField(name, isObject(schema) ? schema : {}, ask, show);
+    for (const field of form.fields) form = await askField(form, field, ask, show);
   } catch {
     return { action: "cancel" };
   }
-  return { action: "accept", content };
+  const read = readForm(form);
+  return { action: "accept", content: "values" in read ? read.values : {} };
 }
 
 function showOnStderr(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
+/** Asks until the line fits the field. A choice may be given by its number. */
 async function askField(
-  name: string,
-  schema: JsonObject,
+  form: Form,
+  field: FormField,
   ask: AskLine,
   show: (text: string) => void,
-): Promise<unknown> {
-  const choices = choicesOf(schema);
-  choices.forEach(({ title }, index) => void show(`  ${index + 1}. ${visible(title)}`));
-  const fallback = schema.default === undefined ? "" : ` [${visible(String(schema.default))}]`;
+): Promise<Form> {
+  const { name, title, choices, default: byDefault } = field;
+  for (const [at, choice] of choices.entries()) show(`  ${at + 1}. ${choice.title}`);
+  const hint = byDefault === "" ? "" : ` [${byDefault}]`;
   for (;;) {
-    const line = await ask(`${visible(String(schema.title ?? name))}${fallback}: `);
-    const value = line === "" ? schema.default : readValue(line, schema, choices);
-    if (value !== undefined) return value;
-    show(
-      choices.length > 0
-        ? `Enter a number from 1 to ${choices.length}.`
-        : `Enter ${expectedValue(schema.type)}.`,
-    );
+    const line = await ask(`${title}${hint}: `);
+    const text = choices[Number(line) - 1]?.title ?? line;
+    const filled = fillForm(form, name, line === "" ? byDefault : text);
+    const read = readForm(filled);
+    const problem = "problems" in read ? problemOf({ ...filled, ...read }, field) : undefined;
+    if (problem === undefined) return filled;
+    show(problem);
   }
-}
-
-interface Choice {
-  readonly value: unknown;
-  readonly title: string;
-}
-
-function choicesOf({ oneOf, enum: values, enumNames }: JsonObject): readonly Choice[] {
-  const titles: readonly unknown[] = Array.isArray(enumNames) ? enumNames : [];
-  if (Array.isArray(oneOf))
-    return oneOf
-      .filter(isObject)
-      .map((choice) => ({ value: choice.const, title: String(choice.title ?? choice.const) }));
-  return Array.isArray(values)
-    ? values.map((value, index) => ({ value, title: String(titles[index] ?? value) }))
-    : [];
-}
-
-/** Undefined for a line that does not fit the field. */
-function readValue(line: string, { type }: JsonObject, choices: readonly Choice[]): unknown {
-  if (choices.length > 0)
-    return (choices[Number(line) - 1] ?? choices.find(({ value }) => value === line))?.value;
-  if (type === "boolean") return readBoolean(line);
-  if (type !== "number" && type !== "integer") return line;
-  const number = Number(line);
-  const isValid = Number.isFinite(number) && (type === "number" || Number.isInteger(number));
-  return isValid ? number : undefined;
-}
-
-function readBoolean(line: string): boolean | undefined {
-  if (/^(y(es)?|true)$/i.test(line)) return true;
-  return /^(no?|false)$/i.test(line) ? false : undefined;
-}
-
-function expectedValue(type: unknown): string {
-  if (type === "boolean") return "yes or no";
-  return type === "integer" ? "a whole number" : "a number";
 }

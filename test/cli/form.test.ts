@@ -50,7 +50,7 @@ test("a choice is made by its number, by its value, or left at its default", asy
       "Allow this call?",
       "  1. Yes, this once",
       "  2. No",
-      "Decision [no]: ",
+      "Decision [No]: ",
     ]);
   }
 });
@@ -90,4 +90,13 @@ test("escape codes in questions are shown, not interpreted", async () => {
     show,
   );
   for (const character of ["\u001b", "\u202e"]) expect(shown.join("")).not.toContain(character);
+});
+
+test("a field may have the name of something every object has", async () => {
+  const { ask, show } = person("42");
+  const properties = { constructor: { type: "integer" } };
+  expect(await answerForm({ message: "m", requestedSchema: { properties } }, ask, show)).toEqual({
+    action: "accept",
+    content: { constructor: 42 },
+  });
 });

@@ -116,18 +116,21 @@ async function command(lisp: LispClient, line: string): Promise<boolean> {
         return show(`The mode is ${lisp.mode}. Change it with ,mode act or ,mode explore.`);
       lisp.mode = rest;
       return show(`The mode is ${rest}.`);
-    case "definitions":
-      return show(await lisp.ask("list-definitions"));
-    case "limits":
-      return show(await lisp.ask("configure-limits"));
-    case "error":
-      return show(await lisp.ask("describe-last-error"));
-    case "reset":
-      return show(await lisp.ask("reset-session"));
-    default:
-      return show(`Unknown command ,${name}. Type ,help for help.`);
+    default: {
+      const tool = companions.get(name);
+      if (tool === undefined) return show(`Unknown command ,${name}. Type ,help for help.`);
+      return show(await lisp.ask(tool));
+    }
   }
 }
+
+/** The commands that are tools of the hall. */
+const companions = new Map([
+  ["definitions", "list-definitions"],
+  ["limits", "configure-limits"],
+  ["error", "describe-last-error"],
+  ["reset", "reset-session"],
+]);
 
 async function findTools(lisp: LispClient, words: string): Promise<string> {
   const { result, text } = await lisp.evaluate(
