@@ -25,7 +25,7 @@ import { createRegistrations, type Registrations } from "../registry/registratio
 import { createRegistry, type Registry } from "../registry/registry.ts";
 import type { FaceChoice, NameStyle } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
-import { createServer, type Server } from "../server/server.ts";
+import { Server } from "../server/server.ts";
 import { openStore, type StoreSettings } from "../store/open-store.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
 import type { Call, Target, Toolkit } from "../tool.ts";
@@ -317,7 +317,7 @@ function openServer(
   const { registry, store, health, trust } = base;
   const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
   const { hasOwnResources = true } = options;
-  return createServer({
+  return new Server({
     ...base,
     registry: hasOwnResources ? withHallResources({ registry, store, health, trust }) : registry,
     own,

@@ -1,11 +1,10 @@
-import { createHash, randomUUID } from "node:crypto";
+import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from "node:crypto";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { Current } from "./context.ts";
-import type { Seal } from "./seal.ts";
 
 /**
  * Questions to the client while a request runs: elicitation, sampling and roots.
@@ -55,33 +54,52 @@ function asExecutionError(error: unknown): never {
     : error;
 }
 
-export interface Asking {
+/** The runs of modern requests that wait for answers. */
+export class Asking {
+  readonly #seal: Seal;
+  readonly #waiting = new Map<string, SuspendableRun>();
+
+  constructor(seal: Seal) {
+    this.#seal = seal;
+  }
+
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
-  run(params: JsonObject, request: ClientRequest, work: Work): Promise<unknown>;
+  async run(params: JsonObject, request: ClientRequest, work: Work): Promise<unknown> {
+    const responses = readResponses(params.inputResponses);
+    // Read before the work runs, because validation adds defaults to the arguments.
+    const subject = subjectOf(params, request);
+    if (params.requestState === undefined)
+      return this.#step(new SuspendableRun(work, responses, { params, request }), subject, request);
+    const handle = this.#seal.open(params.requestState, bindingOf(subject));
+    const run = handle === undefined ? undefined : this.#waiting.get(handle);
+    if (!run)
+      throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", {
+        hint: "Send the request again without it.",
+      });
+    run.forget();
+    run.resume(responses, { params, request });
+    return this.#step(run, subject, request);
+  }
+
   /** Cancels every suspended run. */
-  close(): void;
-}
+  close(): void {
+    for (const run of [...this.#waiting.values()])
+      run.scope.cancel(new HallError("UNAVAILABLE", "the hall is shutting down"));
+  }
 
-export function createAsking(seal: Seal): Asking {
-  const waiting = new Map<string, SuspendableRun>();
-
-  async function step(
-    run: SuspendableRun,
-    subject: string,
-    request: ClientRequest,
-  ): Promise<unknown> {
+  async #step(run: SuspendableRun, subject: string, request: ClientRequest): Promise<unknown> {
     const leave = request.exchange.scope.onCancel((reason) => run.scope.cancel(reason));
     try {
       const turn = await run.turn;
       if (turn.kind === "done") return turn.result;
-      return suspend(run, turn.questions, bindingOf(subject));
+      return this.#suspend(run, turn.questions, bindingOf(subject));
     } finally {
       leave();
     }
   }
 
-  function suspend(run: SuspendableRun, questions: Questions, binding: string): JsonObject {
-    if (waiting.size >= waitingRunsMax) {
+  #suspend(run: SuspendableRun, questions: Questions, binding: string): JsonObject {
+    if (this.#waiting.size >= waitingRunsMax) {
       const refusal = new HallError(
         "OVERLOADED",
         `too many calls wait for an answer (limit: ${waitingRunsMax})`,
@@ -91,7 +109,7 @@ export function createAsking(seal: Seal): Asking {
       throw refusal;
     }
     const handle = randomUUID();
-    waiting.set(handle, run);
+    this.#waiting.set(handle, run);
     const expiry = setTimeout(
       () => run.scope.cancel(new HallError("TIMEOUT", "the question was not answered in time")),
       answerMsMax,
@@ -99,38 +117,15 @@ export function createAsking(seal: Seal): Asking {
     expiry.unref();
     run.forget = () => {
       clearTimeout(expiry);
-      waiting.delete(handle);
+      this.#waiting.delete(handle);
     };
     run.scope.onCancel(run.forget);
     return {
       resultType: "input_required",
       inputRequests: questions,
-      requestState: seal.close(handle, binding),
+      requestState: this.#seal.close(handle, binding),
     };
   }
-
-  return {
-    async run(params, request, work) {
-      const responses = readResponses(params.inputResponses);
-      // Read before the work runs, because validation adds defaults to the arguments.
-      const subject = subjectOf(params, request);
-      if (params.requestState === undefined)
-        return step(new SuspendableRun(work, responses, { params, request }), subject, request);
-      const handle = seal.open(params.requestState, bindingOf(subject));
-      const run = handle === undefined ? undefined : waiting.get(handle);
-      if (!run)
-        throw new HallError("INVALID_PARAMS", "requestState is unknown, used or expired", {
-          hint: "Send the request again without it.",
-        });
-      run.forget();
-      run.resume(responses, { params, request });
-      return step(run, subject, request);
-    },
-    close() {
-      for (const run of [...waiting.values()])
-        run.scope.cancel(new HallError("UNAVAILABLE", "the hall is shutting down"));
-    },
-  };
 }
 
 type Turn =
@@ -317,5 +312,28 @@ function findMissing(
         ? undefined
         : { capability: "elicitation", part: mode };
     }
+  }
+}
+
+/** Signs text that a client returns to us later, bound to one purpose. */
+export class Seal {
+  readonly #key = randomBytes(32);
+
+  /** `about` is the purpose; it cannot be read from the result. */
+  close(text: string, about: string): string {
+    const mac = createHmac("sha256", this.#key).update(about).update("\0").update(text).digest();
+    return `${Buffer.from(text).toString("base64url")}.${mac.subarray(0, 16).toString("base64url")}`;
+  }
+
+  /** The text, or undefined if it was not signed here for this purpose. */
+  open(sealed: unknown, about: string): string | undefined {
+    if (typeof sealed !== "string") return undefined;
+    const encoded = sealed.slice(0, Math.max(0, sealed.indexOf(".")));
+    const text = Buffer.from(encoded, "base64url").toString();
+    // Signed again and compared as a whole, so that each text has exactly one valid encoding.
+    const given = Buffer.from(sealed);
+    const expected = Buffer.from(this.close(text, about));
+    const isOurs = given.length === expected.length && timingSafeEqual(given, expected);
+    return isOurs ? text : undefined;
   }
 }

@@ -24,7 +24,7 @@ import {
 import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, methods, readString, unknownMethod, whenListed } from "./methods.ts";
-import type { ServerParts } from "./server.ts";
+import type { AcceptOptions, ServerParts } from "./server.ts";
 import { watchedMax, watchResource } from "./subscriptions.ts";
 
 /** Handshake state of a legacy client; modern requests ignore it. */
@@ -38,19 +38,14 @@ type State =
     }
   | { readonly kind: "leaving"; readonly version: Version };
 
-interface ConnectionOptions {
-  readonly principal: string;
-  readonly isOrdered: boolean;
-  readonly isNetwork: boolean;
-  readonly quota: string | undefined;
-  gone(): void;
-}
-
 /** One client's connection. A client may mix both eras: each request is served by its own. */
 export class ClientConnection {
   readonly id: string;
   readonly #parts: ServerParts;
-  readonly #options: ConnectionOptions;
+  readonly #principal: string;
+  readonly #isOrdered: boolean;
+  readonly #isNetwork: boolean;
+  readonly #gone: () => void;
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
   readonly #watched = new Map<string, () => void>();
@@ -62,11 +57,19 @@ export class ClientConnection {
   #isClosed = false;
   readonly #onClosed = new Set<() => void>();
 
-  constructor(channel: Channel, parts: ServerParts, options: ConnectionOptions) {
+  constructor(
+    channel: Channel,
+    parts: ServerParts,
+    { principal = withoutToken, isOrdered = true, isNetwork = false, quota }: AcceptOptions,
+    gone: () => void,
+  ) {
     this.id = parts.connectionId();
     this.#parts = parts;
-    this.#options = options;
-    this.#quota = options.isNetwork ? (options.quota ?? this.id) : undefined;
+    this.#principal = principal;
+    this.#isOrdered = isOrdered;
+    this.#isNetwork = isNetwork;
+    this.#quota = isNetwork ? (quota ?? this.id) : undefined;
+    this.#gone = gone;
     this.#peer = new Peer(channel, {
       limits: parts.limits,
       isNotification,
@@ -98,9 +101,7 @@ export class ClientConnection {
   /** True if we may send sampling requests on our own, which only legacy clients accept. */
   get canSample(): boolean {
     return (
-      this.#state.kind === "ready" &&
-      this.#options.isOrdered &&
-      isObject(this.#state.capabilities.sampling)
+      this.#state.kind === "ready" && this.#isOrdered && isObject(this.#state.capabilities.sampling)
     );
   }
 
@@ -149,7 +150,7 @@ export class ClientConnection {
     this.#isClosed = true;
     this.#leave?.();
     for (const stop of this.#watched.values()) stop();
-    this.#options.gone();
+    this.#gone();
     for (const listener of this.#onClosed) listener();
     this.#onClosed.clear();
   }
@@ -183,7 +184,7 @@ export class ClientConnection {
       logLevel,
       exchange,
       connection: this.id,
-      principal: this.#options.principal,
+      principal: this.#principal,
       quota: this.#quota,
       progressTokens: this.#progressTokens,
     };
@@ -201,7 +202,7 @@ export class ClientConnection {
       case "leaving":
         throw new HallError("INVALID_REQUEST", "shutting down");
       case "greeted":
-        if (this.#options.isOrdered && method.startsWith("tools/"))
+        if (this.#isOrdered && method.startsWith("tools/"))
           throw new HallError(
             "INVALID_REQUEST",
             "not initialized: notifications/initialized has not arrived",
@@ -223,7 +224,6 @@ export class ClientConnection {
   /** The registry dialect needs no handshake. */
   #handleDialect(method: DialectMethod, params: JsonObject, exchange: Exchange): unknown {
     if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
-    const { principal, isNetwork, isOrdered } = this.#options;
     const client = "client" in this.#state ? this.#state.client : "unnamed client";
     const request = this.#clientRequest(exchange, {
       era: "legacy",
@@ -232,8 +232,8 @@ export class ClientConnection {
       client,
       logLevel: undefined,
     });
-    const mayRegister = !isNetwork || principal !== withoutToken;
-    const runner = isOrdered ? this.#runner() : undefined;
+    const mayRegister = !this.#isNetwork || this.#principal !== withoutToken;
+    const runner = this.#isOrdered ? this.#runner() : undefined;
     return dialectMethods[method](params, { ...request, mayRegister, runner }, this.#parts);
   }
 
@@ -338,7 +338,7 @@ export class ClientConnection {
 
   #listChanged(kind: ListKind): void {
     const isReady =
-      this.#state.kind === "ready" || (this.#state.kind === "greeted" && !this.#options.isOrdered);
+      this.#state.kind === "ready" || (this.#state.kind === "greeted" && !this.#isOrdered);
     if (isReady && !this.#parts.isStatic)
       this.#peer.notify(`notifications/${kind}/list_changed`, undefined);
   }

@@ -3,16 +3,13 @@
  * functions. It shares connections with MCP, is recognized by its methods and params, and has its own
  * error numbers.
  */
-import { adviceForModel } from "../base/advice.ts";
-import { errorTable, errorType, HallError } from "../base/errors.ts";
+import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
 import { joinName } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/trust.ts";
-import type { Request } from "../wire/message.ts";
-import type { Reply } from "../wire/running-requests.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
@@ -128,7 +125,7 @@ function requireToken({ mayRegister }: DialectRequest, method: string): void {
   });
 }
 
-const callIdLengthMax = 128;
+export const callIdLengthMax = 128;
 const timeoutSecondsMax = 600;
 
 interface DialectCall {
@@ -298,44 +295,4 @@ function describeFunction(target: Target, { trust }: ServerParts): JsonObject {
     parameters: inputSchema,
     ...(outputSchema === undefined ? {} : { returns: outputSchema }),
   };
-}
-
-/** The message that the dialect defines for each number. */
-const messages: Readonly<Record<number, string>> = {
-  [-32000]: "Server error",
-  [-32001]: "Tool execution failed",
-  [-32002]: "Tool not found",
-  [-32003]: "Function not found",
-  [-32004]: "Invalid parameters",
-  [-32005]: "Timeout",
-  [-32006]: "Service unavailable",
-  [-32007]: "Rate limited",
-};
-
-/** A failure with the dialect's number; `details` has our message, `error_type` its kind. */
-export function explainInDialect(
-  failure: unknown,
-  request: Request,
-  reference: (failure: unknown) => string,
-): Reply {
-  const error = asHallError(failure);
-  const code = errorTable[error.code].registry;
-  const callId = request.params?.call_id;
-  const isOurs = error.code === "INTERNAL" || error.code === "SERIALIZATION";
-  const data = {
-    ...error.details,
-    ...(typeof callId === "string" && callId.length <= callIdLengthMax ? { call_id: callId } : {}),
-    error_type: errorType(error.code),
-    details: error.message,
-    suggestion: error.next.length === 0 ? error.hint : adviceForModel(error.next),
-    ...(error.next.length === 0 ? {} : { next: error.next }),
-    ...(isOurs ? { reference: reference(failure) } : {}),
-  };
-  return { error: { code, message: messages[code] ?? error.message, data } };
-}
-
-export function asHallError(failure: unknown): HallError {
-  return failure instanceof HallError
-    ? failure
-    : new HallError("INTERNAL", "unexpected error inside the hall", { cause: failure });
 }

@@ -1,10 +1,10 @@
 import { adviceForModel } from "../base/advice.ts";
-import { type ErrorCode, errorTable, errorType, type HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Request, RpcError } from "../wire/message.ts";
 import type { Reply } from "../wire/running-requests.ts";
 import { addModernEnvelope, isInDialect, resolveCallTool, type Version } from "./client-request.ts";
-import { asHallError, explainInDialect } from "./dialect.ts";
+import { callIdLengthMax } from "./dialect.ts";
 import type { ServerParts } from "./server.ts";
 
 /**
@@ -17,16 +17,19 @@ export function explainRequest(
   version: Version | undefined,
   { registry, reference, info }: Pick<ServerParts, "registry" | "reference" | "info">,
 ): Reply {
-  if (request && isInDialect(request.method, request.params ?? {}))
-    return explainInDialect(failure, request, reference);
-  const error = asHallError(failure);
-  if (error.relayed) return { error: relay(error.relayed, version) };
+  const isDialect = request !== undefined && isInDialect(request.method, request.params ?? {});
+  const error =
+    failure instanceof HallError
+      ? failure
+      : new HallError("INTERNAL", "unexpected error inside the hall", { cause: failure });
+  if (error.relayed && !isDialect) return { error: relay(error.relayed, version) };
 
-  const called = request && calledRequest(request);
   const described = {
     error,
     reference: hasReference.has(error.code) ? reference(failure) : undefined,
   };
+  if (isDialect) return { error: dialectError(described, request) };
+  const called = request && calledRequest(request);
   if (called?.method !== "tools/call")
     return { error: requestError(described, called?.method, version) };
 
@@ -140,4 +143,34 @@ function suggestionOf({ next, hint }: HallError): string {
 function toolName(request: Request): unknown {
   const name = isObject(request.params) ? request.params.name : undefined;
   return typeof name === "string" ? name.slice(0, 100) : undefined;
+}
+
+/** The message that the dialect defines for each number. */
+const messages: Readonly<Record<number, string>> = {
+  [-32000]: "Server error",
+  [-32001]: "Tool execution failed",
+  [-32002]: "Tool not found",
+  [-32003]: "Function not found",
+  [-32004]: "Invalid parameters",
+  [-32005]: "Timeout",
+  [-32006]: "Service unavailable",
+  [-32007]: "Rate limited",
+};
+
+/** A failure with the dialect's number; `details` has our message, `error_type` its kind. */
+function dialectError(described: Described, { params }: Request): RpcError {
+  const { error } = described;
+  const code = errorTable[error.code].registry;
+  const callId = params?.call_id;
+  const hasCallId = typeof callId === "string" && callId.length <= callIdLengthMax;
+  return {
+    code,
+    message: messages[code] ?? error.message,
+    data: {
+      ...error.details,
+      ...(hasCallId ? { call_id: callId } : {}),
+      ...commonData(described),
+      details: error.message,
+    },
+  };
 }

@@ -2,34 +2,62 @@ import { HallError } from "../base/errors.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
-import type { Resource, Toolkit } from "../tool.ts";
+import type { Toolkit } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 
-/** The hall's own resources, as JSON: `guildhall://stats`, `guildhall://health`, `guildhall://trust`. */
-export interface HallResourcesOptions {
+interface HallResourcesOptions {
   readonly registry: Registry;
   readonly store: Store;
   readonly health: HealthBook;
   readonly trust: Trust | undefined;
 }
 
-interface Described {
+interface HallResource {
   readonly title: string;
   readonly description: string;
-  read(): Promise<unknown>;
+  read(options: HallResourcesOptions): Promise<unknown>;
 }
+
+/** The hall's own resources, as JSON. */
+const hallResources: Readonly<Record<string, HallResource>> = {
+  "guildhall://health": {
+    title: "Health of the hall",
+    description: "State of each toolkit and of the store.",
+    read: async ({ registry, store, health }) => ({
+      store: store.state(),
+      toolkits: await Promise.all(
+        registry.toolkits().map(async (toolkit) => ({
+          toolkit: toolkit.id,
+          source: toolkit.source ?? "built-in",
+          ...(await health.read(toolkit)),
+        })),
+      ),
+    }),
+  },
+  "guildhall://stats": {
+    title: "Call statistics",
+    description:
+      "Calls, error rates, durations and bytes per toolkit and tool, over the whole retention period.",
+    read: ({ store }) => store.statistics(),
+  },
+  "guildhall://trust": {
+    title: "Trust in tools",
+    description: "The marks of each tool, and whether calling it requires approval.",
+    read: async ({ registry, trust }) => ({
+      isGuarded: trust !== undefined,
+      tools: trust ? describeTrust(registry, trust) : [],
+    }),
+  },
+};
 
 /** The same registry, with the hall's own resources first. */
 export function withHallResources(options: HallResourcesOptions): Registry {
   const { registry } = options;
-  const described = describe(options);
-  const resources: readonly Resource[] = [...described].map(([uri, { title, description }]) => ({
-    uri,
-    name: uri.slice("guildhall://".length),
-    title,
-    description,
-    mimeType: "application/json",
-  }));
+  const mimeType = "application/json";
+  const resources = Object.entries(hallResources).map(([uri, { title, description }]) => {
+    const name = uri.slice("guildhall://".length);
+    return { uri, name, title, description, mimeType };
+  });
   const owner: Toolkit = {
     id: "guildhall",
     list: async () => [],
@@ -39,69 +67,18 @@ export function withHallResources(options: HallResourcesOptions): Registry {
     resources: {
       list: async () => resources,
       templates: async () => [],
-      read: async (uri) => ({
-        contents: [
-          {
-            uri,
-            mimeType: "application/json",
-            text: JSON.stringify(await described.get(uri)?.read()),
-          },
-        ],
-      }),
+      read: async (uri) => {
+        const text = JSON.stringify(await hallResources[uri]?.read(options));
+        return { contents: [{ uri, mimeType, text }] };
+      },
     },
   };
   return {
     ...registry,
     resources: () => [...resources, ...registry.resources()],
-    getResourceOwner: (uri) => (described.has(uri) ? owner : registry.getResourceOwner(uri)),
+    getResourceOwner: (uri) =>
+      Object.hasOwn(hallResources, uri) ? owner : registry.getResourceOwner(uri),
   };
-}
-
-function describe({
-  registry,
-  store,
-  health,
-  trust,
-}: HallResourcesOptions): ReadonlyMap<string, Described> {
-  return new Map([
-    [
-      "guildhall://health",
-      {
-        title: "Health of the hall",
-        description: "State of each toolkit and of the store.",
-        read: async () => ({
-          store: store.state(),
-          toolkits: await Promise.all(
-            registry.toolkits().map(async (toolkit) => ({
-              toolkit: toolkit.id,
-              source: toolkit.source ?? "built-in",
-              ...(await health.read(toolkit)),
-            })),
-          ),
-        }),
-      },
-    ],
-    [
-      "guildhall://stats",
-      {
-        title: "Call statistics",
-        description:
-          "Calls, error rates, durations and bytes per toolkit and tool, over the whole retention period.",
-        read: () => store.statistics(),
-      },
-    ],
-    [
-      "guildhall://trust",
-      {
-        title: "Trust in tools",
-        description: "The marks of each tool, and whether calling it requires approval.",
-        read: async () => ({
-          isGuarded: trust !== undefined,
-          tools: trust ? describeTrust(registry, trust) : [],
-        }),
-      },
-    ],
-  ]);
 }
 
 function describeTrust(registry: Registry, trust: Trust): readonly unknown[] {

@@ -14,9 +14,7 @@ import type { Registry } from "../registry/registry.ts";
 import type { ListKind } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
-import type { Request } from "../wire/message.ts";
-import { type Asking, createAsking } from "./asking.ts";
-import type { Envelope } from "./client-request.ts";
+import { Asking, Seal } from "./asking.ts";
 import { ClientConnection } from "./connection.ts";
 import {
   chooseFaces,
@@ -26,40 +24,12 @@ import {
   type ShownTool,
   showTools,
 } from "./faces.ts";
-import { createSeal, type Seal } from "./seal.ts";
-import { type ReplyTarget, type StatelessOptions, StatelessRequests } from "./stateless.ts";
-
-/** The MCP server: accepts channels and connects each client to the gateway. */
-export interface Server {
-  /** Rebuilds the tool list and notifies clients, after trust has changed. */
-  refreshLists(): void;
-  readonly registry: Registry;
-  readonly limits: Limits;
-  /** True once new requests are refused. */
-  readonly isClosing: boolean;
-  counts(): JsonObject;
-  readonly clientCount: number;
-  /** Sends a sampling request to a client that supports it. Throws UNAVAILABLE if none does. */
-  sample(params: JsonObject): Promise<JsonObject>;
-  /** Resolves when requests may be read again; undefined if they may be read now. */
-  whenReading(): Promise<void> | undefined;
-  /** Starts serving a client. */
-  accept(channel: Channel, options?: AcceptOptions): ClientConnection;
-  /** Serves one modern request that has no connection. */
-  serveOnce(
-    request: Request,
-    envelope: Envelope,
-    target: ReplyTarget,
-    options: StatelessOptions,
-  ): void;
-  /** Stops accepting, lets requests finish for up to `drainMs`, answers the rest with an error, closes all connections. */
-  close(drainMs: number): Promise<void>;
-}
+import { StatelessRequests } from "./stateless.ts";
 
 export interface AcceptOptions {
-  /** The authenticated caller. One principal cannot use what another opened. */
+  /** The authenticated caller. One principal cannot use what another opened. Default "local". */
   readonly principal?: string;
-  /** False where messages may overtake each other; such a client cannot be sent requests either. */
+  /** False where messages may overtake each other; such a client cannot be sent requests either. Default true. */
   readonly isOrdered?: boolean;
   /** Over HTTP or WebSocket calls are rate-limited, and registering requires the token. */
   readonly isNetwork?: boolean;
@@ -120,11 +90,8 @@ export interface ServerParts extends ServerOptions {
   reference(failure: unknown): string;
 }
 
-export function createServer(options: ServerOptions): Server {
-  return new HallServer(options);
-}
-
-class HallServer implements Server {
+/** The MCP server: accepts channels and connects each client to the gateway. */
+export class Server {
   readonly registry: Registry;
   readonly limits: Limits;
   readonly #lists: ToolLists;
@@ -147,6 +114,7 @@ class HallServer implements Server {
     this.#stopListening = this.#pressure?.onFull((isFull) => this.#onPressure(isFull));
   }
 
+  /** True once new requests are refused. */
   get isClosing(): boolean {
     return this.#isClosing;
   }
@@ -155,6 +123,7 @@ class HallServer implements Server {
     return this.#connections.size + this.#stateless.count;
   }
 
+  /** Rebuilds the tool list and notifies clients, after trust has changed. */
   refreshLists(): void {
     this.#lists.refresh();
   }
@@ -163,6 +132,7 @@ class HallServer implements Server {
     return this.#parts.counts();
   }
 
+  /** Sends a sampling request to a client that supports it. Throws UNAVAILABLE if none does. */
   async sample(params: JsonObject): Promise<JsonObject> {
     const sampler = this.#connections.values().find(({ canSample }) => canSample);
     if (sampler) return sampler.sample(params);
@@ -171,33 +141,27 @@ class HallServer implements Server {
     });
   }
 
+  /** Resolves when requests may be read again; undefined if they may be read now. */
   whenReading(): Promise<void> | undefined {
     return this.#pause?.again;
   }
 
+  /** Starts serving a client. */
   accept(channel: Channel, options: AcceptOptions = {}): ClientConnection {
-    const { principal = "local", isOrdered = true, isNetwork = false, quota } = options;
-    const connection = new ClientConnection(channel, this.#parts, {
-      principal,
-      isOrdered,
-      isNetwork,
-      quota,
-      gone: () => this.#connections.delete(connection.id),
-    });
+    const connection = new ClientConnection(channel, this.#parts, options, () =>
+      this.#connections.delete(connection.id),
+    );
     this.#connections.set(connection.id, connection);
     if (this.#pressure?.isFull) connection.hold();
     return connection;
   }
 
-  serveOnce(
-    request: Request,
-    envelope: Envelope,
-    target: ReplyTarget,
-    options: StatelessOptions,
-  ): void {
-    this.#stateless.serve(request, envelope, target, options);
+  /** Serves one modern request that has no connection. */
+  serveOnce(...request: Parameters<StatelessRequests["serve"]>): void {
+    this.#stateless.serve(...request);
   }
 
+  /** Stops accepting, lets requests finish for up to `drainMs`, answers the rest with an error, closes all connections. */
   async close(drainMs: number): Promise<void> {
     this.#isClosing = true;
     this.#lists.close();
@@ -287,12 +251,12 @@ class ToolLists {
 }
 
 function createParts(registry: Registry, lists: ToolLists, options: ServerOptions): ServerParts {
-  const seal = createSeal();
+  const seal = new Seal();
   const parts: ServerParts = {
     ...options,
     registry,
     seal,
-    asking: createAsking(seal),
+    asking: new Asking(seal),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),

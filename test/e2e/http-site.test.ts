@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { JsonObject } from "../../src/base/json.ts";
-import { createGuard } from "../../src/server/http/guard.ts";
+import { AccessGuard } from "../../src/server/http/guard.ts";
 import { modern, modernVersion } from "../servers/client.ts";
 import { type Door, doorToken, openDoor } from "../servers/door.ts";
 import { askModern, connectWebSocket, greet, modernHeaders } from "../servers/door-clients.ts";
@@ -533,7 +533,7 @@ describe("tokens", () => {
 });
 
 describe("a guard for other machines", () => {
-  const guard = createGuard({ host: "0.0.0.0", token: doorToken });
+  const guard = new AccessGuard({ host: "0.0.0.0", token: doorToken });
   const from = (headers: Readonly<Record<string, string>>, url = "/mcp"): IncomingMessage =>
     ({ url, headers, rawHeaders: Object.entries(headers).flat() }) as unknown as IncomingMessage;
 
@@ -569,7 +569,7 @@ describe("a guard for other machines", () => {
   test.each(["127.0.0.1", "localhost", "::1", "127.0.0.2"])(
     "one for %s lets this machine in without",
     (name) => {
-      const local = createGuard({ host: name, token: doorToken });
+      const local = new AccessGuard({ host: name, token: doorToken });
       expect(local.identify(from({}), false)).toEqual({ principal: "local" });
       expect(local.identify(from({}), true)).toMatchObject({ refusal: { status: 401 } });
       expect(

@@ -48,44 +48,35 @@ export async function serveApi(
   return undefined;
 }
 
-/** The message of the dialect for each path and method. */
+/** The methods of the dialect by path, with `*` for a name, and HTTP method. */
+const routes: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "": { GET: "tools/toolkits", POST: "tools/register" },
+  "*": { GET: "tools/toolkit", DELETE: "tools/unregister" },
+  "*/health": { GET: "health/check" },
+  "*/refresh": { POST: "tools/refresh" },
+  "*/functions/*": { GET: "tools/schema" },
+  "*/functions/*/call": { POST: "tools/call" },
+};
+
 function readRequest(
   verb: string,
-  [name, part, ...rest]: readonly string[],
+  [name, part, functionName, ...rest]: readonly string[],
   body: JsonObject,
 ): DialectMessage | Refusal {
-  if (name === undefined || name === "") {
-    if (verb === "GET") return { method: "tools/toolkits", params: {} };
-    if (verb === "POST")
-      return { method: "tools/register", params: "tool" in body ? body : { tool: body } };
-    return notAllowed("GET, POST");
-  }
-  const params = { tool_name: name };
-  if (part === undefined) {
-    if (verb === "GET") return { method: "tools/toolkit", params };
-    if (verb === "DELETE") return { method: "tools/unregister", params };
-    return notAllowed("GET, DELETE");
-  }
-  if (part === "health")
-    return verb === "GET" ? { method: "health/check", params } : notAllowed("GET");
-  if (part === "refresh")
-    return verb === "POST" ? { method: "tools/refresh", params } : notAllowed("POST");
-  const [functionName, action] = rest;
-  if (part === "functions" && functionName !== undefined) {
-    const full = { ...params, function_name: functionName };
-    if (action === undefined)
-      return verb === "GET" ? { method: "tools/schema", params: full } : notAllowed("GET");
-    if (action === "call")
-      return verb === "POST"
-        ? { method: "tools/call", params: { ...body, ...full } }
-        : notAllowed("POST");
-  }
-  return {
-    status: 404,
-    code: "NOT_FOUND",
-    message:
-      "Not found. Endpoints below /api/toolkits: /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION, /NAME/functions/FUNCTION/call",
-  };
+  const path = [name && "*", part, functionName && "*", ...rest].filter(Boolean).join("/");
+  const route = Object.hasOwn(routes, path) ? routes[path] : undefined;
+  if (!route)
+    return {
+      status: 404,
+      code: "NOT_FOUND",
+      message:
+        "Not found. Endpoints below /api/toolkits: /NAME, /NAME/health, /NAME/refresh, /NAME/functions/FUNCTION, /NAME/functions/FUNCTION/call",
+    };
+  const method = Object.hasOwn(route, verb) ? route[verb] : undefined;
+  if (method === undefined) return notAllowed(Object.keys(route).join(", "));
+  if (method === "tools/register")
+    return { method, params: "tool" in body ? body : { tool: body } };
+  return { method, params: { ...body, tool_name: name, function_name: functionName } };
 }
 
 function decode(part: string): string {

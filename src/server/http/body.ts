@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { type Duplex, pipeline, type Readable } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { formatBytes } from "../../base/text.ts";
-import type { Refusal } from "./refusal.ts";
+import { invalidRequest, type Refusal } from "./refusal.ts";
 
 /** Reads a JSON body; the limit holds for the received and for the inflated bytes. Rejects when the client disconnects. */
 export function readBody(request: IncomingMessage, bytesMax: number): Promise<Buffer | Refusal> {
@@ -75,14 +75,10 @@ function collect(
 }
 
 function unsupported(message: string): Refusal {
-  return { status: 415, code: "INVALID_REQUEST", message, closes: true };
+  return invalidRequest(415, message, { closes: true });
 }
 
 function tooLarge(bytesMax: number): Refusal {
-  return {
-    status: 413,
-    code: "INVALID_REQUEST",
-    message: `message exceeds the limit of ${formatBytes(bytesMax)}`,
-    closes: true,
-  };
+  const message = `message exceeds the limit of ${formatBytes(bytesMax)}`;
+  return invalidRequest(413, message, { closes: true });
 }

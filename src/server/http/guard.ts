@@ -1,21 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import type { Refusal } from "./refusal.ts";
-
-/**
- * Decides who may use the listener. A web page must not reach a hall on loopback by DNS rebinding
- * (Host), by a cross-site request (Origin) or by a WebSocket (Origin and token). Other machines need
- * the token for everything.
- */
-export interface AccessGuard {
-  /** Checks Host and Origin, on every route. */
-  checkSite(request: IncomingMessage): Refusal | undefined;
-  /** The caller, or why it is refused. `needsToken` is for routes that always require one. */
-  identify(
-    request: IncomingMessage,
-    needsToken: boolean,
-  ): { readonly principal: string } | { readonly refusal: Refusal };
-}
+import { invalidRequest, type Refusal } from "./refusal.ts";
 
 export interface GuardOptions {
   /** The address the listener is bound to. */
@@ -31,63 +16,68 @@ export function isLoopback(host: string): boolean {
   return loopbackNames.has(host) || host === "::1" || /^127\.\d+\.\d+\.\d+$/.test(host);
 }
 
-export function createGuard({ host, token, findName }: GuardOptions): AccessGuard {
-  const isLocal = isLoopback(host);
-  const tokenDigest = digest(token);
-  // A listener for other machines has host names we cannot know; the token protects it instead.
-  const isOurName = (name: string): boolean => !isLocal || loopbackNames.has(name) || name === host;
+/**
+ * Decides who may use the listener. A web page must not reach a hall on loopback by DNS rebinding
+ * (Host), by a cross-site request (Origin) or by a WebSocket (Origin and token). Other machines need
+ * the token for everything.
+ */
+export class AccessGuard {
+  readonly #options: GuardOptions;
+  readonly #isLocal: boolean;
+  readonly #tokenDigest: Buffer;
 
-  function checkSite(request: IncomingMessage): Refusal | undefined {
+  constructor(options: GuardOptions) {
+    this.#options = options;
+    this.#isLocal = isLoopback(options.host);
+    this.#tokenDigest = digest(options.token);
+  }
+
+  /** Checks Host and Origin, on every route. */
+  checkSite(request: IncomingMessage): Refusal | undefined {
     const hosts = headerValues(request, "host");
-    const origins = headerValues(request, "origin");
     if (hosts.length !== 1)
-      return {
-        status: 400,
-        code: "INVALID_REQUEST",
-        message: "exactly one Host header is required",
-        closes: true,
-      };
-    if (!isOurName(hostName(hosts[0] ?? ""))) return forbidden("this Host is not allowed");
+      return invalidRequest(400, "exactly one Host header is required", { closes: true });
+    if (!this.#isOurName(hostName(hosts[0] ?? ""))) return forbidden("this Host is not allowed");
     const target = targetOf(request);
-    if (!target)
-      return {
-        status: 400,
-        code: "INVALID_REQUEST",
-        message: "invalid request URL",
-        closes: true,
-      };
-    if (target.host !== anyHost && !isOurName(target.hostname))
+    if (!target) return invalidRequest(400, "invalid request URL", { closes: true });
+    if (target.host !== anyHost && !this.#isOurName(target.hostname))
       return forbidden("this Host is not allowed");
-    if (origins.length > 1) return forbidden("duplicate header: Origin");
-    const [origin] = origins;
-    if (origin !== undefined && !isAllowedOrigin(origin))
+    const [origin, ...otherOrigins] = headerValues(request, "origin");
+    if (otherOrigins.length > 0) return forbidden("duplicate header: Origin");
+    if (origin !== undefined && !this.#isAllowedOrigin(origin))
       return forbidden("this Origin is not allowed");
     return undefined;
   }
 
-  function isAllowedOrigin(origin: string): boolean {
+  /** The caller, or why it is refused. `needsToken` is for routes that always require one. */
+  identify(
+    request: IncomingMessage,
+    needsToken: boolean,
+  ): { readonly principal: string } | { readonly refusal: Refusal } {
+    const given = bearerOf(request);
+    if (given !== undefined) {
+      if (timingSafeEqual(digest(given), this.#tokenDigest)) return { principal: "token" };
+      const name = this.#options.findName?.(given);
+      if (name !== undefined) return { principal: name };
+      return { refusal: unauthorized("invalid token", 'error="invalid_token"') };
+    }
+    if (needsToken || !this.#isLocal) return { refusal: unauthorized("a token is required") };
+    return { principal: "local" };
+  }
+
+  /** A listener for other machines has host names we cannot know; the token protects it instead. */
+  #isOurName(name: string): boolean {
+    return !this.#isLocal || loopbackNames.has(name) || name === this.#options.host;
+  }
+
+  #isAllowedOrigin(origin: string): boolean {
     if (!URL.canParse(origin)) return false;
     const { protocol, hostname } = new URL(origin);
     return (
       (protocol === "http:" || protocol === "https:") &&
-      (loopbackNames.has(hostname) || hostname === host)
+      (loopbackNames.has(hostname) || hostname === this.#options.host)
     );
   }
-
-  return {
-    checkSite,
-    identify(request, needsToken) {
-      const given = bearerOf(request);
-      if (given !== undefined) {
-        if (timingSafeEqual(digest(given), tokenDigest)) return { principal: "token" };
-        const name = findName?.(given);
-        if (name !== undefined) return { principal: name };
-        return { refusal: unauthorized("invalid token", 'error="invalid_token"') };
-      }
-      if (needsToken || !isLocal) return { refusal: unauthorized("a token is required") };
-      return { principal: "local" };
-    },
-  };
 }
 
 function forbidden(message: string): Refusal {

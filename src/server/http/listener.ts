@@ -13,14 +13,14 @@ import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
-import { type AccessGuard, createGuard, targetOf } from "./guard.ts";
+import { AccessGuard, targetOf } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
 import { sendPage, wantsPage } from "./page.ts";
 import { sendJson } from "./post.ts";
-import { notAllowed, type Refusal, sendRefusal } from "./refusal.ts";
-import { createSessions, type Sessions } from "./sessions.ts";
+import { notAllowed, type Refusal, sendRefusal, shuttingDown } from "./refusal.ts";
+import { Sessions } from "./sessions.ts";
 import { cutWhenUnread, SocketLimit, withoutUpgrade } from "./sockets.ts";
-import { createSsePair, type SsePair } from "./sse-pair.ts";
+import { SsePair } from "./sse-pair.ts";
 import type { Upgrader } from "./upgrade.ts";
 
 /** One port for Streamable HTTP, WebSocket, HTTP+SSE, the REST API, metrics and health. */
@@ -89,8 +89,8 @@ class Listener implements HttpListener {
     this.#server = server;
     this.#stalledMsMax = events.stalledMsMax;
     this.#sessionsMax = options.sessionsMax ?? 2_000;
-    this.#guard = createGuard({ host, token, findName });
-    this.#sessions = createSessions({
+    this.#guard = new AccessGuard({ host, token, findName });
+    this.#sessions = new Sessions({
       ...events,
       server,
       streamAfterMs: options.streamAfterMs ?? 1_000,
@@ -98,7 +98,7 @@ class Listener implements HttpListener {
       idleMsMax: options.sessionIdleMsMax ?? 30 * 60_000,
       countMax: this.#sessionsMax,
     });
-    this.#ssePair = createSsePair({ ...events, server, countMax: this.#sessionsMax });
+    this.#ssePair = new SsePair({ ...events, server, countMax: this.#sessionsMax });
     this.#routes = this.#createRoutes(
       new McpEndpoint({ server, guard: this.#guard, sessions: this.#sessions, events }),
     );
@@ -261,19 +261,12 @@ class Listener implements HttpListener {
       return;
     }
     socket.on("error", () => socket.destroy());
-    this.#upgrader ??= import("./upgrade.ts").then(({ createUpgrader }) =>
-      createUpgrader({ server: this.#server, guard: this.#guard, countMax: this.#sessionsMax }),
+    this.#upgrader ??= import("./upgrade.ts").then(
+      ({ Upgrader }) => new Upgrader(this.#server, this.#guard, this.#sessionsMax),
     );
     void this.#upgrader.then((ready) => ready.upgrade(request, socket, head));
   }
 }
-
-const shuttingDown: Refusal = {
-  status: 503,
-  code: "UNAVAILABLE",
-  message: "the hall is shutting down",
-  closes: true,
-};
 
 const notFound: Refusal = {
   status: 404,

@@ -17,7 +17,7 @@ import { readBody } from "./body.ts";
 import type { AccessGuard } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
-import { notAllowed, type Refusal } from "./refusal.ts";
+import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
 
 /** One HTTP request that passed admission. */
@@ -78,16 +78,16 @@ export class McpEndpoint {
 
   #postModern({ request, response, principal }: HttpRequest, message: Message): Answered {
     if (message.kind === "answer" || message.kind === "invalid")
-      return invalid(400, "expected a request or a notification");
+      return invalidRequest(400, "expected a request or a notification");
     const takesEvents = accepts(request, "text/event-stream");
     if (!takesEvents && !accepts(request, "application/json"))
-      return invalid(406, "Accept must include application/json or text/event-stream");
+      return invalidRequest(406, "Accept must include application/json or text/event-stream");
     if (message.kind === "notification") {
       response.writeHead(202).end();
       return undefined;
     }
     if (message.method === "subscriptions/listen" && !takesEvents)
-      return invalid(406, "Accept must include text/event-stream for subscriptions/listen");
+      return invalidRequest(406, "Accept must include text/event-stream for subscriptions/listen");
 
     const { server, events } = this.#options;
     try {
@@ -125,17 +125,23 @@ export class McpEndpoint {
     message: Message | undefined,
   ): Answered {
     if (!accepts(request, "application/json") || !accepts(request, "text/event-stream"))
-      return invalid(406, "Accept must include application/json and text/event-stream");
+      return invalidRequest(406, "Accept must include application/json and text/event-stream");
     const version = request.headers["mcp-protocol-version"];
     if (version !== undefined && !isLegacyVersion(version))
-      return invalid(400, `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}`);
+      return invalidRequest(
+        400,
+        `MCP-Protocol-Version must be one of ${legacyVersions.join(", ")}`,
+      );
 
     const { sessions } = this.#options;
     const sessionId = sessionIdOf(request);
     if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, principal);
     if (message?.kind !== "request" || message.method !== "initialize")
       return {
-        ...invalid(400, "not initialized: send initialize, or set the protocol version in _meta"),
+        ...invalidRequest(
+          400,
+          "not initialized: send initialize, or set the protocol version in _meta",
+        ),
         id: message?.kind === "request" ? message.id : undefined,
       };
     try {
@@ -174,8 +180,4 @@ function refusalOf(error: unknown, id: Id): Refusal {
   if (!(error instanceof HallError)) throw error;
   const { code, message, details } = error;
   return { status: 400, code, message, id, details };
-}
-
-function invalid(status: number, message: string): Refusal {
-  return { status, code: "INVALID_REQUEST", message };
 }

@@ -18,14 +18,30 @@ export interface Refusal {
   readonly closes?: boolean | undefined;
 }
 
-export function notAllowed(allow: string): Refusal {
-  return {
-    status: 405,
-    code: "INVALID_REQUEST",
-    message: `method not allowed (expected: ${allow})`,
-    headers: { allow },
-  };
+export function invalidRequest(
+  status: number,
+  message: string,
+  more: Partial<Refusal> = {},
+): Refusal {
+  return { status, code: "INVALID_REQUEST", message, ...more };
 }
+
+export function notAllowed(allow: string): Refusal {
+  const message = `method not allowed (expected: ${allow})`;
+  return invalidRequest(405, message, { headers: { allow } });
+}
+
+export function tooManyConnections(countMax: number): Refusal {
+  const message = `too many connections (limit: ${countMax})`;
+  return { status: 503, code: "OVERLOADED", message, headers: { "retry-after": "5" } };
+}
+
+export const shuttingDown: Refusal = {
+  status: 503,
+  code: "UNAVAILABLE",
+  message: "the hall is shutting down",
+  closes: true,
+};
 
 export function sendRefusal(
   response: ServerResponse,

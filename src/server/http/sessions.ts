@@ -7,26 +7,8 @@ import type { Id, Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { accepts, sendJson } from "./post.ts";
-import type { Refusal } from "./refusal.ts";
+import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 import { SessionStream } from "./session-stream.ts";
-
-/** Legacy connections over HTTP, identified by `Mcp-Session-Id`: one client, many streams. */
-export interface Sessions {
-  /** Opens a connection for `initialize` without a session id. */
-  open(message: Message, response: ServerResponse, principal: string): Refusal | undefined;
-  /** A message, or a batch, on an existing connection. */
-  post(
-    id: string,
-    parsed: Message | readonly Message[],
-    response: ServerResponse,
-    principal: string,
-  ): Refusal | undefined;
-  /** Opens the stream for messages that belong to no request, or resumes a lost one. */
-  get(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined;
-  end(id: string | undefined, principal: string): Refusal | undefined;
-  readonly count: number;
-  close(): void;
-}
 
 export interface SessionsOptions extends EventStreamOptions {
   readonly server: Server;
@@ -46,120 +28,110 @@ interface Session {
   usedAt: number;
 }
 
-export function createSessions(options: SessionsOptions): Sessions {
-  // In order of last use, so the first one idles longest.
-  const sessions = new Map<string, Session>();
+/** Legacy connections over HTTP, identified by `Mcp-Session-Id`: one client, many streams. */
+export class Sessions {
+  readonly #options: SessionsOptions;
+  /** In order of last use, so the first one idles longest. */
+  readonly #sessions = new Map<string, Session>();
+  readonly #sweep: NodeJS.Timeout;
 
-  const sweep = setInterval(
-    () => {
-      const oldest = performance.now() - options.idleMsMax;
-      for (const session of sessions.values())
-        if (session.usedAt < oldest && !session.streams.isBusy) forget(session);
-    },
-    Math.min(60_000, options.idleMsMax),
-  );
-  sweep.unref();
-
-  function forget(session: Session): void {
-    sessions.delete(session.id);
-    void session.connection.close(0);
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    this.#sweep = setInterval(() => this.#endIdle(), Math.min(60_000, options.idleMsMax));
+    this.#sweep.unref();
   }
 
-  function find(id: string | undefined, principal: string): Session | Refusal {
+  /** Opens a connection for `initialize` without a session id. */
+  open(message: Message, response: ServerResponse, principal: string): Refusal | undefined {
+    if (!this.#makeRoom()) return tooManyConnections(this.#options.countMax);
+    const id = randomBytes(24).toString("base64url");
+    const streams = new SessionStreams(this.#options);
+    const connection = this.#options.server.accept(streams, {
+      principal,
+      isOrdered: false,
+      isNetwork: true,
+    });
+    streams.canPoll = () => connection.version === "2025-11-25";
+    const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
+    this.#sessions.set(id, session);
+    response.setHeader("mcp-session-id", id);
+    streams.post(message, response);
+    connection.receive(message);
+    return undefined;
+  }
+
+  /** A message, or a batch, on an existing connection. */
+  post(
+    id: string,
+    parsed: Message | readonly Message[],
+    response: ServerResponse,
+    principal: string,
+  ): Refusal | undefined {
+    const session = this.#find(id, principal);
+    if ("status" in session) return session;
+    const isRequest = session.streams.post(parsed, response);
+    if (typeof isRequest === "object") return isRequest;
+    session.streams.receive(response, () => session.connection.receive(parsed));
+    if (!isRequest && !response.headersSent) response.writeHead(202).end();
+    return undefined;
+  }
+
+  /** Opens the stream for messages that belong to no request, or resumes a lost one. */
+  get(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
+    const session = this.#find(header(request, "mcp-session-id"), principal);
+    if ("status" in session) return session;
+    if (!accepts(request, "text/event-stream"))
+      return invalidRequest(406, "Accept must include text/event-stream");
+    return session.streams.get(header(request, "last-event-id"), response);
+  }
+
+  end(id: string | undefined, principal: string): Refusal | undefined {
+    const session = this.#find(id, principal);
+    if ("status" in session) return session;
+    this.#forget(session);
+    return undefined;
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    for (const session of this.#sessions.values()) session.streams.closeAll();
+  }
+
+  #find(id: string | undefined, principal: string): Session | Refusal {
     if (id === undefined)
-      return {
-        status: 400,
-        code: "INVALID_REQUEST",
-        message: "Mcp-Session-Id is missing: send initialize first",
-      };
+      return invalidRequest(400, "Mcp-Session-Id is missing: send initialize first");
     if (!/^[\x21-\x7e]{1,256}$/.test(id))
-      return {
-        status: 400,
-        code: "INVALID_REQUEST",
-        message: "Mcp-Session-Id must be visible ASCII",
-      };
-    const session = sessions.get(id);
+      return invalidRequest(400, "Mcp-Session-Id must be visible ASCII");
+    const session = this.#sessions.get(id);
     // Another caller's session is indistinguishable from one that does not exist.
     if (!session || session.principal !== principal)
-      return {
-        status: 404,
-        code: "INVALID_REQUEST",
-        message: "unknown session: send initialize again",
-      };
+      return invalidRequest(404, "unknown session: send initialize again");
     session.usedAt = performance.now();
-    sessions.delete(id);
-    sessions.set(id, session);
+    this.#sessions.delete(id);
+    this.#sessions.set(id, session);
     return session;
   }
 
-  function makeRoom(): boolean {
-    if (sessions.size < options.countMax) return true;
-    for (const session of sessions.values()) {
+  #makeRoom(): boolean {
+    if (this.#sessions.size < this.#options.countMax) return true;
+    for (const session of this.#sessions.values()) {
       if (session.streams.isBusy) continue;
-      forget(session);
+      this.#forget(session);
       return true;
     }
     return false;
   }
 
-  return {
-    open(message, response, principal) {
-      if (!makeRoom())
-        return {
-          status: 503,
-          code: "OVERLOADED",
-          message: `too many connections (limit: ${options.countMax})`,
-          headers: { "retry-after": "5" },
-        };
-      const id = randomBytes(24).toString("base64url");
-      const streams = new SessionStreams(options);
-      const connection = options.server.accept(streams, {
-        principal,
-        isOrdered: false,
-        isNetwork: true,
-      });
-      streams.canPoll = () => connection.version === "2025-11-25";
-      const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
-      sessions.set(id, session);
-      response.setHeader("mcp-session-id", id);
-      streams.post(message, response);
-      connection.receive(message);
-      return undefined;
-    },
-    post(id, parsed, response, principal) {
-      const session = find(id, principal);
-      if ("status" in session) return session;
-      const isRequest = session.streams.post(parsed, response);
-      if (typeof isRequest === "object") return isRequest;
-      session.streams.receive(response, () => session.connection.receive(parsed));
-      if (!isRequest && !response.headersSent) response.writeHead(202).end();
-      return undefined;
-    },
-    get(request, response, principal) {
-      const session = find(header(request, "mcp-session-id"), principal);
-      if ("status" in session) return session;
-      if (!accepts(request, "text/event-stream"))
-        return {
-          status: 406,
-          code: "INVALID_REQUEST",
-          message: "Accept must include text/event-stream",
-        };
-      return session.streams.get(header(request, "last-event-id"), response);
-    },
-    end(id, principal) {
-      const session = find(id, principal);
-      if ("status" in session) return session;
-      forget(session);
-      return undefined;
-    },
-    get count() {
-      return sessions.size;
-    },
-    close() {
-      clearInterval(sweep);
-      for (const session of sessions.values()) session.streams.closeAll();
-    },
-  };
+  #endIdle(): void {
+    const oldest = performance.now() - this.#options.idleMsMax;
+    for (const session of this.#sessions.values())
+      if (session.usedAt < oldest && !session.streams.isBusy) this.#forget(session);
+  }
+
+  #forget(session: Session): void {
+    this.#sessions.delete(session.id);
+    void session.connection.close(0);
+  }
 }
 
 function header({ headers }: IncomingMessage, name: string): string | undefined {
@@ -243,12 +215,11 @@ class SessionStreams implements Channel {
     // Refused here, because the running request needs its stream.
     const running = ids.find((id) => this.#byRequest.has(id));
     if (running !== undefined)
-      return {
-        status: 400,
-        code: "INVALID_REQUEST",
-        message: `a request with the id ${JSON.stringify(running)} is still running`,
-        id: running,
-      };
+      return invalidRequest(
+        400,
+        `a request with the id ${JSON.stringify(running)} is still running`,
+        { id: running },
+      );
     // A batch is answered once, under the id of its first request.
     const stream = this.#create([first]);
     for (const id of ids) this.#byRequest.set(id, stream);
@@ -263,12 +234,7 @@ class SessionStreams implements Channel {
     }
     const [, number, sequence] = /^(\d{1,15})-(\d{1,15})$/.exec(lastEventId) ?? [];
     const stream = this.#byNumber.get(Number(number));
-    if (!stream)
-      return {
-        status: 400,
-        code: "INVALID_REQUEST",
-        message: "Last-Event-ID is unknown or too old",
-      };
+    if (!stream) return invalidRequest(400, "Last-Event-ID is unknown or too old");
     stream.streamTo(response, Number(sequence));
     return undefined;
   }

@@ -4,73 +4,59 @@ import { type WebSocket, WebSocketServer } from "ws";
 import { createWebSocketChannel } from "../../wire/websocket.ts";
 import type { Server } from "../server.ts";
 import { type AccessGuard, bearerProtocol, targetOf } from "./guard.ts";
-import type { Refusal } from "./refusal.ts";
-
-/** WebSocket at `/ws`, with the same messages as stdio. Web pages, which send an Origin, need the token. */
-export interface Upgrader {
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-  close(): void;
-}
+import { type Refusal, shuttingDown, tooManyConnections } from "./refusal.ts";
 
 const pingsPerSecondMax = 50;
 const policyViolation = 1008;
 
-export function createUpgrader({
-  server,
-  guard,
-  countMax,
-}: {
-  readonly server: Server;
-  readonly guard: AccessGuard;
-  readonly countMax: number;
-}): Upgrader {
-  const sockets = new WebSocketServer({
-    noServer: true,
-    maxPayload: server.limits.messageBytesMax,
-    perMessageDeflate: false,
-    // A subprotocol that contains a token must not be echoed.
-    handleProtocols: (offered) =>
-      [...offered].find((protocol) => !protocol.startsWith(bearerProtocol)) ?? false,
-  });
-  return {
-    upgrade(request, socket, head) {
-      const refused = check(request);
-      if ("refusal" in refused) {
-        refuse(socket, refused.refusal);
-        return;
-      }
-      sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        limitPings(webSocket);
-        server.accept(createWebSocketChannel(webSocket), {
-          principal: refused.principal,
-          isNetwork: true,
-        });
-      });
-    },
-    close() {
-      for (const socket of sockets.clients) socket.terminate();
-      sockets.close();
-    },
-  };
+/** WebSocket at `/ws`, with the same messages as stdio. Web pages, which send an Origin, need the token. */
+export class Upgrader {
+  readonly #server: Server;
+  readonly #guard: AccessGuard;
+  readonly #countMax: number;
+  readonly #sockets: WebSocketServer;
 
-  function check(request: IncomingMessage): ReturnType<AccessGuard["identify"]> {
-    const refusal = guard.checkSite(request);
+  constructor(server: Server, guard: AccessGuard, countMax: number) {
+    this.#server = server;
+    this.#guard = guard;
+    this.#countMax = countMax;
+    this.#sockets = new WebSocketServer({
+      noServer: true,
+      maxPayload: server.limits.messageBytesMax,
+      perMessageDeflate: false,
+      // A subprotocol that contains a token must not be echoed.
+      handleProtocols: (offered) =>
+        [...offered].find((protocol) => !protocol.startsWith(bearerProtocol)) ?? false,
+    });
+  }
+
+  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+    const caller = this.#admit(request);
+    if ("refusal" in caller) {
+      refuse(socket, caller.refusal);
+      return;
+    }
+    const { principal } = caller;
+    this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
+      limitPings(webSocket);
+      this.#server.accept(createWebSocketChannel(webSocket), { principal, isNetwork: true });
+    });
+  }
+
+  close(): void {
+    for (const socket of this.#sockets.clients) socket.terminate();
+    this.#sockets.close();
+  }
+
+  #admit(request: IncomingMessage): ReturnType<AccessGuard["identify"]> {
+    const refusal = this.#guard.checkSite(request);
     if (refusal) return { refusal };
-    if (server.isClosing)
-      return {
-        refusal: { status: 503, code: "UNAVAILABLE", message: "the hall is shutting down" },
-      };
+    if (this.#server.isClosing) return { refusal: shuttingDown };
     if (targetOf(request)?.pathname !== "/ws")
       return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
-    if (sockets.clients.size >= countMax)
-      return {
-        refusal: {
-          status: 503,
-          code: "OVERLOADED",
-          message: `too many connections (limit: ${countMax})`,
-        },
-      };
-    return guard.identify(request, request.headers.origin !== undefined);
+    if (this.#sockets.clients.size >= this.#countMax)
+      return { refusal: tooManyConnections(this.#countMax) };
+    return this.#guard.identify(request, request.headers.origin !== undefined);
   }
 }
 
