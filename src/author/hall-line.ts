@@ -5,7 +5,7 @@ import { readHallError } from "../client/hall-error.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import type { Request, RpcError } from "../wire/message.ts";
-import type { Exchange } from "../wire/running-requests.ts";
+import type { Exchange } from "../wire/requests.ts";
 
 /** Our end of a connection to a hall, in the registry dialect. */
 export interface HallLine {

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 import type { Request } from "../wire/message.ts";
-import type { Exchange } from "../wire/running-requests.ts";
+import type { Exchange } from "../wire/requests.ts";
 import { refuse } from "./hall-line.ts";
 
 /** The service behind a registration: handles the hall's requests in the registry dialect. */

@@ -7,7 +7,7 @@ import { type CallContext, type ListKind, type LogLevel, logLevels } from "../to
 import type { Channel, Limits } from "../wire/channel.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
-import type { Exchange, Reply } from "../wire/running-requests.ts";
+import type { Exchange, Reply } from "../wire/requests.ts";
 import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
 import { createListening, type Listening } from "./listening.ts";
 import {
@@ -131,7 +131,7 @@ export class McpConnection {
 
   /** Lines from the server that were not messages. */
   get junkCount(): number {
-    return this.#peer.counts.invalid + this.#peer.counts.strayAnswers;
+    return this.#peer.junkCount;
   }
 
   /** Asks a modern server to report changes of its lists and of these resources. */

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { type LogLevel, logLevels } from "../tool.ts";
 import { readToolCall } from "../toolkits/find/find.ts";
 import { Prepared, type Request } from "../wire/message.ts";
-import type { Exchange } from "../wire/running-requests.ts";
+import type { Exchange } from "../wire/requests.ts";
 
 /** `legacy`: a handshake first. `modern`: every request carries its own version and capabilities. */
 export type Era = "legacy" | "modern";

@@ -5,7 +5,7 @@ import type { ListKind, LogLevel } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
-import type { Exchange, Reply } from "../wire/running-requests.ts";
+import type { Exchange, Reply } from "../wire/requests.ts";
 import {
   type ClientRequest,
   clientName,

@@ -2,7 +2,7 @@ import { adviceForModel } from "../base/advice.ts";
 import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Request, RpcError } from "../wire/message.ts";
-import type { Reply } from "../wire/running-requests.ts";
+import type { Reply } from "../wire/requests.ts";
 import { addModernEnvelope, isInDialect, resolveCallTool, type Version } from "./client-request.ts";
 import { callIdLengthMax } from "./dialect.ts";
 import type { ServerParts } from "./server.ts";

@@ -3,7 +3,7 @@ import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
-import type { Exchange } from "../wire/running-requests.ts";
+import type { Exchange } from "../wire/requests.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import {
   addModernEnvelope,

@@ -5,7 +5,7 @@ import {
   Exchange,
   type RequestSender,
   RunningRequests,
-} from "../wire/running-requests.ts";
+} from "../wire/requests.ts";
 import { type Envelope, isInDialect, refuseEnvelope, resolveCallTool } from "./client-request.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, whenListed } from "./methods.ts";

@@ -2,106 +2,92 @@ import type { Channel, Receiver } from "./channel.ts";
 
 /** Two ends of one line inside this process. Frames cross in order, each on a later microtask. */
 export function createMemoryPair(): [Channel, Channel] {
-  const left = createEnd();
-  const right = createEnd();
-  left.connect(right);
-  right.connect(left);
-  return [left.channel, right.channel];
+  const end = new MemoryEnd();
+  return [end, end.other];
 }
 
-interface End {
-  readonly channel: Channel;
-  connect(other: End): void;
-  deliver(frame: Buffer): void;
-  /** The other end has read this much of what we sent. */
-  taken(bytes: number): void;
-  /** The other end is gone: what it sent is still read. */
-  lose(): void;
-}
+class MemoryEnd implements Channel {
+  readonly other: MemoryEnd;
+  queuedBytes = 0;
+  readonly #inbox: Buffer[] = [];
+  #receiver: Receiver | undefined;
+  #isPaused = false;
+  #state: "open" | "losing" | "closed" = "open";
 
-function createEnd(): End {
-  let other: End | undefined;
-  let receiver: Receiver | undefined;
-  let isPaused = false;
-  let state: "open" | "losing" | "closed" = "open";
-  const inbox: Buffer[] = [];
-  let queuedBytes = 0;
+  constructor(other?: MemoryEnd) {
+    this.other = other ?? new MemoryEnd(this);
+  }
 
-  function pump(): void {
-    while (receiver && !isPaused && state !== "closed") {
-      const frame = inbox.shift();
-      if (!frame) break;
-      other?.taken(frame.length);
-      receiver.frame(frame);
+  start(receiver: Receiver): void {
+    this.#receiver = receiver;
+    queueMicrotask(() => this.#pump());
+    if (this.#state === "closed") {
+      receiver.ended();
+      receiver.closed();
     }
-    if (state === "losing" && receiver && inbox.length === 0) finish();
   }
 
-  function lose(): void {
-    if (state !== "open") return;
-    state = "losing";
-    pump();
+  send(frame: string): void {
+    if (this.#state !== "open") return;
+    const bytes = Buffer.from(frame);
+    this.queuedBytes += bytes.length;
+    queueMicrotask(() => {
+      if (this.#state === "open") this.other.#deliver(bytes);
+    });
   }
 
-  function finish(): void {
-    if (state === "closed") return;
-    state = "closed";
-    inbox.length = 0;
-    queuedBytes = 0;
-    receiver?.ended();
-    receiver?.closed();
+  pause(): void {
+    this.#isPaused = true;
   }
 
-  const channel: Channel = {
-    start(started) {
-      receiver = started;
-      queueMicrotask(pump);
-      if (state === "closed") {
-        started.ended();
-        started.closed();
-      }
-    },
-    send(frame) {
-      if (state !== "open") return;
-      const bytes = Buffer.from(frame);
-      queuedBytes += bytes.length;
-      queueMicrotask(() => {
-        if (state === "open") other?.deliver(bytes);
-      });
-    },
-    get queuedBytes() {
-      return queuedBytes;
-    },
-    pause() {
-      isPaused = true;
-    },
-    resume() {
-      isPaused = false;
-      queueMicrotask(pump);
-    },
-    async close({ now = false } = {}) {
-      if (state === "closed") return;
-      if (!now) await new Promise<void>((resolve) => setImmediate(resolve));
-      finish();
-      queueMicrotask(() => other?.lose());
-    },
-  };
+  resume(): void {
+    this.#isPaused = false;
+    queueMicrotask(() => this.#pump());
+  }
 
-  return {
-    channel,
-    connect(end) {
-      other = end;
-    },
-    deliver(frame) {
-      if (state !== "open") return;
-      inbox.push(frame);
-      pump();
-    },
-    taken(bytes) {
-      if (state !== "open") return;
-      queuedBytes -= bytes;
-      if (queuedBytes === 0) receiver?.drained();
-    },
-    lose,
-  };
+  async close({ now = false } = {}): Promise<void> {
+    if (this.#state === "closed") return;
+    if (!now) await new Promise<void>((resolve) => setImmediate(resolve));
+    this.#finish();
+    queueMicrotask(() => this.other.#lose());
+  }
+
+  #deliver(frame: Buffer): void {
+    if (this.#state !== "open") return;
+    this.#inbox.push(frame);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (this.#receiver && !this.#isPaused && this.#state !== "closed") {
+      const frame = this.#inbox.shift();
+      if (!frame) break;
+      this.other.#taken(frame.length);
+      this.#receiver.frame(frame);
+    }
+    if (this.#state === "losing" && this.#receiver && this.#inbox.length === 0) this.#finish();
+  }
+
+  /** The other end has read this much of what we sent. */
+  #taken(bytes: number): void {
+    if (this.#state !== "open") return;
+    this.queuedBytes -= bytes;
+    if (this.queuedBytes === 0) this.#receiver?.drained();
+  }
+
+  /** The other end is gone: what it sent is still read. */
+  #lose(): void {
+    if (this.#state !== "open") return;
+    this.#state = "losing";
+    this.#pump();
+  }
+
+  #finish(): void {
+    if (this.#state === "closed") return;
+    this.#state = "closed";
+    this.#inbox.length = 0;
+    this.queuedBytes = 0;
+    this.#receiver?.ended();
+    this.#receiver?.closed();
+  }
 }

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
-import type { Channel, Limits } from "./channel.ts";
+import type { Channel, Limits, Outgoing } from "./channel.ts";
 import {
   findIdAtEdge,
   type Id,
@@ -16,16 +16,16 @@ import {
   requestFrame,
   type UnreadableId,
 } from "./message.ts";
-import { Outlet, PendingRequests } from "./outgoing.ts";
 import {
   type AnswerFrame,
   type AskOptions,
   Batch,
   Exchange,
   type Explain,
+  PendingRequests,
   type RequestSender,
   RunningRequests,
-} from "./running-requests.ts";
+} from "./requests.ts";
 
 /**
  * One JSON-RPC peer on one channel, in both roles: `RunningRequests` are the requests that it sent us,
@@ -50,15 +50,6 @@ export interface PeerOptions {
   closed?(): void;
 }
 
-export interface PeerCounts {
-  invalid: number;
-  /** Answers with an unknown, late or repeated id. */
-  strayAnswers: number;
-  withdrawn: number;
-  /** Notifications dropped because the peer did not read. */
-  dropped: number;
-}
-
 export class Peer implements RequestSender {
   readonly #channel: Channel;
   readonly #options: PeerOptions;
@@ -72,7 +63,8 @@ export class Peer implements RequestSender {
   #isClosed = false;
   #hasEnded = false;
 
-  readonly counts: PeerCounts = { invalid: 0, strayAnswers: 0, withdrawn: 0, dropped: 0 };
+  /** Messages that could not be read, and answers with an unknown, late or repeated id. */
+  junkCount = 0;
   acceptsBatches = false;
 
   constructor(channel: Channel, options: PeerOptions) {
@@ -118,8 +110,7 @@ export class Peer implements RequestSender {
 
   /** A notification is only a hint: it is dropped while the peer does not read. */
   notify(method: string, params: unknown, about?: Id): void {
-    if (this.isFull) this.counts.dropped++;
-    else this.#sendNotification(method, params, about);
+    if (!this.isFull) this.#sendNotification(method, params, about);
   }
 
   /** Sends a request. Rejects with HallError, whose `relayed` is the peer's own error if it refused. */
@@ -166,7 +157,7 @@ export class Peer implements RequestSender {
    * An id that is not in flight is ignored, as the protocol requires.
    */
   cancel(id: Id, reason: HallError, answer?: RpcError): void {
-    if (this.#running.cancel(id, reason, answer)) this.counts.withdrawn++;
+    this.#running.cancel(id, reason, answer);
   }
 
   /** From now on requests are refused; resolves when the running ones have answered, or after `waitMs`. */
@@ -247,11 +238,11 @@ export class Peer implements RequestSender {
         this.#options.notified(message);
         return;
       case "answer":
-        if (!this.#pending.answer(message)) this.counts.strayAnswers++;
+        if (!this.#pending.answer(message)) this.junkCount++;
         else if (message.id !== undefined) this.#channel.answered?.(message.id);
         return;
       case "invalid":
-        this.counts.invalid++;
+        this.junkCount++;
         if (!this.#pending.unreadable(message) && !this.#options.ignoresJunk)
           this.#refuse(message.id, new HallError(message.code, message.reason), batch);
     }
@@ -335,7 +326,7 @@ export class Peer implements RequestSender {
   }
 
   #refuseOversize(): void {
-    this.counts.invalid++;
+    this.junkCount++;
     if (!this.#options.ignoresJunk)
       this.#refuse(
         undefined,
@@ -344,6 +335,64 @@ export class Peer implements RequestSender {
           `message exceeds the limit of ${formatBytes(this.#limits.messageBytesMax)}`,
         ),
       );
+  }
+}
+
+/**
+ * Sends to a peer that may not read. While it is slow we stop reading from it; if it stays slow, the
+ * channel is closed, so that it cannot hold our memory.
+ */
+class Outlet {
+  readonly #channel: Channel;
+  readonly #limits: Pick<Limits, "writeQueueBytesMax" | "stalledMsMax">;
+  #stalled: NodeJS.Timeout | undefined;
+  #isHeld = false;
+  #isClosed = false;
+
+  constructor(channel: Channel, limits: Pick<Limits, "writeQueueBytesMax" | "stalledMsMax">) {
+    this.#channel = channel;
+    this.#limits = limits;
+  }
+
+  /** True while the peer does not read what we send. */
+  get isFull(): boolean {
+    return this.#channel.queuedBytes > this.#limits.writeQueueBytesMax;
+  }
+
+  send(frame: string, message: Outgoing): void {
+    if (this.#isClosed) return;
+    this.#channel.send(frame, message);
+    if (this.#stalled || !this.isFull) return;
+    this.#channel.pause();
+    this.#stalled = setTimeout(() => {
+      // Slow is not stalled: a peer that has read below the limit is kept.
+      if (this.isFull) void this.#channel.close({ now: true });
+      else this.drained();
+    }, this.#limits.stalledMsMax);
+  }
+
+  drained(): void {
+    if (!this.#stalled || this.isFull) return;
+    clearTimeout(this.#stalled);
+    this.#stalled = undefined;
+    if (!this.#isHeld) this.#channel.resume();
+  }
+
+  /** Stops reading for other reasons, until `release`. */
+  hold(): void {
+    this.#isHeld = true;
+    this.#channel.pause();
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    if (!this.#stalled) this.#channel.resume();
+  }
+
+  /** The connection is gone: nothing is sent any more. */
+  close(): void {
+    this.#isClosed = true;
+    clearTimeout(this.#stalled);
   }
 }
 

@@ -4,7 +4,7 @@ import { errorTable, HallError } from "../../src/base/errors.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import type { Id, Request } from "../../src/wire/message.ts";
 import { Peer } from "../../src/wire/peer.ts";
-import type { Exchange, Reply } from "../../src/wire/running-requests.ts";
+import type { Exchange, Reply } from "../../src/wire/requests.ts";
 import { FakeChannel } from "./fake-channel.ts";
 
 /**

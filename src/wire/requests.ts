@@ -4,8 +4,10 @@ import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import type { FrameKind, Limits } from "./channel.ts";
 import {
+  type Answer,
   errorFrame,
   type Id,
+  type Invalid,
   isLonger,
   type Request,
   type RpcError,
@@ -58,13 +60,12 @@ export class RunningRequests {
     } else this.#complete(exchange, result);
   }
 
-  /** Stops a request with no answer, or with this error. False if it does not run. */
-  cancel(key: Id, reason: HallError, answer?: RpcError): boolean {
+  /** Stops a request with no answer, or with this error. A request that does not run is ignored. */
+  cancel(key: Id, reason: HallError, answer?: RpcError): void {
     const exchange = this.#running.get(key);
-    if (!exchange || !this.#settle(exchange)) return false;
+    if (!exchange || !this.#settle(exchange)) return;
     exchange.reply(answer && this.answers.error(exchange.request.id, answer));
     exchange.scope.cancel(reason);
-    return true;
   }
 
   /** Resolves when all are answered, after `waitMs` at the latest. Standing requests end at once. */
@@ -203,6 +204,96 @@ export interface AskOptions {
   readonly about?: Id;
   /** Called with the request's id before it is sent. */
   readonly onId?: ((id: number) => void) | undefined;
+}
+
+/** Requests of ours that wait for an answer. Each is settled once: by its answer, a fault in it, or the end of the connection. */
+export class PendingRequests {
+  readonly #waiting = new SlotMap<Id, Waiting>();
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  has(id: Id): boolean {
+    return this.#waiting.has(id);
+  }
+
+  /** Settles with the answer, or as soon as the scope is cancelled: then `withdrawn` is called. */
+  wait(
+    id: Id,
+    method: string,
+    scope: Scope | undefined,
+    withdrawn: (reason: HallError) => void,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = { method, resolve, reject, leave: undefined };
+      this.#waiting.set(id, waiting);
+      waiting.leave = scope?.onCancel((reason) => {
+        if (!this.fail(id, reason)) return;
+        withdrawn(reason);
+      });
+    });
+  }
+
+  /** False for an answer with an unknown, late or repeated id. */
+  answer({ id, outcome }: Answer): boolean {
+    const waiting = this.#take(id);
+    if (!waiting) return false;
+    if ("result" in outcome) waiting.resolve(outcome.result);
+    else if ("error" in outcome)
+      waiting.reject(new HallError("EXECUTION", outcome.error.message, { relayed: outcome.error }));
+    else
+      waiting.reject(
+        new HallError("BAD_ANSWER", `the answer to ${waiting.method} is malformed: ${outcome.bad}`),
+      );
+    return true;
+  }
+
+  /** An unreadable message that starts or ends with a pending id fails that request at once. */
+  unreadable({ answerId, reason }: Invalid): boolean {
+    const waiting = this.#take(answerId);
+    waiting?.reject(
+      new HallError("BAD_ANSWER", `the answer to ${waiting.method} is malformed: ${reason}`),
+    );
+    return waiting !== undefined;
+  }
+
+  tooLarge(id: Id | undefined, bytesMax: number): void {
+    const waiting = this.#take(id);
+    waiting?.reject(
+      new HallError(
+        "TOO_LARGE",
+        `the answer to ${waiting.method} exceeds the limit of ${formatBytes(bytesMax)}`,
+      ),
+    );
+  }
+
+  /** True if the request was still pending. */
+  fail(id: Id, reason: HallError): boolean {
+    const waiting = this.#take(id);
+    waiting?.reject(reason);
+    return waiting !== undefined;
+  }
+
+  failAll(reason: HallError): void {
+    for (const id of this.#waiting.keys()) this.fail(id, reason);
+  }
+
+  #take(id: Id | undefined): Waiting | undefined {
+    const waiting = id === undefined ? undefined : this.#waiting.get(id);
+    if (id === undefined || !waiting) return undefined;
+    this.#waiting.delete(id);
+    waiting.leave?.();
+    return waiting;
+  }
+}
+
+interface Waiting {
+  readonly method: string;
+  resolve(result: unknown): void;
+  reject(reason: HallError): void;
+  /** Stops listening to the scope. */
+  leave: (() => void) | undefined;
 }
 
 export type Reply = { readonly result: unknown } | { readonly error: RpcError };
