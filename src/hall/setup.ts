@@ -80,12 +80,14 @@ export interface ImportOutcome {
 /** Finds the servers of other clients and adds the chosen ones to the project's config. */
 export async function importServers(request: ImportRequest): Promise<ImportOutcome> {
   const { folder, from, all = false, force = false, dryRun = false, choose } = request;
+  // An unknown client is reported before an invalid config.
+  const chosenClients = from?.map(getClient);
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);
   const findings = await findServers({
     machine,
     existing: force ? {} : project.servers,
-    from: from?.map(getClient),
+    from: chosenClients,
     ownScript: process.argv[1],
   });
 
