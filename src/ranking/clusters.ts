@@ -83,12 +83,8 @@ function dissolveSmall(
   return places;
 }
 
-function sumSizes(
-  places: readonly number[],
-  sizes: readonly number[],
-  clusterCount: number,
-): number[] {
-  const totals = new Array<number>(clusterCount).fill(0);
+function sumSizes(places: readonly number[], sizes: readonly number[], count: number): number[] {
+  const totals = new Array<number>(count).fill(0);
   places.forEach((place, unit) => {
     totals[place] = (totals[place] ?? 0) + (sizes[unit] ?? 0);
   });

@@ -49,20 +49,9 @@ const lengthShare = 0.75;
 /** 1 would be the cosine. Penalises long texts more than BM25 does, which helps long tasks. */
 const lengthPower = 0.7;
 
-export interface Postings {
-  readonly count: number;
-  /** Adds the word's BM25 and TF-IDF scores to each document that contains it. */
-  addTo(word: number, bm25: Float64Array, tfidf: Float64Array): void;
-  /** The word's BM25 score in the document; 0 if it does not occur there. */
-  worth(word: number, document: number): number;
-  /** Inverse document frequency. */
-  rarityOf(word: number | undefined): number;
-}
+export type Postings = ReturnType<typeof compilePostings>;
 
-export function compilePostings(
-  documents: readonly DocumentCounts[],
-  vocabulary: Vocabulary,
-): Postings {
+export function compilePostings(documents: readonly DocumentCounts[], vocabulary: Vocabulary) {
   const count = documents.length;
   const starts = startsOf(vocabulary);
   const total = starts[vocabulary.end] ?? 0;
@@ -99,7 +88,8 @@ export function compilePostings(
   });
   return {
     count,
-    addTo(word, bm25Sums, tfidfSums) {
+    /** Adds the word's BM25 and TF-IDF scores to each document that contains it. */
+    addTo(word: number, bm25Sums: Float64Array, tfidfSums: Float64Array): void {
       const end = starts[word + 1] ?? 0;
       for (let slot = starts[word] ?? 0; slot < end; slot++) {
         const document = holders[slot] as number;
@@ -107,7 +97,8 @@ export function compilePostings(
         tfidfSums[document] = (tfidfSums[document] as number) + (tfidf[slot] as number);
       }
     },
-    worth(word, document) {
+    /** The word's BM25 score in the document; 0 if it does not occur there. */
+    worth(word: number, document: number): number {
       const end = starts[word + 1] ?? 0;
       let low = starts[word] ?? 0;
       let high = end;
@@ -118,7 +109,9 @@ export function compilePostings(
       }
       return low < end && holders[low] === document ? (bm25[low] ?? 0) : 0;
     },
-    rarityOf: (word) => (word === undefined ? undefined : rarity[word]) ?? rarityAmong(count, 0),
+    /** Inverse document frequency. */
+    rarityOf: (word: number | undefined): number =>
+      (word === undefined ? undefined : rarity[word]) ?? rarityAmong(count, 0),
   };
 }
 

@@ -188,14 +188,8 @@ export interface Candidate {
   readonly score: number;
 }
 
-interface TopList {
-  /** Returns the score that the next one must exceed. */
-  add(document: number, score: number): number;
-  list(): Candidate[];
-}
-
 /** A sorted list of limited length; insertion moves up one by one, since it is short. */
-function createTopList(countMax: number): TopList {
+function createTopList(countMax: number) {
   const documents = new Int32Array(countMax);
   const scores = new Float64Array(countMax);
   let count = 0;
@@ -203,7 +197,8 @@ function createTopList(countMax: number): TopList {
     score > (scores[at] as number) ||
     (score === scores[at] && document < (documents[at] as number));
   return {
-    add(document, score) {
+    /** Returns the score that the next one must exceed. */
+    add(document: number, score: number): number {
       let at = count < countMax ? count++ : countMax - 1;
       for (; at > 0 && isBefore(document, score, at - 1); at--) {
         scores[at] = scores[at - 1] as number;
@@ -213,7 +208,7 @@ function createTopList(countMax: number): TopList {
       documents[at] = document;
       return count < countMax ? 0 : (scores[countMax - 1] as number);
     },
-    list: () =>
+    list: (): Candidate[] =>
       Array.from(documents.subarray(0, count), (document, at) => ({
         document,
         score: scores[at] as number,

@@ -18,24 +18,17 @@ export function splitDocuments(
   const count = Math.ceil(documents.length / sizeMax);
   let centres = chooseCentres(profiles, count);
   let places: number[] = [];
+  const membersOf = (place: number): number[] => documents.filter((_, at) => places[at] === place);
   for (let round = 0; round < roundsMax; round++) {
     const next = assign(profiles, centres, sizeMax);
     if (next.every((place, at) => place === places[at])) break;
     places = next;
     centres = centres.map((centre, place) =>
-      next.includes(place) ? profileOf(membersOf(place, documents, next), snapshot) : centre,
+      next.includes(place) ? profileOf(membersOf(place), snapshot) : centre,
     );
   }
-  return centres
-    .map((_, place) => membersOf(place, documents, places))
-    .filter(({ length }) => length > 0);
+  return centres.map((_, place) => membersOf(place)).filter(({ length }) => length > 0);
 }
-
-const membersOf = (
-  place: number,
-  documents: readonly number[],
-  places: readonly number[],
-): number[] => documents.filter((_, at) => places[at] === place);
 
 function chooseCentres(profiles: readonly Profile[], count: number): Profile[] {
   const centres = [profiles[0] as Profile];

@@ -1,18 +1,7 @@
 /** Words as small numbers, with the number of documents that contain each. Numbers of unused words are reused. */
-export interface Vocabulary {
-  /** Counts one more document that contains the word, and returns the word's number. */
-  add(word: string): number;
-  release(number: number): void;
-  find(word: string): number | undefined;
-  wordAt(number: number): string;
-  holdersOf(number: number): number;
-  /** The numbers of the words with this first letter and length. */
-  alike(letter: string, length: number): Iterable<number>;
-  /** One above the highest number. */
-  readonly end: number;
-}
+export type Vocabulary = ReturnType<typeof createVocabulary>;
 
-export function createVocabulary(): Vocabulary {
+export function createVocabulary() {
   const numbers = new Map<string, number>();
   const words: string[] = [];
   const holders: number[] = [];
@@ -30,12 +19,13 @@ export function createVocabulary(): Vocabulary {
     return number;
   };
   return {
-    add(word) {
+    /** Counts one more document that contains the word, and returns the word's number. */
+    add(word: string): number {
       const number = numbers.get(word) ?? insert(word);
       holders[number] = (holders[number] ?? 0) + 1;
       return number;
     },
-    release(number) {
+    release(number: number): void {
       const left = (holders[number] ?? 0) - 1;
       holders[number] = left;
       if (left > 0) return;
@@ -45,11 +35,14 @@ export function createVocabulary(): Vocabulary {
       words[number] = "";
       free.push(number);
     },
-    find: (word) => numbers.get(word),
-    wordAt: (number) => words[number] ?? "",
-    holdersOf: (number) => holders[number] ?? 0,
-    alike: (letter, length) => buckets.get(`${letter}${length}`) ?? [],
-    get end() {
+    find: (word: string): number | undefined => numbers.get(word),
+    wordAt: (number: number): string => words[number] ?? "",
+    holdersOf: (number: number): number => holders[number] ?? 0,
+    /** The numbers of the words with this first letter and length. */
+    alike: (letter: string, length: number): Iterable<number> =>
+      buckets.get(`${letter}${length}`) ?? [],
+    /** One above the highest number. */
+    get end(): number {
       return words.length;
     },
   };
