@@ -8,42 +8,35 @@ export interface KeyPress {
   readonly text: string | undefined;
 }
 
-export interface Keyboard {
-  /** Splits terminal input into keys. */
-  read(chunk: string): readonly KeyPress[];
-  /** Takes a pending escape for the Esc key. Called a moment after `read` left one. */
-  flush(): readonly KeyPress[];
-  readonly isWaiting: boolean;
-}
-
 /** A paste arrives as one key: the terminal marks its start and end, so its lines submit no form. */
-export function createKeyboard(): Keyboard {
-  let rest = "";
+export class Keyboard {
+  #rest = "";
 
-  function read(chunk: string): readonly KeyPress[] {
-    rest = shortenPaste(rest + chunk);
+  /** True if a key has begun: an escape sequence or a paste. */
+  get isWaiting(): boolean {
+    return this.#rest !== "";
+  }
+
+  /** Splits terminal input into keys. */
+  read(chunk: string): readonly KeyPress[] {
+    this.#rest = shortenPaste(this.#rest + chunk);
     const keys: KeyPress[] = [];
     for (;;) {
-      const found = nextKey(rest);
+      const found = nextKey(this.#rest);
       if (!found) return keys;
-      rest = rest.slice(found.length);
+      this.#rest = this.#rest.slice(found.length);
       if (found.key) keys.push(found.key);
     }
   }
 
-  return {
-    read,
-    flush() {
-      // A paste may arrive in many chunks; anything else arrives in one.
-      if (rest === "" || rest.startsWith(pasteStart)) return [];
-      const escaped = rest.slice(1);
-      rest = "";
-      return [escapeKey, ...(escaped === "" ? [] : read(escaped))];
-    },
-    get isWaiting() {
-      return rest !== "";
-    },
-  };
+  /** Takes a pending escape for the Esc key. Called a moment after `read` left one. */
+  flush(): readonly KeyPress[] {
+    // A paste may arrive in many chunks; anything else arrives in one.
+    if (!this.isWaiting || this.#rest.startsWith(pasteStart)) return [];
+    const escaped = this.#rest.slice(1);
+    this.#rest = "";
+    return [escapeKey, ...this.read(escaped)];
+  }
 }
 
 const escapeKey: KeyPress = { name: "esc", text: undefined };
@@ -157,34 +150,34 @@ const byNumber: Readonly<Record<string, string>> = {
 
 const modifiers: Readonly<Record<string, string>> = { 2: "shift+", 3: "alt+", 5: "ctrl+" };
 
-/**
- * A question can appear while a finger is on its way to a key. Keys are ignored until the question
- * has been visible for a moment without one.
- */
-export interface KeyGuard {
-  /** Called with the visible question after each frame. */
-  onFrame(question: string | undefined): void;
-  /** True if the key came too soon for that question. */
-  isAccidental(question: string | undefined, key: KeyPress): boolean;
-}
-
 const calmMs = 300;
 /** Ctrl-G shows that the question has been seen. */
 const unguarded: ReadonlySet<string> = new Set(["ctrl+c", "ctrl+g"]);
 
-export function createKeyGuard(now: () => number): KeyGuard {
-  let shown: string | undefined;
-  let calmAt = 0;
-  return {
-    onFrame(question) {
-      if (question !== shown) calmAt = now() + calmMs;
-      shown = question;
-    },
-    isAccidental(question, { name }) {
-      if (question === undefined || unguarded.has(name)) return false;
-      if (question === shown && now() >= calmAt) return false;
-      calmAt = now() + calmMs;
-      return true;
-    },
-  };
+/**
+ * A question can appear while a finger is on its way to a key. Keys are ignored until the question
+ * has been visible for a moment without one.
+ */
+export class KeyGuard {
+  readonly #now: () => number;
+  #shown: string | undefined;
+  #calmAt = 0;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /** Called with the visible question after each frame. */
+  onFrame(question: string | undefined): void {
+    if (question !== this.#shown) this.#calmAt = this.#now() + calmMs;
+    this.#shown = question;
+  }
+
+  /** True if the key came too soon for that question. */
+  isAccidental(question: string | undefined, { name }: KeyPress): boolean {
+    if (question === undefined || unguarded.has(name)) return false;
+    if (question === this.#shown && this.#now() >= this.#calmAt) return false;
+    this.#calmAt = this.#now() + calmMs;
+    return true;
+  }
 }

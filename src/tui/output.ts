@@ -50,50 +50,47 @@ export function keepHead(text: string, characters: number): string {
   return text.length <= characters ? text : Buffer.from(text.slice(0, characters)).toString();
 }
 
-/** Batches output, so that a thousand lines a second cause thirty state changes a second. */
-export interface OutputBuffer {
-  put(lines: readonly OutputLine[]): void;
-  /** Only the newest progress is passed on. */
-  progress(progress: Progress): void;
-  flush(): void;
-}
-
 export interface OutputBufferOptions {
   readonly intervalMs: number;
   onOutput(lines: readonly OutputLine[]): void;
   onProgress(progress: Progress): void;
 }
 
-export function createOutputBuffer({
-  intervalMs,
-  onOutput,
-  onProgress,
-}: OutputBufferOptions): OutputBuffer {
-  let waiting: OutputLine[] = [];
-  let newest: Progress | undefined;
-  let timer: NodeJS.Timeout | undefined;
+/** Batches output, so that a thousand lines a second cause thirty state changes a second. */
+export class OutputBuffer {
+  readonly #options: OutputBufferOptions;
+  #waiting: OutputLine[] = [];
+  #newest: Progress | undefined;
+  #timer: NodeJS.Timeout | undefined;
 
-  function flush(): void {
-    clearTimeout(timer);
-    timer = undefined;
-    const [lines, progress] = [waiting, newest];
-    waiting = [];
-    newest = undefined;
-    if (lines.length > 0) onOutput(lines);
-    if (progress) onProgress(progress);
+  constructor(options: OutputBufferOptions) {
+    this.#options = options;
   }
 
-  return {
-    put(lines) {
-      for (const line of lines) waiting.push(line);
-      timer ??= setTimeout(flush, intervalMs);
-    },
-    progress(next) {
-      newest = next;
-      timer ??= setTimeout(flush, intervalMs);
-    },
-    flush,
-  };
+  put(lines: readonly OutputLine[]): void {
+    for (const line of lines) this.#waiting.push(line);
+    this.#flushSoon();
+  }
+
+  /** Only the newest progress is passed on. */
+  progress(progress: Progress): void {
+    this.#newest = progress;
+    this.#flushSoon();
+  }
+
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const [lines, progress] = [this.#waiting, this.#newest];
+    this.#waiting = [];
+    this.#newest = undefined;
+    if (lines.length > 0) this.#options.onOutput(lines);
+    if (progress) this.#options.onProgress(progress);
+  }
+
+  #flushSoon(): void {
+    this.#timer ??= setTimeout(() => this.flush(), this.#options.intervalMs);
+  }
 }
 
 /** A run's complete output in a file. */

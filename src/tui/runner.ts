@@ -9,11 +9,10 @@ import type { TargetConnection } from "./connection.ts";
 import type { Dispatch } from "./events.ts";
 import { explainFailure, explainResult, type Failure } from "./failure.ts";
 import {
-  createOutputBuffer,
   emptyOutput,
   keepHead,
   lineCharactersMax,
-  type OutputBuffer,
+  OutputBuffer,
   type OutputLine,
   openRunLog,
   type RunLog,
@@ -30,7 +29,7 @@ export type CallRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about">
 };
 
 export interface CallRunnerOptions {
-  connection(): TargetConnection;
+  readonly connection: TargetConnection;
   readonly questions: QuestionQueue;
   readonly folder: string;
   readonly server: string;
@@ -67,7 +66,7 @@ export class CallRunner {
   async run(request: CallRequest): Promise<RunState> {
     const { connection, dispatch, folder, secrets } = this.#options;
     // Checked first, so that typed text is not cleared for a call that cannot be sent.
-    connection().get();
+    connection.get();
     const id = `run_${++this.#count}`;
     dispatch({ kind: "run started", run: createView(id, request) });
     const about = request.kind === "step" ? request.about : "";
@@ -133,7 +132,7 @@ export class CallRunner {
     const context = createCallContext(run, timeout, this.#options.questions);
     let failure: Failure;
     try {
-      const line = connection().get();
+      const line = connection.get();
       const result = await line.relay("tools/call", { name: tool, arguments: args }, context);
       timeout.end();
       const { lines, saved } = await showResult(result, folder, readPicture);
@@ -151,7 +150,7 @@ export class CallRunner {
       // The answers do not matter: the server knows what happened on its pages.
       if (pages) await context.ask(pages).catch(() => {});
       failure = explainFailure(error, tool);
-      connection().onCallError(error);
+      connection.onCallError(error);
     } finally {
       timeout.end();
     }
@@ -177,7 +176,7 @@ export class CallRunner {
 
   #openOutput(run: string, log: RunLog | undefined): OutputBuffer {
     const { dispatch, intervalMs } = this.#options;
-    return createOutputBuffer({
+    return new OutputBuffer({
       intervalMs,
       onOutput(lines) {
         log?.write(lines);

@@ -26,17 +26,6 @@ import { createInitialState, type QuestionView, type Size, type TuiState } from 
 import type { ClientTarget } from "./target.ts";
 import { deleteWorktree } from "./worktrees.ts";
 
-/** The client without a screen: holds the state and carries out intentions. */
-export interface TuiSession {
-  state(): TuiState;
-  /** The listener is called after every change. Returns a function that removes it. */
-  subscribe(listener: () => void): () => void;
-  /** Resolves when the intention is carried out. Never throws: failures become notices. */
-  send(intention: Intention): Promise<void>;
-  /** Cancels running calls and closes the connection. Idempotent. */
-  close(): Promise<void>;
-}
-
 export interface TuiSessionOptions {
   readonly target: ClientTarget;
   readonly size: Size;
@@ -57,16 +46,13 @@ export interface TuiSessionOptions {
   readonly planner?: PlannerConfig | undefined;
 }
 
-export function createTuiSession(options: TuiSessionOptions): TuiSession {
-  return new Session(options);
-}
-
 const timeoutMsDefault = 60_000;
 const callMsDefault = 600_000;
 const pollMsDefault = 2_000;
 const intervalMsDefault = 33;
 
-class Session implements TuiSession {
+/** The client without a screen: holds the state and carries out intentions. */
+export class TuiSession {
   #state: TuiState;
   readonly #listeners = new Set<() => void>();
   readonly #target: ClientTarget;
@@ -92,8 +78,15 @@ class Session implements TuiSession {
       openBrowser,
       sample: planner?.model === undefined ? undefined : createSampler(planner, secrets),
     });
+    this.#connection = new TargetConnection({
+      target,
+      capabilities: this.#questions.capabilities,
+      onState: (connection) => this.#onConnection(connection),
+      onListChanged: (kind) => void this.#loader.onListChanged(kind),
+      onStderr: (line) => this.#runner.onStderr(line),
+    });
     this.#runner = new CallRunner({
-      connection: () => this.#connection,
+      connection: this.#connection,
       questions: this.#questions,
       folder: this.#project,
       server: target.view.name,
@@ -103,13 +96,6 @@ class Session implements TuiSession {
       secrets,
       readPicture,
       dispatch,
-    });
-    this.#connection = new TargetConnection({
-      target,
-      capabilities: this.#questions.capabilities,
-      onState: (connection) => this.#onConnection(connection),
-      onListChanged: (kind) => void this.#loader.onListChanged(kind),
-      onStderr: (line) => this.#runner.onStderr(line),
     });
     this.#admin = target.admin && createLastingAdmin(target.admin);
     this.#loader = new StateLoader({
@@ -128,11 +114,13 @@ class Session implements TuiSession {
     return this.#state;
   }
 
+  /** The listener is called after every change. Returns a function that removes it. */
   subscribe(listener: () => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
+  /** Resolves when the intention is carried out. Never throws: failures become notices. */
   async send(intention: Intention): Promise<void> {
     const before = this.#state;
     this.#dispatch({ kind: "intended", intention });
@@ -145,6 +133,7 @@ class Session implements TuiSession {
     }
   }
 
+  /** Cancels running calls and closes the connection. Idempotent. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import type { ReadStream, WriteStream } from "node:tty";
 import { drawFrame } from "./frame.ts";
-import { createKeyboard, createKeyGuard, type KeyPress } from "./keyboard.ts";
+import { Keyboard, KeyGuard, type KeyPress } from "./keyboard.ts";
 import type { Palette } from "./parts/line.ts";
 import { loadWidths } from "./parts/text.ts";
 import { press, unexpectedQuestion } from "./press.ts";
@@ -37,8 +37,8 @@ class Display {
   readonly #env: NodeJS.ProcessEnv;
   readonly #palette: Palette;
   readonly #terminal: Terminal;
-  readonly #keyboard = createKeyboard();
-  readonly #keyGuard = createKeyGuard(() => performance.now());
+  readonly #keyboard = new Keyboard();
+  readonly #keyGuard = new KeyGuard(() => performance.now());
   #view = initialView;
   #drawnAt = 0;
   #drawTimer: NodeJS.Timeout | undefined;

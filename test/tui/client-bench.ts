@@ -6,11 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import type { Picture } from "../../src/tui/picture.ts";
 import { decodePicture } from "../../src/tui/picture-worker.ts";
-import {
-  createTuiSession,
-  type TuiSession,
-  type TuiSessionOptions,
-} from "../../src/tui/session.ts";
+import { TuiSession, type TuiSessionOptions } from "../../src/tui/session.ts";
 import type { RunView, TuiState } from "../../src/tui/state.ts";
 import { type ClientConfig, type ClientTarget, createServerTarget } from "../../src/tui/target.ts";
 
@@ -88,7 +84,7 @@ export function benchOf(
   more: Partial<TuiSessionOptions> = {},
   end: () => void = () => {},
 ): ClientBench {
-  const session = createTuiSession({
+  const session = new TuiSession({
     target,
     size: { columns: 80, rows: 24 },
     secrets: new Secrets(),

@@ -1,11 +1,9 @@
 import { expect, test } from "vitest";
 import { editText } from "../../src/tui/editing.ts";
-import { createKeyboard } from "../../src/tui/keyboard.ts";
+import { Keyboard } from "../../src/tui/keyboard.ts";
 
 const namesOf = (chunk: string): readonly string[] =>
-  createKeyboard()
-    .read(chunk)
-    .map(({ name }) => name);
+  new Keyboard().read(chunk).map(({ name }) => name);
 
 test.each([
   ["a?é写🙂", ["a", "?", "é", "写", "🙂"]],
@@ -24,7 +22,7 @@ test.each([
 });
 
 test("keys that arrive in pieces are joined", () => {
-  const keyboard = createKeyboard();
+  const keyboard = new Keyboard();
   expect(keyboard.read("\u001b[")).toEqual([]);
   expect(keyboard.isWaiting).toBe(true);
   expect(keyboard.read("5~").map(({ name }) => name)).toEqual(["pageup"]);
@@ -32,14 +30,14 @@ test("keys that arrive in pieces are joined", () => {
 });
 
 test("a lone escape is the Esc key", () => {
-  const keyboard = createKeyboard();
+  const keyboard = new Keyboard();
   expect(keyboard.read("\u001b")).toEqual([]);
   expect(keyboard.flush().map(({ name }) => name)).toEqual(["esc"]);
   expect(keyboard.isWaiting).toBe(false);
 });
 
 test("a paste is one key, whatever its lines and chunks", () => {
-  const keyboard = createKeyboard();
+  const keyboard = new Keyboard();
   expect(keyboard.read("\u001b[200~one\r\ntw")).toEqual([]);
   expect(keyboard.flush()).toEqual([]);
   expect(keyboard.read("o\u001b[201~x")).toEqual([
@@ -91,7 +89,7 @@ test.each([
 });
 
 test("no part of a long paste is taken for keys", () => {
-  const keyboard = createKeyboard();
+  const keyboard = new Keyboard();
   const keys = [...keyboard.read("\u001b[200~")];
   for (let chunk = 0; chunk < 40; chunk++) keys.push(...keyboard.read("y\r".repeat(10_000)));
   keys.push(...keyboard.read("end\u001b[20"), ...keyboard.read("1~x"));

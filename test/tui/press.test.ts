@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { set } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
-import { createKeyboard, createKeyGuard } from "../../src/tui/keyboard.ts";
+import { Keyboard, KeyGuard } from "../../src/tui/keyboard.ts";
 import { bindingsOf, press, unexpectedQuestion } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
 import type { TuiState } from "../../src/tui/state.ts";
@@ -34,7 +34,7 @@ interface Pressed {
 /** Presses keys one after the other, the state changing as it would. */
 function type(events: readonly TuiEvent[], keys: string, view: View = initialView): Pressed {
   let pressed: Pressed = { state: stateAt(size, events), view, acts: [] };
-  const keyboard = createKeyboard();
+  const keyboard = new Keyboard();
   for (const key of [...keyboard.read(keys), ...keyboard.flush()]) {
     for (const act of press({ state: pressed.state, view: pressed.view, now }, key))
       pressed = follow(pressed, act);
@@ -420,7 +420,7 @@ test("a long question can be accepted at its end, and declined at any time", () 
 
 test("a key pressed as a question appears does not answer it", () => {
   let now = 0;
-  const keyGuard = createKeyGuard(() => now);
+  const keyGuard = new KeyGuard(() => now);
   const enter = { name: "enter", text: undefined };
   keyGuard.onFrame(undefined);
   expect(keyGuard.isAccidental(undefined, enter)).toBe(false);

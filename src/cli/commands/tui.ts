@@ -39,8 +39,8 @@ export async function runTui(args: readonly string[], options: TuiOptions): Prom
     "warn",
   );
   const target = await openTarget(args, options, { folder, settings });
-  const [{ createTuiSession }, { showTui }] = await loading;
-  const session = createTuiSession({
+  const [{ TuiSession }, { showTui }] = await loading;
+  const session = new TuiSession({
     target,
     size: { columns: stdout.columns || 80, rows: stdout.rows || 24 },
     secrets: settings.secrets,

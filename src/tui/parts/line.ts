@@ -127,17 +127,8 @@ function style(text: string, code: string): string {
   return text === "" || code === "" ? text : `\u001b[${code}m${text}${reset}`;
 }
 
-// The same rows come back frame after frame while an image stays in place.
-const renderedCells = new WeakMap<
-  readonly Cell[],
-  { readonly depth: number; readonly text: string }
->();
-
 /** Half blocks with a foreground and a background colour; a style is written only where it changes. */
 export function renderCells(cells: readonly Cell[], depth: 8 | 24): string {
-  const known = renderedCells.get(cells);
-  if (known?.depth === depth) return known.text;
-
   let [text, last] = ["", ""];
   for (const { upper, lower } of cells) {
     const [block, front, back] =
@@ -148,9 +139,7 @@ export function renderCells(cells: readonly Cell[], depth: 8 | 24): string {
     text += next === last ? block : next + block;
     last = next;
   }
-  text += reset;
-  renderedCells.set(cells, { depth, text });
-  return text;
+  return text + reset;
 }
 
 function colour(plane: 38 | 48, pixel: number | undefined, depth: 8 | 24): string {
