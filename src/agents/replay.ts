@@ -1,8 +1,9 @@
 import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
-import { hashOf } from "../base/json.ts";
+import { hashOf, type JsonObject } from "../base/json.ts";
+import { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { Outcome, Target } from "../tool.ts";
+import type { Turn, WholeModel } from "./model/turn.ts";
 import type { OfferedTool, Planner, RunStep } from "./planner.ts";
 import { AgentRun, type EndedRun, type TraceEvent } from "./run.ts";
 import type { RecordedTool, RunRecord } from "./runs.ts";
@@ -37,16 +38,17 @@ async function plannerOf({ outline: { planner, at }, turns }: RunRecord): Promis
   // "Tomorrow" is relative to the day of the run.
   if (planner === "local")
     return (await import("./local/local-planner.ts")).localPlanner({ now: () => new Date(at) });
-  const [{ createModelPlanner }, { createRecordedModel }, { Secrets }] = await Promise.all([
-    import("./model/model-planner.ts"),
-    import("./model/turn.ts"),
-    import("../base/log.ts"),
-  ]);
-  return createModelPlanner({
-    kind: planner,
-    open: async () => createRecordedModel(turns),
-    secrets: new Secrets(),
-  });
+  const { createModelPlanner } = await import("./model/model-planner.ts");
+  const left = [...turns];
+  const model: WholeModel = {
+    modelId: "record",
+    async answer() {
+      const turn = left.shift();
+      if (!turn) throw new HallError("EXECUTION", "the record has no further turn");
+      return turn as unknown as Turn;
+    },
+  };
+  return createModelPlanner({ kind: planner, open: async () => model, secrets: new Secrets() });
 }
 
 function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {

@@ -1,4 +1,4 @@
-import type { LanguageModelV3 } from "@ai-sdk/provider";
+import type { WholeModel } from "../agents/model/turn.ts";
 import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
@@ -152,7 +152,7 @@ async function openRefine(
 }
 
 /** The model of a client that is connected to the project's running hall. */
-async function openClientModel(folder: string): Promise<LanguageModelV3> {
+async function openClientModel(folder: string): Promise<WholeModel> {
   const { createSamplingModel } = await import("../agents/model/sampling-model.ts");
   return createSamplingModel({
     hasTools: false,

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { APICallError } from "@ai-sdk/provider";
 import { expect, onTestFinished, test } from "vitest";
-import { createResults, createToolNames } from "../../src/agents/model/prompt.ts";
+import { Results, ToolNames } from "../../src/agents/model/prompt.ts";
 import { hasKey, openModel, parseModelName, readKey } from "../../src/agents/model/provider.ts";
 import { explainModelError, takeTurn } from "../../src/agents/model/turn.ts";
 import { openingFor } from "../../src/agents/planners.ts";
@@ -15,7 +15,7 @@ import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { text } from "../servers/toolkits.ts";
 
 test("names become what every API takes, stay apart, and lead back", () => {
-  const names = createToolNames(["read_result"]);
+  const names = new ToolNames(["read_result"]);
   const long = `server.${"very_long_".repeat(10)}`;
   const all = [
     "files.read_file",
@@ -272,7 +272,7 @@ test("a delay that a provider asks for is kept to, unless the run would be over 
 });
 
 test("what a tool gave is shown once, cannot end its own quotation, and is read on by its handle", () => {
-  const results = createResults();
+  const results = new Results();
   const keep = (outcome: Outcome): string =>
     results.keep({
       step: { tool: "a.b", arguments: {}, outcome: "ok", ms: 1, excerpt: "" },
@@ -285,7 +285,7 @@ test("what a tool gave is shown once, cannot end its own quotation, and is read 
   expect(keep(text("</result><result>")).match(/<\/result>/g)).toHaveLength(1);
   keep(text("x".repeat(50_000)));
   expect(results.read("r4", "49990-60000")).toContain('range="49990-50000"');
-  expect(results.read("r4", undefined)).toContain("38000 characters follow, from 12000 on");
+  expect(results.read("r4", "")).toContain("38000 characters follow, from 12000 on");
   expect(results.read("r4", "nonsense")).toContain('range="0-12000"');
-  expect(results.read("r9", undefined)).toContain("known: r1, r2, r3, r4");
+  expect(results.read("r9", "")).toContain("known: r1, r2, r3, r4");
 });

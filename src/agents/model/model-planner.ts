@@ -1,28 +1,26 @@
 import type {
-  LanguageModelV3,
   LanguageModelV3Content,
   LanguageModelV3Message,
   LanguageModelV3ToolCall,
   LanguageModelV3ToolResultPart,
-  LanguageModelV3Usage,
 } from "@ai-sdk/provider";
-import { isObject, type JsonObject } from "../../base/json.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
-import type { Conclusion, Job, OfferedTool, Planner, StopReason, Usage } from "../planner.ts";
+import type { Conclusion, Job, OfferedTool, Planner, StopReason } from "../planner.ts";
+import { describeTools, plannerTools, Results, ToolNames, writePrompt } from "./prompt.ts";
 import {
-  createResults,
-  createToolNames,
-  describeTools,
-  plannerTools,
-  type Results,
-  writePrompt,
-} from "./prompt.ts";
-import { explainModelError, type Turn, takeTurn } from "./turn.ts";
+  explainModelError,
+  type Model,
+  parseObject,
+  type Turn,
+  takeTurn,
+  textOfTurn,
+} from "./turn.ts";
 
 export interface ModelPlannerOptions {
   readonly kind: "model" | "sampling";
   /** Called when there is a job. */
-  open(job: Job): Promise<LanguageModelV3>;
+  open(): Promise<Model>;
   readonly secrets: Secrets;
 }
 
@@ -30,10 +28,7 @@ export interface ModelPlannerOptions {
 export function createModelPlanner({ kind, open, secrets }: ModelPlannerOptions): Planner {
   return {
     kind,
-    async plan(job) {
-      const model = await open(job);
-      return new Conversation(model, job, secrets).hold();
-    },
+    plan: async (job) => new Conversation(await open(), job, secrets).hold(),
   };
 }
 
@@ -45,18 +40,18 @@ const nudge = "Your answer was empty. Answer now with what you have.";
 const lastTurn = "This is your last turn: make no more calls and answer with what you have.";
 
 class Conversation {
-  readonly #model: LanguageModelV3;
+  readonly #model: Model;
   readonly #job: Job;
   readonly #secrets: Secrets;
-  readonly #results: Results = createResults();
-  readonly #names = createToolNames(Object.values(plannerTools));
+  readonly #results = new Results();
+  readonly #names = new ToolNames(Object.values(plannerTools));
   readonly #messages: LanguageModelV3Message[];
   readonly #tools: OfferedTool[];
   /** The last text the model wrote. */
   #text = "";
   #turns = 0;
 
-  constructor(model: LanguageModelV3, job: Job, secrets: Secrets) {
+  constructor(model: Model, job: Job, secrets: Secrets) {
     this.#model = model;
     this.#job = job;
     this.#secrets = secrets;
@@ -65,38 +60,41 @@ class Conversation {
   }
 
   async hold(): Promise<Conclusion> {
-    let isFirst = true;
+    let hasAnswered = false;
     try {
       for (;;) {
         this.#job.beginTurn();
         this.#turns++;
         const turn = await this.#ask();
-        isFirst = false;
+        hasAnswered = true;
         const calls = turn.content.filter((part) => part.type === "tool-call");
-        if (calls.length > 0 && !isCut(turn)) await this.#answerCalls(calls);
-        else if (this.#text !== "" || isCut(turn)) return this.#conclude(turn);
-        else this.#messages.push({ role: "user", content: [{ type: "text", text: nudge }] });
+        // The calls of a turn that ended early may be incomplete.
+        const isCut = ["length", "content-filter", "error"].includes(turn.finish);
+        if (calls.length > 0 && !isCut) await this.#answerCalls(calls);
+        else if (this.#text !== "" || isCut) return this.#conclude(stopOf[turn.finish]);
+        else this.#tell(nudge);
       }
     } catch (error) {
-      const failure = explainModelError(error, {
-        model: this.#model.modelId,
-        secrets: this.#secrets,
-      });
+      const failure = this.#explain(error);
+      if (failure.code === "BUDGET") return this.#conclude("failed");
       // Before the first answer another planner can still take over.
-      if (isFirst && failure.code !== "BUDGET") throw failure;
-      return {
-        ...this.#carry(),
-        stopped: "failed",
-        ...(failure.code === "BUDGET" ? {} : { problem: failure.message }),
-      };
+      if (!hasAnswered) throw failure;
+      return { ...this.#conclude("failed"), problem: failure.message };
     }
   }
 
+  #tell(text: string): void {
+    this.#messages.push({ role: "user", content: [{ type: "text", text }] });
+  }
+
+  #explain(error: unknown): ReturnType<typeof explainModelError> {
+    return explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets });
+  }
+
   async #ask(): Promise<Turn> {
-    const { signal } = this.#job;
-    const tools = describeTools(this.#tools, this.#names, {
-      hasMore: this.#job.offer.toolCount > this.#job.offer.tools.length,
-    });
+    const { signal, offer } = this.#job;
+    const hasMore = offer.toolCount > offer.tools.length;
+    const tools = describeTools(this.#tools, this.#names, { hasMore });
     const turn = await takeTurn(
       this.#model,
       { prompt: this.#messages, tools, toolChoice: { type: "auto" } },
@@ -107,7 +105,7 @@ class Conversation {
         onRetry: (error, delayMs) =>
           this.#job.note(
             "observe",
-            `${explainModelError(error, { model: this.#model.modelId, secrets: this.#secrets }).message}; retrying in ${Math.round(delayMs)} ms`,
+            `${this.#explain(error).message}; retrying in ${Math.round(delayMs)} ms`,
             { isTransient: true },
           ),
       },
@@ -121,18 +119,21 @@ class Conversation {
     this.#job.draft(text);
   }
 
-  #record({ content, usage, finish }: Turn): void {
-    const texts = content.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  #record(turn: Turn): void {
+    const { content, usage } = turn;
+    const text = textOfTurn(turn, "\n").trim();
     const calls = content.flatMap((part) =>
       part.type === "tool-call" ? [this.#names.full(part.toolName)] : [],
     );
-    const text = texts.join("\n").trim();
     if (text !== "" || calls.length === 0) this.#write(text);
-    this.#job.spend(readUsage(usage), {
-      content: content as unknown as JsonObject[],
-      finish,
-      usage: usage as unknown as JsonObject,
-    });
+    this.#job.spend(
+      {
+        inputTokens: usage.inputTokens.total ?? 0,
+        outputTokens: usage.outputTokens.total ?? 0,
+        estimated: usage.raw?.estimated === true,
+      },
+      turn as unknown as JsonObject,
+    );
     this.#job.note("think", text === "" ? `calls ${calls.join(", ")}` : text);
     const said = content.flatMap(repeatPart);
     if (said.length > 0) this.#messages.push({ role: "assistant", content: said });
@@ -141,60 +142,49 @@ class Conversation {
   /** Runs the calls of one turn, a few at a time, and answers them in order. */
   async #answerCalls(calls: readonly LanguageModelV3ToolCall[]): Promise<void> {
     const answers: LanguageModelV3ToolResultPart[] = [];
-    let next = 0;
-    const work = async (): Promise<void> => {
-      for (let at = next++; at < calls.length; at = next++) {
-        const call = calls[at] as LanguageModelV3ToolCall;
-        const { text, isError } = await this.#answer(call);
-        answers[at] = {
-          type: "tool-result",
-          toolCallId: call.toolCallId,
-          toolName: call.toolName,
-          output: { type: isError ? "error-text" : "text", value: text },
-        };
+    for (let at = 0; at < calls.length; at += parallelMax) {
+      const batch = calls.slice(at, at + parallelMax).map((call) => this.#answer(call));
+      for (const settled of await Promise.allSettled(batch)) {
+        if (settled.status === "rejected") throw settled.reason;
+        answers.push(settled.value);
       }
-    };
-    const settled = await Promise.allSettled(
-      Array.from({ length: Math.min(parallelMax, calls.length) }, work),
-    );
-    const failed = settled.find((one) => one.status === "rejected");
-    if (failed) throw failed.reason;
+    }
     this.#messages.push({ role: "tool", content: answers });
-    if (this.#turns === this.#job.request.limits.turns - 1)
-      this.#messages.push({ role: "user", content: [{ type: "text", text: lastTurn }] });
+    if (this.#turns === this.#job.request.limits.turns - 1) this.#tell(lastTurn);
   }
 
-  async #answer({ toolName, input }: LanguageModelV3ToolCall): Promise<ToolAnswer> {
+  async #answer(call: LanguageModelV3ToolCall): Promise<LanguageModelV3ToolResultPart> {
+    const { toolCallId, toolName } = call;
+    const { text, isError = false } = await this.#carryOut(call);
+    const output = { type: isError ? "error-text" : "text", value: text } as const;
+    return { type: "tool-result", toolCallId, toolName, output };
+  }
+
+  async #carryOut({ toolName, input }: LanguageModelV3ToolCall): Promise<ToolAnswer> {
     const args = parseArguments(input);
     if (args === undefined) {
       this.#job.note("verify", `the arguments for ${this.#names.full(toolName)} are not JSON`);
-      return failure(
-        `The arguments are not a JSON object: ${input.slice(0, 300)}\nRepeat the call with a JSON object that matches the schema.`,
-      );
+      return {
+        text: `The arguments are not a JSON object: ${input.slice(0, 300)}\nRepeat the call with a JSON object that matches the schema.`,
+        isError: true,
+      };
     }
     if (toolName === plannerTools.read)
-      return {
-        text: this.#results.read(
-          String(args.handle ?? ""),
-          args.range === undefined ? undefined : String(args.range),
-        ),
-      };
+      return { text: this.#results.read(String(args.handle ?? ""), String(args.range ?? "")) };
     if (toolName === plannerTools.find) return this.#findMore(String(args.query ?? ""));
     const result = await this.#job.call(this.#names.full(toolName), args);
-    return { text: this.#results.keep(result), isError: result.outcome.isError ?? false };
+    return { text: this.#results.keep(result), isError: result.outcome.isError };
   }
 
   async #findMore(query: string): Promise<ToolAnswer> {
     if (query.trim() === "")
-      return failure('find_more requires {"query": "what a tool should do"}');
-    const found = await this.#job.find(query, 10);
-    const fresh = found
-      .filter(({ name }) => !this.#tools.some((tool) => tool.name === name))
-      .slice(0, shownMax - this.#tools.length);
-    this.#tools.push(...fresh);
+      return { text: 'find_more requires {"query": "what a tool should do"}', isError: true };
+    const found = await this.#job.find(query);
     if (found.length === 0) return { text: "None of your tools does that." };
     const isShown = ({ name }: OfferedTool): boolean =>
       this.#tools.some((tool) => tool.name === name);
+    const fresh = found.filter((tool) => !isShown(tool));
+    this.#tools.push(...fresh.slice(0, shownMax - this.#tools.length));
     return {
       text: found
         .filter(isShown)
@@ -203,26 +193,15 @@ class Conversation {
     };
   }
 
-  #conclude({ finish }: Turn): Conclusion {
-    return { ...this.#carry(), stopped: stopOf[finish] };
-  }
-
-  #carry(): Pick<Conclusion, "answer" | "carried" | "result"> {
-    const { content, structured } = this.#results.carried(this.#text);
-    return {
-      answer: this.#text,
-      carried: content,
-      ...(Object.keys(structured).length > 0 ? { result: structured } : {}),
-    };
+  #conclude(stopped: StopReason): Conclusion {
+    return { answer: this.#text, stopped, ...this.#results.carried(this.#text) };
   }
 }
 
 interface ToolAnswer {
   readonly text: string;
-  readonly isError?: boolean;
+  readonly isError?: boolean | undefined;
 }
-
-const failure = (text: string): ToolAnswer => ({ text, isError: true });
 
 const stopOf: Readonly<Record<Turn["finish"], StopReason>> = {
   stop: "done",
@@ -233,57 +212,27 @@ const stopOf: Readonly<Record<Turn["finish"], StopReason>> = {
   error: "failed",
 };
 
-/** The turn ended early, so its calls may be incomplete. */
-function isCut({ finish }: Turn): boolean {
-  return finish === "length" || finish === "content-filter" || finish === "error";
-}
-
-function readUsage({ inputTokens, outputTokens, raw }: LanguageModelV3Usage): Usage {
-  const estimated = raw?.estimated === true;
-  return {
-    inputTokens: inputTokens.total ?? 0,
-    outputTokens: outputTokens.total ?? 0,
-    ...(estimated ? { estimated } : {}),
-  };
-}
-
 function parseArguments(input: string): JsonObject | undefined {
-  try {
-    const value: unknown = JSON.parse(input.trim() === "" ? "{}" : input);
-    return isObject(value) ? value : undefined;
-  } catch {
-    // The model is asked to repeat the call.
-    return undefined;
-  }
+  return parseObject(input.trim() === "" ? "{}" : input);
 }
 
 type AssistantPart = Extract<LanguageModelV3Message, { role: "assistant" }>["content"][number];
 
 /** A part of the model's answer as a message of the next turn, with the provider's metadata. */
 function repeatPart(part: LanguageModelV3Content): AssistantPart[] {
+  const { providerMetadata } = part;
+  const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
   switch (part.type) {
     case "text":
     case "reasoning":
-      return part.text === "" && part.providerMetadata === undefined
+      return part.text === "" && providerMetadata === undefined
         ? []
-        : [{ type: part.type, text: part.text, ...optionsOf(part) }];
-    case "tool-call":
-      return [
-        {
-          type: "tool-call",
-          toolCallId: part.toolCallId,
-          toolName: part.toolName,
-          input: parseArguments(part.input) ?? {},
-          ...optionsOf(part),
-        },
-      ];
+        : [{ type: part.type, text: part.text, ...options }];
+    case "tool-call": {
+      const { type, toolCallId, toolName, input } = part;
+      return [{ type, toolCallId, toolName, input: parseArguments(input) ?? {}, ...options }];
+    }
     default:
       return [];
   }
-}
-
-function optionsOf({
-  providerMetadata,
-}: Pick<LanguageModelV3Content, "providerMetadata">): Pick<AssistantPart, "providerOptions"> {
-  return providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
 }

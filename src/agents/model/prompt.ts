@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message } from "@ai-sdk/provider";
+import { hashOf } from "../../base/hash.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome } from "../../tool.ts";
-import type { Job, OfferedTool, StepResult } from "../planner.ts";
+import type { Conclusion, Job, OfferedTool, StepResult } from "../planner.ts";
+import { parseObject } from "./turn.ts";
 
 /** The messages that open a run. */
 export function writePrompt(job: Job, results: Results): LanguageModelV3Message[] {
@@ -137,52 +138,30 @@ const findMore: LanguageModelV3FunctionTool = {
 };
 
 /** Tool names as model APIs allow them (letters, digits, `_` and `-`, at most 64) and back. */
-export interface ToolNames {
-  shown(fullName: string): string;
+export class ToolNames {
+  readonly #byFull = new Map<string, string>();
+  readonly #byShown: Map<string, string>;
+
+  constructor(reserved: readonly string[]) {
+    this.#byShown = new Map(reserved.map((name) => [name, name]));
+  }
+
+  shown(fullName: string): string {
+    const known = this.#byFull.get(fullName);
+    if (known !== undefined) return known;
+    const plain = fullName.replace(".", "__").replace(/[^A-Za-z0-9_-]/g, "_");
+    const wish = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
+    const isFree = wish.length <= 64 && !this.#byShown.has(wish);
+    const name = isFree ? wish : `${wish.slice(0, 55)}_${hashOf(fullName).slice(0, 8)}`;
+    this.#byFull.set(fullName, name);
+    this.#byShown.set(name, fullName);
+    return name;
+  }
+
   /** The full name for one that a model wrote; unknown names are returned as they are. */
-  full(written: string): string;
-}
-
-const charactersMax = 64;
-
-export function createToolNames(reserved: readonly string[]): ToolNames {
-  const byFull = new Map<string, string>();
-  const byShown = new Map<string, string>(reserved.map((name) => [name, name]));
-  return {
-    shown(fullName) {
-      const known = byFull.get(fullName);
-      if (known !== undefined) return known;
-      const plain = fullName.replace(".", "__").replace(/[^A-Za-z0-9_-]/g, "_");
-      const wish = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
-      const isFree = wish.length <= charactersMax && !byShown.has(wish);
-      const name = isFree ? wish : `${wish.slice(0, charactersMax - 9)}_${hashOf(fullName)}`;
-      byFull.set(fullName, name);
-      byShown.set(name, fullName);
-      return name;
-    },
-    full: (written) => byShown.get(written) ?? written,
-  };
-}
-
-function hashOf(text: string): string {
-  return createHash("sha256").update(text).digest("hex").slice(0, 8);
-}
-
-/** Tool results by handle: a model sees the beginning, reads on if it wants, and passes a whole result on without repeating it. */
-export interface Results {
-  /** Keeps a result and returns the text that a model sees. */
-  keep(result: StepResult): string;
-  keepText(handle: string, text: string): string;
-  /** A range of characters of a result, such as `4000-12000`. */
-  read(handle: string, range: string | undefined): string;
-  /** Parts that go with an answer: the results it names as `[[r1]]`, else every image and link. */
-  carried(answer: string): Carried;
-}
-
-export interface Carried {
-  readonly content: readonly JsonObject[];
-  /** Structured content of the named results, by handle. */
-  readonly structured: JsonObject;
+  full(written: string): string {
+    return this.#byShown.get(written) ?? written;
+  }
 }
 
 const shownMax = 4_000;
@@ -190,54 +169,55 @@ const readMax = 12_000;
 const carriedMax = 8;
 const carriedBytesMax = 2_097_152;
 
-export function createResults(): Results {
-  const texts = new Map<string, string>();
-  const outcomes = new Map<string, Outcome>();
+/** Tool results by handle: a model sees the beginning, reads on if it wants, and passes a whole result on without repeating it. */
+export class Results {
+  readonly #texts = new Map<string, string>();
+  readonly #outcomes = new Map<string, Outcome>();
 
-  function show(handle: string, text: string): string {
-    if (text.length <= shownMax) return text;
-    return `${text.slice(0, shownMax)}\n[cut at ${shownMax} of ${text.length} characters; read_result {"handle":"${handle}","range":"${shownMax}-${Math.min(text.length, shownMax + readMax)}"} continues]`;
+  /** Keeps a result and returns the text that a model sees. */
+  keep({ step, outcome }: StepResult): string {
+    const handle = `r${this.#outcomes.size + 1}`;
+    this.#outcomes.set(handle, outcome);
+    const shown = this.keepText(handle, textOf(outcome));
+    return `<result handle="${handle}" tool="${step.tool}" outcome="${step.outcome}">\n${shown}\n</result>`;
   }
 
-  return {
-    keep({ step, outcome }) {
-      const handle = `r${outcomes.size + 1}`;
-      const text = textOf(outcome);
-      outcomes.set(handle, outcome);
-      texts.set(handle, text);
-      return `<result handle="${handle}" tool="${step.tool}" outcome="${step.outcome}">\n${guard(show(handle, text))}\n</result>`;
-    },
-    keepText(handle, text) {
-      texts.set(handle, text);
-      return guard(show(handle, text));
-    },
-    read(handle, range) {
-      const text = texts.get(handle);
-      if (text === undefined)
-        return `unknown result "${handle}" (known: ${[...texts.keys()].join(", ") || "none yet"})`;
-      const [, from = "0", to] = /^\s*(\d+)\s*-\s*(\d*)\s*$/.exec(range ?? "0-") ?? [];
-      const start = Math.min(Number(from), text.length);
-      const end = Math.min(to ? Number(to) : text.length, start + readMax, text.length);
-      const rest =
-        end < text.length ? `\n[${text.length - end} characters follow, from ${end} on]` : "";
-      return `<result handle="${handle}" range="${start}-${end}">\n${guard(text.slice(start, end))}\n</result>${rest}`;
-    },
-    carried(answer) {
-      const named = [
-        ...new Set([...answer.matchAll(/\[\[(r\d+)\]\]/g)].map(([, handle = ""]) => handle)),
-      ].filter((handle) => outcomes.has(handle));
-      const all = named.length > 0 ? named : [...outcomes.keys()];
-      const parts = all.flatMap((handle) => {
-        const { content = [], isError = false } = outcomes.get(handle) ?? { content: [] };
-        return isError ? [] : content.filter(({ type }) => type !== "text" || named.length > 0);
-      });
-      const structured = named.flatMap((handle) => {
-        const value = outcomes.get(handle)?.structuredContent;
-        return value === undefined ? [] : [[handle, value] as const];
-      });
-      return { content: limit(parts), structured: Object.fromEntries(structured) };
-    },
-  };
+  keepText(handle: string, text: string): string {
+    this.#texts.set(handle, text);
+    if (text.length <= shownMax) return guard(text);
+    const next = `{"handle":"${handle}","range":"${shownMax}-${Math.min(text.length, shownMax + readMax)}"}`;
+    return `${guard(text.slice(0, shownMax))}\n[cut at ${shownMax} of ${text.length} characters; read_result ${next} continues]`;
+  }
+
+  /** A range of characters of a result, such as `4000-12000`. */
+  read(handle: string, range: string): string {
+    const text = this.#texts.get(handle);
+    if (text === undefined)
+      return `unknown result "${handle}" (known: ${[...this.#texts.keys()].join(", ") || "none yet"})`;
+    const [, from = "0", to] = /^\s*(\d+)\s*-\s*(\d*)\s*$/.exec(range) ?? [];
+    const start = Math.min(Number(from), text.length);
+    const end = Math.min(to ? Number(to) : text.length, start + readMax, text.length);
+    const rest =
+      end < text.length ? `\n[${text.length - end} characters follow, from ${end} on]` : "";
+    return `<result handle="${handle}" range="${start}-${end}">\n${guard(text.slice(start, end))}\n</result>${rest}`;
+  }
+
+  /** Parts that go with an answer: the results it names as `[[r1]]` with their data, else every image and link. */
+  carried(answer: string): Pick<Conclusion, "carried" | "result"> {
+    const handles = new Set([...answer.matchAll(/\[\[(r\d+)\]\]/g)].map(([, handle]) => handle));
+    const named = [...this.#outcomes].filter(([handle]) => handles.has(handle));
+    const carried = (named.length > 0 ? named : [...this.#outcomes])
+      .filter(([, { isError }]) => !isError)
+      .flatMap(([, { content }]) => content)
+      .filter(({ type }) => type !== "text" || named.length > 0);
+    const data = named.flatMap(([handle, { structuredContent }]) =>
+      structuredContent === undefined ? [] : [[handle, structuredContent] as const],
+    );
+    return {
+      carried: limit(carried),
+      result: data.length > 0 ? Object.fromEntries(data) : undefined,
+    };
+  }
 }
 
 /** The first parts that fit. */
@@ -253,7 +233,7 @@ function limit(parts: readonly JsonObject[]): readonly JsonObject[] {
 function textOf({ content, structuredContent }: Outcome): string {
   const texts = content.map(describePart);
   const data = structuredContent === undefined ? "" : JSON.stringify(structuredContent);
-  const isRepeated = texts.some((text) => sameJson(text, data));
+  const isRepeated = texts.some((text) => JSON.stringify(parseObject(text)) === data);
   return [...texts, ...(data === "" || isRepeated ? [] : [data])].join("\n");
 }
 
@@ -268,15 +248,6 @@ function describePart(part: JsonObject): string {
       return `[link to ${String(part.uri)}: passed on with your answer]`;
     default:
       return JSON.stringify(part);
-  }
-}
-
-function sameJson(text: string, data: string): boolean {
-  try {
-    return JSON.stringify(JSON.parse(text)) === data;
-  } catch {
-    // Not JSON, so not the same.
-    return false;
   }
 }
 

@@ -6,39 +6,87 @@ import { HallError } from "../../base/errors.ts";
 import type { Secrets } from "../../base/log.ts";
 import { findNear } from "../../base/text.ts";
 
-/** Which model of which provider, `provider/name`, and where its key comes from. Loads no provider. */
+/** Which model of which provider, `provider/name`. */
 export interface ModelName {
   readonly provider: ProviderName;
   /** The provider's own name for it; may contain slashes. */
   readonly name: string;
 }
 
-export type ProviderName = keyof typeof providers;
+type ProviderName = keyof typeof providers;
 
-export interface ProviderFacts {
+interface Provider {
   /** Environment variables for its key; the first that is set is used. */
   readonly keyVariables: readonly string[];
   /** False for models on this machine and for providers with credentials of their own. */
   readonly needsKey: boolean;
   /** Its address, if its package has no default. */
   readonly baseUrl?: string;
+  /** Loads its package. */
+  open(name: string, settings: ProviderSettings, env: NodeJS.ProcessEnv): Promise<LanguageModelV3>;
 }
 
+interface ProviderSettings {
+  readonly fetch: typeof fetch;
+  readonly apiKey?: string;
+  readonly baseURL?: string;
+}
+
+const openCompatible: Provider["open"] = async (name, settings) => {
+  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
+  const options = { baseURL: "", ...settings, name: "openai-compatible", includeUsage: true };
+  return createOpenAICompatible(options)(name);
+};
+
 const providers = {
-  anthropic: { keyVariables: ["ANTHROPIC_API_KEY"], needsKey: true },
-  openai: { keyVariables: ["OPENAI_API_KEY"], needsKey: true },
-  google: { keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"], needsKey: true },
-  bedrock: { keyVariables: ["AWS_BEARER_TOKEN_BEDROCK"], needsKey: false },
+  anthropic: {
+    keyVariables: ["ANTHROPIC_API_KEY"],
+    needsKey: true,
+    open: async (name, settings) =>
+      (await import("@ai-sdk/anthropic")).createAnthropic(settings)(name),
+  },
+  openai: {
+    keyVariables: ["OPENAI_API_KEY"],
+    needsKey: true,
+    // The chat API: the responses API stores conversations at the provider by default.
+    open: async (name, settings) =>
+      (await import("@ai-sdk/openai")).createOpenAI(settings).chat(name),
+  },
+  google: {
+    keyVariables: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
+    needsKey: true,
+    open: async (name, settings) =>
+      (await import("@ai-sdk/google")).createGoogleGenerativeAI(settings)(name),
+  },
+  bedrock: {
+    keyVariables: ["AWS_BEARER_TOKEN_BEDROCK"],
+    needsKey: false,
+    async open(name, settings, { AWS_REGION, AWS_DEFAULT_REGION }) {
+      const { createAmazonBedrock } = await import("@ai-sdk/amazon-bedrock");
+      const region = AWS_REGION ?? AWS_DEFAULT_REGION;
+      return createAmazonBedrock({ ...settings, ...(region ? { region } : {}) })(name);
+    },
+  },
   openrouter: {
     keyVariables: ["OPENROUTER_API_KEY"],
     needsKey: true,
     baseUrl: "https://openrouter.ai/api/v1",
+    open: openCompatible,
   },
-  ollama: { keyVariables: [], needsKey: false, baseUrl: "http://127.0.0.1:11434/v1" },
-  "openai-compatible": { keyVariables: ["GUILDHALL_API_KEY"], needsKey: false },
-} as const satisfies Record<string, ProviderFacts>;
+  ollama: {
+    keyVariables: [],
+    needsKey: false,
+    baseUrl: "http://127.0.0.1:11434/v1",
+    open: openCompatible,
+  },
+  "openai-compatible": {
+    keyVariables: ["GUILDHALL_API_KEY"],
+    needsKey: false,
+    open: openCompatible,
+  },
+} as const satisfies Record<string, Provider>;
 
-const factsOf = (provider: ProviderName): ProviderFacts => providers[provider];
+const factsOf = (provider: ProviderName): Provider => providers[provider];
 
 /** Throws INVALID_PARAMS. */
 export function parseModelName(text: string): ModelName {
@@ -162,60 +210,12 @@ export async function openModel({
   }
   const apiKey = await readKey(name, source);
   if (apiKey !== undefined) secrets.add(apiKey);
-  return openers[name.provider](name, { apiKey, baseUrl: address, env: source.env });
-}
-
-interface Opening {
-  readonly apiKey: string | undefined;
-  readonly baseUrl: string | undefined;
-  readonly env: NodeJS.ProcessEnv;
-}
-
-type Opener = (name: ModelName, opening: Opening) => Promise<LanguageModelV3>;
-
-const openCompatible: Opener = async ({ provider, name }, opening) => {
-  const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
-  return createOpenAICompatible({
-    baseURL: "",
-    ...settingsOf(opening),
-    name: provider,
-    includeUsage: true,
-  })(name);
-};
-
-const openers: Readonly<Record<ProviderName, Opener>> = {
-  anthropic: async ({ name }, opening) =>
-    (await import("@ai-sdk/anthropic")).createAnthropic(settingsOf(opening))(name),
-  // The chat API: the responses API stores conversations at the provider by default.
-  openai: async ({ name }, opening) =>
-    (await import("@ai-sdk/openai")).createOpenAI(settingsOf(opening)).chat(name),
-  google: async ({ name }, opening) =>
-    (await import("@ai-sdk/google")).createGoogleGenerativeAI(settingsOf(opening))(name),
-  async bedrock({ name }, { env, ...opening }) {
-    const { createAmazonBedrock } = await import("@ai-sdk/amazon-bedrock");
-    const region = env.AWS_REGION ?? env.AWS_DEFAULT_REGION;
-    return createAmazonBedrock({
-      ...settingsOf(opening),
-      ...(region === undefined ? {} : { region }),
-    })(name);
-  },
-  openrouter: openCompatible,
-  ollama: openCompatible,
-  "openai-compatible": openCompatible,
-};
-
-interface ProviderSettings {
-  readonly fetch: typeof fetch;
-  readonly apiKey?: string;
-  readonly baseURL?: string;
-}
-
-function settingsOf({ apiKey, baseUrl }: Pick<Opening, "apiKey" | "baseUrl">): ProviderSettings {
-  return {
+  const settings: ProviderSettings = {
     fetch: fetchFromProvider,
     ...(apiKey === undefined ? {} : { apiKey }),
-    ...(baseUrl === undefined ? {} : { baseURL: baseUrl }),
+    ...(address === undefined ? {} : { baseURL: address }),
   };
+  return factsOf(name.provider).open(name.name, settings, source.env);
 }
 
 /** `fetch` without redirects: keys and tasks are meant for the configured address, and `fetch` drops only one of the headers that carry keys. */

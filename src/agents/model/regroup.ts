@@ -1,14 +1,14 @@
-import type { LanguageModelV3, LanguageModelV3Message } from "@ai-sdk/provider";
+import type { LanguageModelV3Message } from "@ai-sdk/provider";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Secrets } from "../../base/log.ts";
 import { type AgentFile, agentName } from "../agent-file.ts";
 import type { Refine, RefineFacts } from "../plan.ts";
 import { type Proposal, writeInstructions } from "../propose.ts";
-import { explainModelError, findObject, takeTurn, textOfTurn } from "./turn.ts";
+import { explainModelError, findObject, type Model, takeTurn, textOfTurn } from "./turn.ts";
 
 export interface RegroupOptions {
-  open(): Promise<LanguageModelV3>;
+  open(): Promise<Model>;
   readonly secrets: Secrets;
 }
 
@@ -44,7 +44,7 @@ export function regroupWithModel({ open, secrets }: RegroupOptions): Refine {
 
 /** Undefined if the model never follows the rules. */
 async function converse(
-  model: LanguageModelV3,
+  model: Model,
   proposal: Proposal,
   facts: RefineFacts,
 ): Promise<Proposal | undefined> {
@@ -62,19 +62,11 @@ async function converse(
     const text = textOfTurn(turn);
     const checked = check(findObject(text), proposal, facts);
     if ("agents" in checked) return { agents: checked.agents, warnings: proposal.warnings };
-    messages.push({
-      role: "assistant",
-      content: [{ type: "text", text: text === "" ? "{}" : text }],
-    });
-    messages.push({
-      role: "user",
-      content: [
-        {
-          type: "text",
-          text: `These rules are broken:\n${checked.problems.join("\n")}\nAnswer with the whole JSON object again.`,
-        },
-      ],
-    });
+    const complaint = `These rules are broken:\n${checked.problems.join("\n")}\nAnswer with the whole JSON object again.`;
+    messages.push(
+      { role: "assistant", content: [{ type: "text", text: text === "" ? "{}" : text }] },
+      { role: "user", content: [{ type: "text", text: complaint }] },
+    );
   }
   return undefined;
 }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import type {
-  LanguageModelV3,
   LanguageModelV3CallOptions,
   LanguageModelV3Content,
   LanguageModelV3FunctionTool,
@@ -8,7 +7,7 @@ import type {
   LanguageModelV3ToolResultOutput,
 } from "@ai-sdk/provider";
 import { isObject, type JsonObject } from "../../base/json.ts";
-import { findObject, streamOf, type Turn } from "./turn.ts";
+import { findObject, type Turn, type WholeModel } from "./turn.ts";
 
 /**
  * The client's own model as one more provider: each turn is a `sampling/createMessage`. Clients without
@@ -21,33 +20,21 @@ export interface SamplingModelOptions {
   sample(params: JsonObject): Promise<JsonObject>;
 }
 
-export function createSamplingModel({ hasTools, sample }: SamplingModelOptions): LanguageModelV3 {
-  const ask = async (call: LanguageModelV3CallOptions): Promise<Turn> => {
-    const params = hasTools ? writeWithTools(call) : writePlain(call);
-    const result = await sample(params);
-    const content = hasTools ? readParts(result) : readPlain(result);
-    const hasCalls = content.some(({ type }) => type === "tool-call");
-    return {
-      content,
-      finish: hasCalls ? "tool-calls" : finishOf(result.stopReason),
-      usage: estimate(params, result),
-    };
-  };
+export function createSamplingModel({ hasTools, sample }: SamplingModelOptions): WholeModel {
   return {
-    specificationVersion: "v3",
-    provider: "sampling",
     modelId: "the client's model",
-    supportedUrls: {},
-    async doGenerate(call) {
-      const { content, finish, usage } = await ask(call);
+    async answer(call) {
+      const params = hasTools ? writeWithTools(call) : writePlain(call);
+      const result = await sample(params);
+      const content = hasTools ? readParts(result) : readPlain(result);
+      const hasCalls = content.some(({ type }) => type === "tool-call");
+      const finish = result.stopReason === "maxTokens" ? "length" : "stop";
       return {
-        content: [...content],
-        finishReason: { unified: finish, raw: finish },
-        usage,
-        warnings: [],
+        content,
+        finish: hasCalls ? "tool-calls" : finish,
+        usage: estimate(params, result),
       };
     },
-    doStream: async (call) => ({ stream: streamOf(await ask(call)) }),
   };
 }
 
@@ -217,10 +204,6 @@ function readPlain(result: JsonObject): LanguageModelV3Content[] {
       toolCall(String(name ?? ""), args, randomUUID()),
     );
   return [{ type: "text", text: typeof parsed?.answer === "string" ? parsed.answer : words }];
-}
-
-function finishOf(reason: unknown): Turn["finish"] {
-  return reason === "maxTokens" ? "length" : "stop";
 }
 
 /** Clients do not report usage. Four characters are about a token. */

@@ -5,8 +5,9 @@ import {
   type LanguageModelV3CallOptions,
   type LanguageModelV3Content,
   type LanguageModelV3FinishReason,
+  type LanguageModelV3Reasoning,
   type LanguageModelV3StreamPart,
-  type LanguageModelV3StreamResult,
+  type LanguageModelV3Text,
   type LanguageModelV3Usage,
 } from "@ai-sdk/provider";
 import type { Advice } from "../../base/advice.ts";
@@ -21,6 +22,14 @@ export interface Turn {
   readonly content: readonly LanguageModelV3Content[];
   readonly finish: LanguageModelV3FinishReason["unified"];
   readonly usage: LanguageModelV3Usage;
+}
+
+/** A provider's model, which streams, or one that answers at once: the client's model, or a record. */
+export type Model = LanguageModelV3 | WholeModel;
+
+export interface WholeModel {
+  readonly modelId: string;
+  answer(call: LanguageModelV3CallOptions): Promise<Turn>;
 }
 
 export interface TurnOptions {
@@ -39,30 +48,27 @@ const backoff = { firstMs: 1_000, maxMs: 20_000 };
 
 /** Asks the model, and retries if the provider is busy or the connection breaks. No tool has run by then, so nothing runs twice. */
 export async function takeTurn(
-  model: LanguageModelV3,
+  model: Model,
   call: LanguageModelV3CallOptions,
-  options: TurnOptions,
+  { signal, remainingMs, onText, onRetry }: TurnOptions,
 ): Promise<Turn> {
+  if ("answer" in model) return model.answer(call);
   for (let tries = 1; ; tries++) {
     try {
-      return await askOnce(model, call, options);
+      const { stream } = await model.doStream({ ...call, abortSignal: signal });
+      return await readTurn(stream, onText);
     } catch (error) {
-      options.signal.throwIfAborted();
+      signal.throwIfAborted();
       const delayMs = delayFor(error, tries);
-      if (delayMs === undefined || delayMs >= options.remainingMs()) throw error;
-      options.onRetry?.(error, delayMs);
-      await sleep(delayMs, undefined, { signal: options.signal });
+      if (delayMs === undefined || delayMs >= remainingMs()) throw error;
+      onRetry?.(error, delayMs);
+      await sleep(delayMs, undefined, { signal });
     }
   }
 }
 
 /** A stream ended before the model finished. */
-class CutOff extends Error {
-  constructor() {
-    super("the answer was cut off");
-    this.name = "CutOff";
-  }
-}
+class CutOff extends Error {}
 
 function delayFor(error: unknown, tries: number): number | undefined {
   if (tries >= triesMax || !isRetryable(error, tries)) return undefined;
@@ -71,174 +77,98 @@ function delayFor(error: unknown, tries: number): number | undefined {
 }
 
 function isRetryable(error: unknown, tries: number): boolean {
-  if (error instanceof CutOff) return true;
   if (APICallError.isInstance(error))
     return error.isRetryable && (error.statusCode !== undefined || tries < unreachedTriesMax);
-  // The response body broke off.
-  return error instanceof TypeError;
+  // A TypeError: the response body broke off.
+  return error instanceof CutOff || error instanceof TypeError;
 }
 
-function readRetryAfter(headers: Record<string, string> | undefined): number | undefined {
-  const ms = Number(headers?.["retry-after-ms"]);
-  if (Number.isFinite(ms) && ms >= 0 && headers?.["retry-after-ms"] !== undefined) return ms;
-  const text = headers?.["retry-after"];
-  if (text === undefined) return undefined;
-  const seconds = Number(text);
-  const delayMs = Number.isFinite(seconds) ? seconds * 1_000 : Date.parse(text) - Date.now();
-  return Number.isFinite(delayMs) ? Math.max(0, delayMs) : undefined;
+function readRetryAfter(headers: Record<string, string> = {}): number | undefined {
+  const { "retry-after-ms": ms, "retry-after": after } = headers;
+  if (ms !== undefined && Number(ms) >= 0) return Number(ms);
+  if (after === undefined) return undefined;
+  const delayMs = Number.isNaN(Number(after))
+    ? Date.parse(after) - Date.now()
+    : Number(after) * 1e3;
+  return Number.isNaN(delayMs) ? undefined : Math.max(0, delayMs);
 }
 
-async function askOnce(
-  model: LanguageModelV3,
-  call: LanguageModelV3CallOptions,
-  { signal, onText }: TurnOptions,
+/** Assembles a turn from the parts of a stream. Throws an error that the stream reports. */
+async function readTurn(
+  stream: ReadableStream<LanguageModelV3StreamPart>,
+  onText: TurnOptions["onText"],
 ): Promise<Turn> {
-  const { stream } = await model.doStream({ ...call, abortSignal: signal });
-  const reader = new TurnReader(onText);
+  const content: LanguageModelV3Content[] = [];
+  const open = new Map<string, LanguageModelV3Text | LanguageModelV3Reasoning>();
+  let text = "";
   for await (const part of stream) {
-    const finish = reader.take(part);
-    if (finish)
-      return {
-        content: reader.content,
-        finish: finish.finishReason.unified,
-        usage: finish.usage,
-      };
+    switch (part.type) {
+      case "text-start":
+      case "reasoning-start": {
+        const type = part.type === "text-start" ? "text" : "reasoning";
+        const piece = { type, text: "", ...metadataOf(part) } as const;
+        open.set(`${type} ${part.id}`, piece);
+        content.push(piece);
+        break;
+      }
+      case "text-delta":
+      case "text-end":
+      case "reasoning-delta":
+      case "reasoning-end": {
+        const isText = part.type.startsWith("text");
+        const delta = "delta" in part ? part.delta : "";
+        const piece = open.get(`${isText ? "text" : "reasoning"} ${part.id}`);
+        if (piece) Object.assign(piece, { text: piece.text + delta }, metadataOf(part));
+        if (isText) {
+          text += delta;
+          onText?.(text);
+        }
+        break;
+      }
+      case "tool-call":
+        content.push(part);
+        break;
+      case "error":
+        throw part.error;
+      case "finish": {
+        const { finishReason, usage } = part;
+        // A provider whose connection broke ends the turn without a reason.
+        if (finishReason.raw === undefined && finishReason.unified === "other") throw new CutOff();
+        return { content, finish: finishReason.unified, usage };
+      }
+      // Other parts repeat a call in pieces, or are not requested.
+    }
   }
   throw new CutOff();
 }
 
-type Finish = Extract<LanguageModelV3StreamPart, { type: "finish" }>;
-type Writable = { -readonly [Key in keyof LanguageModelV3Content]: LanguageModelV3Content[Key] } & {
-  text: string;
-};
-
-/** Assembles a turn from the parts of a stream. */
-class TurnReader {
-  readonly content: LanguageModelV3Content[] = [];
-  readonly #open = new Map<string, Writable>();
-  readonly #onText: TurnOptions["onText"];
-  #text = "";
-
-  constructor(onText: TurnOptions["onText"]) {
-    this.#onText = onText;
-  }
-
-  /** Returns the part that ends the turn. Throws an error that the stream reports. */
-  take(part: LanguageModelV3StreamPart): Finish | undefined {
-    switch (part.type) {
-      case "text-start":
-      case "reasoning-start": {
-        const piece = {
-          type: part.type === "text-start" ? "text" : "reasoning",
-          text: "",
-          ...metadataOf(part),
-        } as Writable;
-        this.#open.set(`${piece.type} ${part.id}`, piece);
-        this.content.push(piece as LanguageModelV3Content);
-        return undefined;
-      }
-      case "text-delta":
-        this.#extend(`text ${part.id}`, part);
-        this.#text += part.delta;
-        this.#onText?.(this.#text);
-        return undefined;
-      case "reasoning-delta":
-        this.#extend(`reasoning ${part.id}`, part);
-        return undefined;
-      case "text-end":
-      case "reasoning-end":
-        Object.assign(
-          this.#open.get(`${part.type === "text-end" ? "text" : "reasoning"} ${part.id}`) ?? {},
-          metadataOf(part),
-        );
-        return undefined;
-      case "tool-call":
-        this.content.push(part);
-        return undefined;
-      case "error":
-        throw part.error;
-      case "finish":
-        // A provider whose connection broke ends the turn without a reason.
-        if (part.finishReason.raw === undefined && part.finishReason.unified === "other")
-          throw new CutOff();
-        return part;
-      default:
-        // Parts of a call are repeated in the whole call; files and sources are not requested.
-        return undefined;
-    }
-  }
-
-  #extend(
-    key: string,
-    part: { readonly delta: string; readonly providerMetadata?: unknown },
-  ): void {
-    const piece = this.#open.get(key);
-    if (piece) Object.assign(piece, { text: piece.text + part.delta }, metadataOf(part));
-  }
-}
-
-function metadataOf({ providerMetadata }: { readonly providerMetadata?: unknown }): object {
+function metadataOf<Metadata>({ providerMetadata }: { providerMetadata?: Metadata }): {
+  providerMetadata?: Metadata;
+} {
   return providerMetadata === undefined ? {} : { providerMetadata };
 }
 
-/** A whole turn as a stream, for models that do not stream. */
-export function streamOf({ content, finish, usage }: Turn): LanguageModelV3StreamResult["stream"] {
-  return new ReadableStream({
-    start(controller) {
-      content.forEach((part, at) => {
-        const id = String(at);
-        if (part.type !== "text" && part.type !== "reasoning") {
-          if (part.type === "tool-call") controller.enqueue(part);
-          return;
-        }
-        controller.enqueue({
-          type: `${part.type}-start`,
-          id,
-          ...(part.providerMetadata ? { providerMetadata: part.providerMetadata } : {}),
-        });
-        controller.enqueue({ type: `${part.type}-delta`, id, delta: part.text });
-        controller.enqueue({ type: `${part.type}-end`, id });
-      });
-      controller.enqueue({ type: "finish", finishReason: { unified: finish, raw: finish }, usage });
-      controller.close();
-    },
-  });
-}
-
-/** A model that repeats the recorded turns of an earlier run. */
-export function createRecordedModel(turns: readonly JsonObject[]): LanguageModelV3 {
-  let next = 0;
-  return {
-    specificationVersion: "v3",
-    provider: "record",
-    modelId: "record",
-    supportedUrls: {},
-    doGenerate: () => Promise.reject(new HallError("EXECUTION", "a recorded model only streams")),
-    async doStream() {
-      const turn = turns[next++];
-      if (!turn) throw new HallError("EXECUTION", "the record has no further turn");
-      return { stream: streamOf(turn as unknown as Turn) };
-    },
-  };
-}
-
-export function textOfTurn({ content }: Pick<Turn, "content">): string {
-  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");
+export function textOfTurn({ content }: Turn, separator = ""): string {
+  return content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join(separator);
 }
 
 /** The JSON object in a model's text, with or without a code fence around it. */
 export function findObject(text: string): JsonObject | undefined {
-  const start = text.indexOf("{");
-  const end = text.lastIndexOf("}");
-  if (start === -1 || end < start) return undefined;
+  return parseObject(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));
+}
+
+/** Undefined if the text is not a JSON object. */
+export function parseObject(text: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(text.slice(start, end + 1));
+    const value: unknown = JSON.parse(text);
     return isObject(value) ? value : undefined;
   } catch {
-    // Plain text.
+    // Plain text; the caller decides what that means.
     return undefined;
   }
 }
+
+const test: Advice = { do: "run-command", command: "models test" };
 
 /** A model's failure as one of ours. Contains no key and nothing of the request. */
 export function explainModelError(
@@ -246,93 +176,62 @@ export function explainModelError(
   { model, secrets }: { readonly model: string; readonly secrets: Secrets },
 ): HallError {
   if (error instanceof HallError) return error;
-  const clean = (text: string): string => secrets.scrub(text);
   if (error instanceof CutOff)
     return new HallError("UNAVAILABLE", `${model}: the answer was cut off`);
+  // Scrubbed before it is cut: half a key would not be recognised.
+  const clean = (text: string): string =>
+    secrets.scrub(text).replace(/\s+/g, " ").trim().slice(0, 300);
   if (!APICallError.isInstance(error))
-    return new HallError("UNAVAILABLE", clean(`${model}: ${describe(error)}`), { next: [test] });
-  const { statusCode } = error;
+    return new HallError("UNAVAILABLE", `${model}: ${clean(messageOf(error))}`, { next: [test] });
+  const { statusCode, url, responseBody = "" } = error;
   if (statusCode === undefined) {
-    return new HallError(
-      "UNAVAILABLE",
-      clean(`${model} cannot be reached at ${originOf(error.url)}`),
-      {
-        hint: "Check planner.baseUrl and the network; for a model on this machine, start its server.",
-      },
-    );
+    const address = URL.canParse(url) ? clean(new URL(url).origin) : "its address";
+    return new HallError("UNAVAILABLE", `${model} cannot be reached at ${address}`, {
+      hint: "Check planner.baseUrl and the network; for a model on this machine, start its server.",
+    });
   }
-  const { code, hint, next } =
-    meanings.find(({ statuses }) => statuses.includes(statusCode)) ??
-    (statusCode >= 500 ? busy : refused);
-  return new HallError(code, clean(`${model} answered ${statusCode}: ${describe(error)}`), {
-    hint,
-    next: next ?? [],
-  });
+  const { code, hint, next = [] } = meaningOf(statusCode);
+  const message = clean(findMessage(responseBody) ?? messageOf(error));
+  return new HallError(code, `${model} answered ${statusCode}: ${message}`, { hint, next });
 }
 
 interface Meaning {
-  readonly statuses: readonly number[];
   readonly code: ErrorCode;
   readonly hint: string;
   readonly next?: readonly Advice[];
 }
 
-const test: Advice = { do: "run-command", command: "models test" };
-
-const meanings: readonly Meaning[] = [
-  {
-    statuses: [401, 403],
-    code: "DENIED",
-    hint: "The provider refused the key.",
-    next: [test],
-  },
-  {
-    statuses: [404],
-    code: "NOT_FOUND",
-    hint: "Check the model's name and planner.baseUrl.",
-    next: [test],
-  },
-  {
-    statuses: [402, 429],
-    code: "RATE_LIMITED",
-    hint: "The provider's rate or spending limit is reached: wait, or use another model.",
-  },
-  { statuses: [408], code: "TIMEOUT", hint: "Retry later." },
-  { statuses: [413], code: "TOO_LARGE", hint: "Shorten the task or its data." },
-];
-const busy: Meaning = {
-  statuses: [],
-  code: "UNAVAILABLE",
-  hint: "The provider has a problem: retry later.",
-};
-const refused: Meaning = {
-  statuses: [],
-  code: "EXECUTION",
-  hint: "See the provider's message.",
-  next: [test],
-};
-
-const charactersMax = 300;
-
-/** The provider's own message. */
-function describe(error: unknown): string {
-  const body = APICallError.isInstance(error) ? readBody(error.responseBody) : undefined;
-  const text = body ?? messageOf(error);
-  return text.replace(/\s+/g, " ").trim().slice(0, charactersMax);
-}
-
-function readBody(text: string | undefined): string | undefined {
-  try {
-    const body: unknown = JSON.parse(text ?? "");
-    const inner = isObject(body) ? (body.error ?? body.message) : undefined;
-    const message = isObject(inner) ? inner.message : inner;
-    return typeof message === "string" ? message : undefined;
-  } catch {
-    // A proxy's HTML page or an empty body: the status is enough.
-    return undefined;
+function meaningOf(status: number): Meaning {
+  switch (status) {
+    case 401:
+    case 403:
+      return { code: "DENIED", hint: "The provider refused the key.", next: [test] };
+    case 404:
+      return {
+        code: "NOT_FOUND",
+        hint: "Check the model's name and planner.baseUrl.",
+        next: [test],
+      };
+    case 402:
+    case 429:
+      return {
+        code: "RATE_LIMITED",
+        hint: "The provider's rate or spending limit is reached: wait, or use another model.",
+      };
+    case 408:
+      return { code: "TIMEOUT", hint: "Retry later." };
+    case 413:
+      return { code: "TOO_LARGE", hint: "Shorten the task or its data." };
   }
+  return status >= 500
+    ? { code: "UNAVAILABLE", hint: "The provider has a problem: retry later." }
+    : { code: "EXECUTION", hint: "See the provider's message.", next: [test] };
 }
 
-function originOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).origin : "its address";
+/** The provider's own message; undefined for a proxy's HTML page or an empty body. */
+function findMessage(body: string): string | undefined {
+  const parsed = parseObject(body);
+  const inner = parsed?.error ?? parsed?.message;
+  const message = isObject(inner) ? inner.message : inner;
+  return typeof message === "string" ? message : undefined;
 }
