@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import { type PlannerChoice, plannerChoices } from "./planner.ts";
+import { type PlannerChoice, plannerChoices, type RunLimits } from "./planner.ts";
 
 /**
  * An agent as the Markdown file that people edit: name, description and tools in the front matter, instructions in the body.
@@ -10,26 +10,17 @@ export interface AgentFile {
   readonly description: string;
   /** Full names; `server.*` means all tools of a server. */
   readonly tools: readonly string[];
-  readonly limits?: AgentLimits | undefined;
+  /** The others have defaults. */
+  readonly limits?: Partial<RunLimits> | undefined;
   /** Planner and model, if different from the config. */
   readonly planner?: PlannerChoice | undefined;
   readonly model?: string | undefined;
   readonly instructions: string;
 }
 
-/** Limits of one run; the others have defaults. */
-export interface AgentLimits {
-  readonly turns?: number;
-  /** Tool calls. */
-  readonly steps?: number;
-  readonly tokens?: number;
-  readonly bytes?: number;
-  readonly seconds?: number;
-}
+const limitNames: readonly (keyof RunLimits)[] = ["turns", "steps", "tokens", "bytes", "seconds"];
 
-const limitNames: readonly (keyof AgentLimits)[] = ["turns", "steps", "tokens", "bytes", "seconds"];
-
-const knownFields = ["name", "description", "tools", "limits", "planner", "model"];
+export const agentFields = ["name", "description", "tools", "limits", "planner", "model"];
 
 export interface ParsedAgentFile extends AgentFile {
   readonly matter: FrontMatter;
@@ -45,11 +36,10 @@ export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
     const field = fields.get(key);
     if (field === undefined) return undefined;
     if (typeof field.value === "string") return field.value;
-    throw new HallError("INVALID_PARAMS", `line ${field.line}: ${key} must be text`);
+    throw fault(`${key} must be text`, field.line);
   };
   const description = read("description")?.trim();
-  if (!description)
-    throw new HallError("INVALID_PARAMS", "missing description: models choose agents by it");
+  if (!description) throw fault("missing description: models choose agents by it");
   return {
     name: agentName(read("name") ?? stem),
     description,
@@ -59,56 +49,40 @@ export function parseAgentFile(text: string, stem: string): ParsedAgentFile {
     model: read("model")?.trim() || undefined,
     instructions: matter.body.trim(),
     matter,
-    unknown: [...fields.keys()].filter((key) => !knownFields.includes(key)),
+    unknown: [...fields.keys()].filter((key) => !agentFields.includes(key)),
   };
 }
 
 function readTools(field: MatterField | undefined): readonly string[] {
-  if (field === undefined)
-    throw new HallError(
-      "INVALID_PARAMS",
-      "missing tools: list them under `tools:`, one `- name` per line",
-    );
+  if (!field) throw fault("missing tools: list them under `tools:`, one `- name` per line");
   const { value, line } = field;
   const names = typeof value === "string" ? value.split(",") : value;
-  if (!Array.isArray(names))
-    throw new HallError("INVALID_PARAMS", `line ${line}: tools must be a list`);
+  if (!Array.isArray(names)) throw fault("tools must be a list", line);
   return [...new Set(names.map((name) => name.trim()).filter(Boolean))];
 }
 
-function readLimits(field: MatterField | undefined): AgentLimits | undefined {
+function readLimits(field: MatterField | undefined): AgentFile["limits"] {
   if (field === undefined) return undefined;
   const { value, line } = field;
+  const known = limitNames.join(", ");
   if (typeof value === "string" || Array.isArray(value))
-    throw new HallError(
-      "INVALID_PARAMS",
-      `line ${line}: limits must be a map (keys: ${limitNames.join(", ")})`,
-    );
-  const limits = value as Readonly<Record<string, string>>;
-  const isName = (key: string): boolean => limitNames.some((name) => name === key);
-  for (const [key, limit] of Object.entries(limits)) {
-    if (!isName(key))
-      throw new HallError(
-        "INVALID_PARAMS",
-        `line ${line}: unknown limit "${key}" (expected: ${limitNames.join(", ")})`,
-      );
+    throw fault(`limits must be a map (keys: ${known})`, line);
+  const limits = Object.entries(value as Readonly<Record<string, string>>);
+  for (const [key, limit] of limits) {
+    if (!limitNames.some((name) => name === key))
+      throw fault(`unknown limit "${key}" (expected: ${known})`, line);
     if (!/^[1-9]\d{0,8}$/.test(limit))
-      throw new HallError(
-        "INVALID_PARAMS",
-        `line ${line}: ${key} must be a whole number from 1 to 999999999`,
-      );
+      throw fault(`${key} must be a whole number from 1 to 999999999`, line);
   }
-  return Object.fromEntries(Object.entries(limits).map(([key, limit]) => [key, Number(limit)]));
+  return Object.fromEntries(limits.map(([key, limit]) => [key, Number(limit)]));
 }
 
-function readPlanner(text: string | undefined, line = 0): PlannerChoice | undefined {
+function readPlanner(text: string | undefined, line?: number): PlannerChoice | undefined {
   if (text === undefined) return undefined;
   const planner = plannerChoices.find((choice) => choice === text.trim());
   if (planner) return planner;
-  throw new HallError(
-    "INVALID_PARAMS",
-    `line ${line}: unknown planner "${text.slice(0, 50)}" (expected: ${plannerChoices.join(", ")})`,
-  );
+  const expected = plannerChoices.join(", ");
+  throw fault(`unknown planner "${text.slice(0, 50)}" (expected: ${expected})`, line);
 }
 
 /** `Web research` and `web-research` become `web_research_agent`. Throws INVALID_PARAMS without a letter. */
@@ -120,10 +94,7 @@ export function agentName(text: string): string {
     .replace(/(^|_)agent$/, "")
     .slice(0, 50);
   if (words === "")
-    throw new HallError(
-      "INVALID_PARAMS",
-      `invalid agent name "${text.slice(0, 50)}": it must contain a letter from a to z`,
-    );
+    throw fault(`invalid agent name "${text.slice(0, 50)}": it must contain a letter from a to z`);
   return `${words}_agent`;
 }
 
@@ -133,30 +104,15 @@ export function fileNameOf(name: string): string {
 }
 
 /** The file as `build` writes it. Deterministic. */
-export function writeAgentFile({
-  name,
-  description,
-  tools,
-  limits,
-  planner,
-  model,
-  instructions,
-}: AgentFile): string {
-  return [
-    "---",
-    `name: ${name}`,
-    `description: ${writeText(description)}`,
-    ...writeTools(tools),
-    ...(planner === undefined ? [] : [`planner: ${planner}`]),
-    ...(model === undefined ? [] : [`model: ${writeText(model)}`]),
-    ...(limits
-      ? ["limits:", ...Object.entries(limits).map(([key, value]) => `  ${key}: ${value}`)]
-      : []),
-    "---",
-    "",
-    instructions,
-    "",
-  ].join("\n");
+export function writeAgentFile(agent: AgentFile): string {
+  const { name, description, tools, limits, planner, model, instructions } = agent;
+  const lines = ["---", `name: ${name}`, `description: ${writeText(description)}`];
+  lines.push(...writeTools(tools));
+  if (planner !== undefined) lines.push(`planner: ${planner}`);
+  if (model !== undefined) lines.push(`model: ${writeText(model)}`);
+  if (limits) lines.push("limits:");
+  for (const [key, value] of Object.entries(limits ?? {})) lines.push(`  ${key}: ${value}`);
+  return [...lines, "---", "", instructions, ""].join("\n");
 }
 
 export function writeTools(tools: readonly string[]): readonly string[] {
@@ -189,31 +145,28 @@ const charactersMax = 1_048_576;
 
 /** Throws INVALID_PARAMS with the line. */
 function parseFrontMatter(text: string): FrontMatter {
-  if (text.length > charactersMax)
-    throw new HallError("INVALID_PARAMS", "file exceeds the limit of 1 MiB");
+  if (text.length > charactersMax) throw fault("file exceeds the limit of 1 MiB");
   const lines = text.replace(/^\ufeff/, "").split(/\r?\n/);
   if (lines[0]?.trim() !== "---")
-    throw new HallError(
-      "INVALID_PARAMS",
-      "line 1: missing front matter (expected a line `---`, then name, description and tools)",
+    throw fault(
+      "missing front matter (expected a line `---`, then name, description and tools)",
+      1,
     );
   const close = lines.findIndex((line, at) => at > 0 && line.trim() === "---");
-  if (close === -1)
-    throw new HallError("INVALID_PARAMS", "the front matter is not closed by a line `---`");
+  if (close === -1) throw fault("the front matter is not closed by a line `---`");
+
   const fields = new Map<string, MatterField>();
-  let at = 1;
-  while (at < close) {
-    if (isEmpty(lines[at])) {
-      at++;
-      continue;
-    }
-    const [key, rest] = splitKey(lines[at] ?? "", at);
-    if (fields.has(key)) throw fault(at, `duplicate key "${key}"`);
+  for (let at = 1; at < close; at++) {
+    const head = lines[at] ?? "";
+    if (isEmpty(head)) continue;
+    const [key, rest] = splitKey(head, at + 1);
+    if (fields.has(key)) throw fault(`duplicate key "${key}"`, at + 1);
     let end = at + 1;
     while (end < close && isBelow(lines[end] ?? "")) end++;
-    while (end > at + 1 && isEmpty(lines[end - 1])) end--;
-    fields.set(key, { value: readValue(rest, lines.slice(at + 1, end), at), line: at + 1, end });
-    at = end;
+    while (end > at + 1 && isEmpty(lines[end - 1] ?? "")) end--;
+    const value = readValue(rest, lines.slice(at + 1, end), at + 1);
+    fields.set(key, { value, line: at + 1, end });
+    at = end - 1;
   }
   return { fields, body: lines.slice(close + 1).join("\n"), lines, bodyLine: close + 1 };
 }
@@ -224,17 +177,13 @@ export function replaceFields(
   changed: Readonly<Record<string, readonly string[]>>,
   body?: string,
 ): string {
-  const kept = [...lines.slice(0, bodyLine)];
-  const places = Object.entries(changed).map(([key, written]) => ({
-    field: fields.get(key),
-    written,
-  }));
-  for (const { field, written } of places.sort(
-    (a, b) => (b.field?.line ?? 0) - (a.field?.line ?? 0),
-  )) {
-    if (field) kept.splice(field.line - 1, field.end - field.line + 1, ...written);
-    else kept.splice(kept.length - 1, 0, ...written);
-  }
+  const kept = lines.slice(0, bodyLine);
+  // From the last to the first, so that the lines of the others keep their numbers.
+  const last = [...fields].reverse();
+  for (const [key, { line, end }] of last)
+    if (changed[key]) kept.splice(line - 1, end - line + 1, ...changed[key]);
+  for (const [key, written] of Object.entries(changed))
+    if (!fields.has(key)) kept.splice(kept.length - 1, 0, ...written);
   return [...kept, ...(body === undefined ? lines.slice(bodyLine) : ["", body, ""])].join("\n");
 }
 
@@ -247,61 +196,54 @@ export function writeText(text: string): string {
   return isPlain ? line : JSON.stringify(line);
 }
 
-function isEmpty(line: string | undefined): boolean {
-  return /^\s*(#.*)?$/.test(line ?? "");
+function isEmpty(line: string): boolean {
+  return /^\s*(#.*)?$/.test(line);
 }
 
 /** True if a line belongs to the key above: indented, a list item, or empty. */
 function isBelow(line: string): boolean {
-  return /^(\s|- |-$)/.test(line) || line === "";
+  return /^(\s|- |-$|$)/.test(line);
 }
 
-function splitKey(line: string, at: number): readonly [key: string, rest: string] {
-  const match = /^([A-Za-z][\w-]*):(?:\s+(.*))?$/.exec(line.trimEnd());
-  if (!match) throw fault(at, `"${line.trim().slice(0, 60)}" is not \`key: value\``);
+function splitKey(text: string, line: number): readonly [key: string, rest: string] {
+  const match = /^([A-Za-z][\w-]*):(?:\s+(.*))?$/.exec(text.trimEnd());
+  if (!match) throw fault(`"${text.trim().slice(0, 60)}" is not \`key: value\``, line);
   return [match[1] ?? "", (match[2] ?? "").trim()];
 }
 
-function readValue(rest: string, below: readonly string[], at: number): MatterField["value"] {
-  const filled = below.filter((line) => !isEmpty(line));
-  if (/^[>|][+-]?$/.test(rest))
-    return filled.map((line) => line.trim()).join(rest.startsWith(">") ? " " : "\n");
-  if (rest.startsWith("[")) return readFlow(rest, at);
-  if (rest !== "" && !rest.startsWith("#"))
-    return [readScalar(rest, at), ...filled.map((line) => line.trim())].join(" ");
+function readValue(rest: string, below: readonly string[], line: number): MatterField["value"] {
+  const filled = below.filter((text) => !isEmpty(text)).map((text) => text.trim());
+  if (/^[>|][+-]?$/.test(rest)) return filled.join(rest.startsWith(">") ? " " : "\n");
+  if (rest.startsWith("[")) return readFlow(rest, line);
+  if (rest !== "" && !rest.startsWith("#")) return [readScalar(rest, line), ...filled].join(" ");
   if (filled.length === 0) return "";
-  const isList = filled.every((line) => /^\s*-(\s|$)/.test(line));
-  if (isList) return filled.map((line) => readScalar(line.trim().slice(1).trim(), at));
-  return Object.fromEntries(
-    filled.map((line) => {
-      const [key, value] = splitKey(line.trim(), at);
-      return [key, readScalar(value, at)];
-    }),
-  );
+  if (filled.every((text) => /^-(\s|$)/.test(text)))
+    return filled.map((text) => readScalar(text.slice(1).trim(), line));
+  const pairs = filled.map((text) => splitKey(text, line));
+  return Object.fromEntries(pairs.map(([key, value]) => [key, readScalar(value, line)]));
 }
 
-function readFlow(text: string, at: number): readonly string[] {
+function readFlow(text: string, line: number): readonly string[] {
   if (!text.endsWith("]"))
-    throw fault(at, "a list that begins with [ must end with ] on the same line");
+    throw fault("a list that begins with [ must end with ] on the same line", line);
   const inside = text.slice(1, -1).trim();
-  return inside === "" ? [] : inside.split(",").map((item) => readScalar(item.trim(), at));
+  return inside === "" ? [] : inside.split(",").map((item) => readScalar(item.trim(), line));
 }
 
-function readScalar(text: string, at: number): string {
+function readScalar(text: string, line: number): string {
   if (text.startsWith('"')) {
     try {
       return String(JSON.parse(text));
     } catch {
-      throw fault(at, "unterminated double quotes");
+      throw fault("unterminated double quotes", line);
     }
   }
-  if (text.startsWith("'")) {
-    if (text.length < 2 || !text.endsWith("'")) throw fault(at, "unterminated single quotes");
-    return text.slice(1, -1).replaceAll("''", "'");
-  }
-  return text.replace(/\s+#.*$/, "");
+  if (!text.startsWith("'")) return text.replace(/\s+#.*$/, "");
+  if (text.length < 2 || !text.endsWith("'")) throw fault("unterminated single quotes", line);
+  return text.slice(1, -1).replaceAll("''", "'");
 }
 
-function fault(at: number, problem: string): HallError {
-  return new HallError("INVALID_PARAMS", `line ${at + 1}: ${problem}`);
+function fault(problem: string, line?: number): HallError {
+  const place = line === undefined ? "" : `line ${line}: `;
+  return new HallError("INVALID_PARAMS", `${place}${problem}`);
 }

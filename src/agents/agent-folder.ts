@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
-import { type AgentFile, type ParsedAgentFile, parseAgentFile } from "./agent-file.ts";
+import { type AgentFile, agentFields, type ParsedAgentFile, parseAgentFile } from "./agent-file.ts";
 
 /** The agents in a project's `.guildhall`. Invalid files are skipped and reported. */
 export interface AgentFolder {
@@ -26,16 +26,12 @@ export function agentsPath(folder: string): string {
   return join(folder, ".guildhall", "agents");
 }
 
-function guidePath(folder: string): string {
-  return join(folder, ".guildhall", "instructions.md");
-}
-
 const filesMax = 200;
 
 export async function readAgentFolder(folder: string): Promise<AgentFolder> {
   const [names, guide] = await Promise.all([
     listFiles(agentsPath(folder)),
-    readIfThere(guidePath(folder)),
+    readIfThere(join(folder, ".guildhall", "instructions.md")),
   ]);
   const problems: string[] = [];
   const broken = new Set<string>();
@@ -44,10 +40,9 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
     problems.push(
       `.guildhall/agents has ${names.length} files; only the first ${filesMax} are used`,
     );
-  const texts = await Promise.all(
-    names.slice(0, filesMax).map((name) => readIfThere(join(agentsPath(folder), name))),
-  );
-  for (const [at, fileName] of names.slice(0, filesMax).entries()) {
+  const used = names.slice(0, filesMax);
+  const texts = await Promise.all(used.map((name) => readIfThere(join(agentsPath(folder), name))));
+  for (const [at, fileName] of used.entries()) {
     const text = texts[at];
     if (text === undefined) continue;
     try {
@@ -66,26 +61,24 @@ export async function readAgentFolder(folder: string): Promise<AgentFolder> {
 }
 
 function suggest(key: string): string {
-  const [near] = findNear(key, ["name", "description", "tools", "limits", "planner", "model"]);
+  const [near] = findNear(key, agentFields);
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
 async function listFiles(path: string): Promise<string[]> {
-  try {
-    return (await readdir(path)).filter((name) => name.endsWith(".md")).sort();
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return [];
-    throw error;
-  }
+  const names = await ifThere(readdir(path));
+  return (names ?? []).filter((name) => name.endsWith(".md")).sort();
 }
 
-export async function readIfThere(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+export function readIfThere(path: string): Promise<string | undefined> {
+  return ifThere(readFile(path, "utf8"));
+}
+
+function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
+  return reading.catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
     throw error;
-  }
+  });
 }
 
 /**
@@ -115,8 +108,11 @@ export async function readAgentsLock(
   folder: string,
   warn: (message: string) => void,
 ): Promise<AgentsLock> {
+  let problem = "has an unknown format";
   try {
-    const value: unknown = JSON.parse(await readFile(agentsLockPath(folder), "utf8"));
+    const text = await readIfThere(agentsLockPath(folder));
+    if (text === undefined) return emptyAgentsLock;
+    const value: unknown = JSON.parse(text);
     if (
       isObject(value) &&
       value.lockVersion === 1 &&
@@ -124,15 +120,10 @@ export async function readAgentsLock(
       Object.values(value.agents).every(isAgentFile)
     )
       return value as unknown as AgentsLock;
-    warn(
-      ".guildhall/agents.lock.json has an unknown format: treating every agent as written by hand",
-    );
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      warn(
-        `.guildhall/agents.lock.json is unreadable (${messageOf(error)}): treating every agent as written by hand`,
-      );
+    problem = `is unreadable (${messageOf(error)})`;
   }
+  warn(`.guildhall/agents.lock.json ${problem}: treating every agent as written by hand`);
   return emptyAgentsLock;
 }
 

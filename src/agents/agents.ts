@@ -5,7 +5,6 @@ import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
 import type { CallContext, Outcome, Tool } from "../tool.ts";
 import type { AnswerParts } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
-import type { AgentLimits } from "./agent-file.ts";
 import type { Group, Groups } from "./groups.ts";
 import type { RunLimits, RunRequest, RunStep, StopReason } from "./planner.ts";
 import type { Planners } from "./planners.ts";
@@ -116,28 +115,16 @@ function readRequest(
   };
 }
 
-const defaults: RunLimits = {
-  turns: 8,
-  steps: 16,
-  tokens: 200_000,
-  resultBytes: 4_194_304,
-  seconds: 120,
-};
+const defaults = { turns: 8, steps: 16, tokens: 200_000, bytes: 4_194_304, seconds: 120 };
 
 /** The limits of the agent's file, else the defaults; a caller can only lower them. */
-export function limitsOf(file: AgentLimits = {}, asked: JsonObject = {}): RunLimits {
-  const limitOf = (key: keyof RunLimits, name: keyof AgentLimits): number => {
-    const allowed = file[name] ?? defaults[key];
+export function limitsOf(file: Partial<RunLimits> = {}, asked: JsonObject = {}): RunLimits {
+  const limits: { -readonly [Name in keyof RunLimits]: number } = { ...defaults, ...file };
+  for (const name of Object.keys(defaults) as (keyof RunLimits)[]) {
     const wish = asked[name];
-    return typeof wish === "number" && wish >= 1 ? Math.min(allowed, wish) : allowed;
-  };
-  return {
-    turns: limitOf("turns", "turns"),
-    steps: limitOf("steps", "steps"),
-    tokens: limitOf("tokens", "tokens"),
-    resultBytes: limitOf("resultBytes", "bytes"),
-    seconds: limitOf("seconds", "seconds"),
-  };
+    if (typeof wish === "number" && wish >= 1) limits[name] = Math.min(limits[name], wish);
+  }
+  return limits;
 }
 
 /** The answer of a run: text for people and models, and the same as data with its evidence. */

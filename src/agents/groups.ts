@@ -57,13 +57,10 @@ export function createGroups({
 
   /** Logs each warning once. */
   function check(): void {
-    const { strays, unknown } = current();
-    const messages = [
-      describeStrays(strays),
-      ...(registry.looking() ? [] : describeUnknown(unknown, registry)),
-    ];
-    for (const message of messages) {
-      if (message === undefined || logged.has(message)) continue;
+    const found = current();
+    const unknown = registry.looking() ? [] : describeUnknown(found, registry.tools());
+    for (const message of [...describeStrays(found.strays), ...unknown]) {
+      if (logged.has(message)) continue;
       logged.add(message);
       log.warn(message);
     }
@@ -98,29 +95,37 @@ export function createGroups({
 }
 
 /** Registered services come and go; tools of configured servers should be in a file. */
-function describeStrays(strays: readonly Target[]): string | undefined {
+function describeStrays(strays: readonly Target[]): string[] {
   const names = strays
     .filter(
       ({ toolkit: { source = "built-in" } }) => source === "upstream" || source === "built-in",
     )
     .map(({ fullName }) => fullName);
-  if (names.length === 0) return undefined;
-  const rest = names.length > 5 ? ` and ${names.length - 5} more` : "";
-  return `no agent file lists ${names.slice(0, 5).join(", ")}${rest}; until \`guildhall build\` they belong to the nearest agent`;
+  return names.length === 0
+    ? []
+    : [
+        `no agent file lists ${listSome(names, 5)}; until \`guildhall build\` they belong to the nearest agent`,
+      ];
 }
 
-function describeUnknown(
-  unknown: ReadonlyMap<string, readonly string[]>,
-  registry: Registry,
-): string[] {
+/** Tools in agent files that do not exist, with the name that was probably meant. */
+export function describeUnknown(
+  { unknown }: SortedTools,
+  tools: readonly Target[],
+): readonly string[] {
   return [...unknown].map(([agent, names]) => {
     const [near] = findNear(
       names[0] ?? "",
-      registry.tools().map(({ fullName }) => fullName),
+      tools.map(({ fullName }) => fullName),
     );
-    const rest = names.length > 5 ? ` and ${names.length - 5} more` : "";
-    return `${agent} lists ${names.slice(0, 5).join(", ")}${rest}, which no server provides${near === undefined ? "" : `; did you mean ${near}?`}`;
+    const question = near === undefined ? "" : `; did you mean ${near}?`;
+    return `${agent} lists ${listSome(names, 5)}, which no server provides${question}`;
   });
+}
+
+function listSome(names: readonly string[], most: number): string {
+  const rest = names.length > most ? ` and ${names.length - most} more` : "";
+  return `${names.slice(0, most).join(", ")}${rest}`;
 }
 
 export interface SortedTools {
@@ -134,13 +139,7 @@ const nothing: SortedTools = { groups: [], strays: [], unknown: new Map() };
 
 export function sortTools(files: readonly AgentFile[], tools: readonly Target[]): SortedTools {
   const byName = new Map(tools.map((target) => [target.fullName, target]));
-  const byPrefix = new Map<string, Target[]>();
-  for (const target of tools) {
-    const prefix = target.toolkit.prefix ?? target.toolkit.id;
-    const siblings = byPrefix.get(prefix);
-    if (siblings) siblings.push(target);
-    else byPrefix.set(prefix, [target]);
-  }
+  const byPrefix = groupBy(tools, ({ toolkit }) => toolkit.prefix ?? toolkit.id);
   const unknown = new Map<string, readonly string[]>();
   const groups = files.map((file) => {
     const found = file.tools.map((name) =>
@@ -161,44 +160,45 @@ function placeStrays(
   strays: readonly Target[],
   groups: { file: AgentFile; tools: Set<Target> }[],
 ): void {
-  const nearest = new Map<Target["toolkit"], Set<Target> | undefined>();
-  for (const { toolkit } of strays)
-    if (!nearest.has(toolkit)) nearest.set(toolkit, findNearest(toolkit, groups));
-  const remaining = strays.filter((target) => {
-    const group = nearest.get(target.toolkit);
-    group?.add(target);
-    return group === undefined;
-  });
-  if (remaining.length === 0) return;
+  const countIn = (tools: ReadonlySet<Target>, toolkit: Target["toolkit"]): number =>
+    [...tools].filter((target) => target.toolkit === toolkit).length;
+  const others: Target[] = [];
+  for (const [toolkit, members] of groupBy(strays, (target) => target.toolkit)) {
+    const [nearest] = groups
+      .map(({ tools }) => ({ tools, count: countIn(tools, toolkit) }))
+      .filter(({ count }) => count > 0)
+      .sort((a, b) => b.count - a.count);
+    if (nearest) for (const target of members) nearest.tools.add(target);
+    else others.push(...members);
+  }
+  if (others.length === 0) return;
   const other = groups.find(({ file }) => file.name === otherName);
-  if (other) for (const target of remaining) other.tools.add(target);
-  else groups.push({ file: describeOther(remaining), tools: new Set(remaining) });
+  if (other) for (const target of others) other.tools.add(target);
+  else groups.push({ file: describeOther(others), tools: new Set(others) });
 }
 
-function findNearest(
-  toolkit: Target["toolkit"],
-  groups: readonly { readonly tools: Set<Target> }[],
-): Set<Target> | undefined {
-  let best: { readonly tools: Set<Target>; readonly count: number } | undefined;
-  for (const { tools } of groups) {
-    let count = 0;
-    for (const target of tools) if (target.toolkit === toolkit) count++;
-    if (count > (best?.count ?? 0)) best = { tools, count };
+/** The items by key, in the order in which the keys first occur. */
+export function groupBy<Key, Item>(
+  items: readonly Item[],
+  keyOf: (item: Item) => Key,
+): Map<Key, Item[]> {
+  const groups = new Map<Key, Item[]>();
+  for (const item of items) {
+    const key = keyOf(item);
+    const siblings = groups.get(key);
+    if (siblings) siblings.push(item);
+    else groups.set(key, [item]);
   }
-  return best?.tools;
+  return groups;
 }
 
 const otherName = "other_agent";
 
 function describeOther(targets: readonly Target[]): AgentFile {
   const toolkits = [...new Set(targets.map(({ toolkit }) => toolkit.id))];
-  const named =
-    toolkits.length > 12
-      ? `${toolkits.slice(0, 12).join(", ")} and ${toolkits.length - 12} more`
-      : toolkits.join(", ");
   return {
     name: otherName,
-    description: `Specialized agent for new tools; works with ${named}.`,
+    description: `Specialized agent for new tools; works with ${listSome(toolkits, 12)}.`,
     tools: targets.map(({ fullName }) => fullName),
     instructions: "",
   };

@@ -21,7 +21,7 @@ import {
   replaceFile,
   writeAgentsLock,
 } from "./agent-folder.ts";
-import { type SortedTools, sortTools } from "./groups.ts";
+import { describeUnknown, type SortedTools, sortTools } from "./groups.ts";
 import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
@@ -89,7 +89,7 @@ export async function planAgents({
       ...warnings,
       ...plan.warnings,
       ...(plan.agents.length > 0 ? checkReach(sorted, found, lock) : []),
-      ...describeUnknown(sorted),
+      ...describeUnknown(sorted, targets),
       ...checkSizes(sorted, targets.length),
     ],
   };
@@ -106,35 +106,24 @@ function findPrevious(
   if (!regroup && !isFirst)
     return { previous: [...agents.map(({ agent }) => agent), ...unreadable], chosen: [] };
   const chosen = agents
-    .filter(({ fileName, agent }) => isChosen(agent, lock.agents[fileName]))
+    .filter((folded) => findEdits(folded, lock.agents[folded.fileName]).length > 0)
     .map(({ agent }) => agent);
   return { previous: [], chosen: [...chosen, ...unreadable] };
 }
 
-/** True if a person edited its name or its tools. */
-function isChosen({ name, tools }: AgentFile, last: LockedAgent | undefined): boolean {
-  return (
-    last === undefined ||
-    (last.edited ?? []).length > 0 ||
-    name !== last.name ||
-    [...tools].sort().join() !== last.tools.join()
-  );
-}
-
 /** The last proposal for each agent, by its current name. */
 function findProposed({ agents, broken }: AgentFolder, lock: AgentsLock): Map<string, AgentFile> {
-  const present = agents.flatMap(({ fileName, agent: { name } }) => {
+  const files = [
+    ...[...broken].map((fileName) => ({ fileName, name: undefined })),
+    ...agents.map(({ fileName, agent: { name } }) => ({ fileName, name })),
+  ];
+  const proposed = files.flatMap(({ fileName, name }) => {
     const last = lock.agents[fileName];
-    return last ? [{ ...withoutEdits(last), name }] : [];
+    if (!last) return [];
+    const { edited: _edited, ...agent } = last;
+    return [{ ...agent, name: name ?? agent.name }];
   });
-  const unreadable = [...broken]
-    .flatMap((fileName) => lock.agents[fileName] ?? [])
-    .map(withoutEdits);
-  return new Map([...unreadable, ...present].map((agent) => [agent.name, agent]));
-}
-
-function withoutEdits({ edited: _edited, ...agent }: LockedAgent): AgentFile {
-  return agent;
+  return new Map(proposed.map((agent) => [agent.name, agent]));
 }
 
 /** After a build every tool must belong to an agent. */
@@ -150,13 +139,6 @@ function checkReach(
   return [
     `${[...broken].join(", ")} cannot be read; until then its tools belong to the nearest agents`,
   ];
-}
-
-function describeUnknown({ unknown }: SortedTools): readonly string[] {
-  return [...unknown].map(
-    ([name, tools]) =>
-      `${name} lists ${tools.slice(0, 5).join(", ")}${tools.length > 5 ? ", …" : ""}, which no server provides`,
-  );
 }
 
 const groupsUsual = { least: 3, most: 10 };
@@ -222,7 +204,7 @@ export interface FileChange {
   readonly after: string | undefined;
 }
 
-export interface MergeOptions {
+interface MergeOptions {
   readonly folder: AgentFolder;
   readonly lock: AgentsLock;
   readonly proposed: readonly AgentFile[];

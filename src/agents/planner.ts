@@ -1,7 +1,7 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { errorType, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import type { Outcome, Target } from "../tool.ts";
+import type { Outcome } from "../tool.ts";
 
 /** Turns a task into tool calls: with a configured model, with the client's model, or without one. */
 export interface Planner {
@@ -83,7 +83,6 @@ export interface OfferedTool {
   readonly asks?: string | undefined;
   /** Why it cannot be called now. */
   readonly unavailable?: string | undefined;
-  readonly target: Target;
 }
 
 export const offeredMax = 20;
@@ -92,14 +91,12 @@ export const offeredMax = 20;
 export interface RunStep {
   readonly tool: string;
   readonly arguments: JsonObject;
-  readonly outcome: StepOutcome;
+  /** `ok`; `empty` for a result without content; `error` for a tool's own error; else the error code in lower case. */
+  readonly outcome: string;
   readonly ms: number;
   /** The beginning of the result, or the error. */
   readonly excerpt: string;
 }
-
-/** `ok`; `empty` for a result without content; `error` for a tool's own error; else the error code in lower case. */
-export type StepOutcome = "ok" | "empty" | "error" | (string & {});
 
 export interface StepResult {
   readonly step: RunStep;
@@ -115,7 +112,7 @@ export interface RunLimits {
   /** Input and output tokens of a model. */
   readonly tokens: number;
   /** Of all results together. */
-  readonly resultBytes: number;
+  readonly bytes: number;
   readonly seconds: number;
 }
 
@@ -123,11 +120,10 @@ export interface Usage {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** True if the tokens were estimated from the length of the texts. */
-  readonly estimated?: boolean;
+  readonly estimated?: boolean | undefined;
 }
 
-export const phases = ["observe", "think", "execute", "verify", "learn"] as const;
-export type RunPhase = (typeof phases)[number];
+export type RunPhase = "observe" | "think" | "execute" | "verify" | "learn";
 
 /** How a planner ended. */
 export interface Conclusion {
@@ -187,36 +183,19 @@ export function isEmpty({ content, structuredContent }: Outcome): boolean {
   return !content.some(hasText) && !hasValue(structuredContent);
 }
 
-export const excerptMax = 300;
-
-/** The beginning of a result, on one line. */
-export function excerptOf({ content, structuredContent }: Outcome): string {
-  const texts = content.map((item) =>
-    item.type === "text"
-      ? String(item.text ?? "")
-      : `[${String(item.type)} ${String(item.mimeType ?? item.uri ?? "")}]`,
-  );
-  const text = texts.join(" ").trim();
-  return shorten(
-    text === "" && structuredContent !== undefined ? JSON.stringify(structuredContent) : text,
-    excerptMax,
-  );
-}
-
-/** The text of a result; its data where it has no text. */
+/** The text of a result; its data if it has no text, else the kinds of its other parts. */
 export function textOf({ content, structuredContent }: Outcome): string {
   const text = content
     .flatMap(({ type, text: own }) => (type === "text" ? [String(own ?? "")] : []))
     .join("\n");
   if (text.trim() !== "") return text;
-  return structuredContent === undefined ? "(empty result)" : JSON.stringify(structuredContent);
+  if (structuredContent !== undefined) return JSON.stringify(structuredContent);
+  const kinds = content.flatMap(({ type, mimeType, uri }) =>
+    type === "text" ? [] : [`[${String(type)} ${String(mimeType ?? uri ?? "")}]`],
+  );
+  return kinds.join(" ") || "(empty result)";
 }
 
 /** Images, resource links and the like, which an answer carries along. */
 export const carriedParts = (done: readonly StepResult[]): readonly JsonObject[] =>
   done.flatMap(({ outcome }) => outcome.content.filter(({ type }) => type !== "text"));
-
-export function shorten(text: string, charactersMax: number): string {
-  const line = text.replace(/\s+/g, " ").trim();
-  return line.length <= charactersMax ? line : `${line.slice(0, charactersMax - 2)} …`;
-}

@@ -1,8 +1,9 @@
+import type { ToolkitText } from "../ranking/document.ts";
 import type { Vectors } from "../ranking/vectors.ts";
 import type { Target } from "../tool.ts";
 import { keyOf } from "../trust/trust.ts";
 import { type AgentFile, agentName } from "./agent-file.ts";
-import type { ProposedGroup } from "./grouping/grouping.ts";
+import { groupBy } from "./groups.ts";
 import { findMembers, type Notes } from "./notes.ts";
 
 export interface ProposeOptions {
@@ -60,8 +61,18 @@ export async function proposeAgents({
     ),
   ];
   const old = new Set([...before, ...wanted].map(({ name }) => agentName(name)));
-  const named = nameAll(grouped, { old, notes, byKey });
-  const agents = named.map(([name, group]) => writeAgent(name, group, { byKey, notes, proposed }));
+  const taken = new Set(old);
+  const agents = grouped.map(({ name: stem, description, tools: keys }): AgentFile => {
+    const members = keys.flatMap((key) => byKey.get(key) ?? []);
+    const given = agentName(stem);
+    const name = old.has(given) ? given : findName(given, members, { taken, notes });
+    taken.add(name);
+    const tools = members.map(({ fullName }) => fullName).sort();
+    const last = proposed.get(name);
+    // Descriptions depend on the other groups; keep the text so that unrelated changes do not rewrite it.
+    if (last && last.tools.join() === tools.join()) return last;
+    return { name, description, tools, instructions: writeInstructions(members, notes) };
+  });
   return { agents: agents.sort((a, b) => (a.name < b.name ? -1 : 1)), warnings };
 }
 
@@ -90,17 +101,12 @@ function keysOf(names: readonly string[], targets: readonly Target[]): string[] 
     .map(keyOf);
 }
 
-interface Wanted {
-  readonly name: string;
-  readonly tools: readonly string[];
-}
-
 /** The groups people asked for. A tool goes to the first that lists it; files come before hints, and a hint adds to its group. */
 function findWanted(
   notes: Notes,
   targets: readonly Target[],
   { previous, chosen }: Pick<ProposeOptions, "previous" | "chosen">,
-): { wanted: readonly Wanted[]; warnings: readonly string[] } {
+): { wanted: readonly Pick<AgentFile, "name" | "tools">[]; warnings: readonly string[] } {
   const warnings: string[] = [];
   const taken = new Set<string>();
   const claims = [
@@ -129,96 +135,40 @@ function findWanted(
   return { wanted, warnings };
 }
 
-interface ToolkitWords {
-  readonly id: string;
-  readonly description: string;
-  readonly tools: readonly {
-    readonly name: string;
-    readonly description: string | undefined;
-    readonly inputSchema: unknown;
-  }[];
-}
-
 function describeToolkits(
   targets: readonly Target[],
   notes: Notes,
   isIn: (key: string) => boolean,
-): ToolkitWords[] {
-  const toolkits = new Map<string, Target[]>();
-  for (const target of targets.filter((candidate) => isIn(keyOf(candidate)))) {
-    const siblings = toolkits.get(target.toolkit.id);
-    if (siblings) siblings.push(target);
-    else toolkits.set(target.toolkit.id, [target]);
-  }
-  return [...toolkits].map(([id, members]) => ({
+): ToolkitText[] {
+  const members = targets.filter((target) => isIn(keyOf(target)));
+  return [...groupBy(members, ({ toolkit }) => toolkit.id)].map(([id, siblings]) => ({
     id,
-    description: [members[0]?.toolkit.description ?? "", notes.about(id)].join("\n").trim(),
-    tools: members.map(({ tool: { name, description, inputSchema } }) => ({
-      name,
-      description,
-      inputSchema,
-    })),
+    description: [siblings[0]?.toolkit.description ?? "", notes.about(id)].join("\n").trim(),
+    tools: siblings.map(({ tool }) => tool),
   }));
 }
 
-interface Naming {
-  /** Names that are fixed. */
-  readonly old: ReadonlySet<string>;
-  readonly notes: Notes;
-  readonly byKey: ReadonlyMap<string, Target>;
-}
-
-function nameAll(
-  groups: readonly ProposedGroup[],
-  { old, notes, byKey }: Naming,
-): [name: string, group: ProposedGroup][] {
-  const taken = new Set(old);
-  return groups.map((group) => {
-    const given = agentName(group.name);
-    if (old.has(given)) return [given, group];
-    const toolkits = [...new Set(group.tools.flatMap((key) => byKey.get(key)?.toolkit.id ?? []))];
-    const wish = notes.nameFor(toolkits);
-    const name = wish !== undefined && !taken.has(wish) ? wish : findFree(given, taken);
-    taken.add(name);
-    return [name, group];
-  });
-}
-
-function findFree(name: string, taken: ReadonlySet<string>): string {
-  let free = name;
+/** A free name for a new group: from a heading of the notes, else the proposed one, with a number if it is taken. */
+function findName(
+  given: string,
+  members: readonly Target[],
+  { taken, notes }: { readonly taken: ReadonlySet<string>; readonly notes: Notes },
+): string {
+  const wish = notes.nameFor([...new Set(members.map(({ toolkit }) => toolkit.id))]);
+  if (wish !== undefined && !taken.has(wish)) return wish;
+  let free = given;
   for (let number = 2; taken.has(free); number++)
-    free = name.replace(/_agent$/, `_${number}_agent`);
+    free = given.replace(/_agent$/, `_${number}_agent`);
   return free;
-}
-
-interface Writing {
-  readonly byKey: ReadonlyMap<string, Target>;
-  readonly notes: Notes;
-  readonly proposed: ReadonlyMap<string, AgentFile>;
-}
-
-function writeAgent(
-  name: string,
-  { tools: keys, description }: ProposedGroup,
-  { byKey, notes, proposed }: Writing,
-): AgentFile {
-  const members = keys.flatMap((key) => byKey.get(key) ?? []);
-  const tools = members.map(({ fullName }) => fullName).sort();
-  const last = proposed.get(name);
-  // Descriptions depend on the other groups; keep the text so that unrelated changes do not rewrite it.
-  if (last && last.tools.join() === tools.join()) return last;
-  return { name, description, tools, instructions: writeInstructions(members, notes) };
 }
 
 const searchedAbove = 20;
 
 /** Default instructions of an agent. */
 export function writeInstructions(members: readonly Target[], { domain }: Notes): string {
-  const counts = new Map<string, number>();
-  for (const { toolkit } of members) counts.set(toolkit.id, (counts.get(toolkit.id) ?? 0) + 1);
-  const sources = [...counts]
-    .sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1))
-    .map(([id, count]) => `${id} (${count})`)
+  const sources = [...groupBy(members, ({ toolkit }) => toolkit.id)]
+    .sort(([a, left], [b, right]) => right.length - left.length || (a < b ? -1 : 1))
+    .map(([id, tools]) => `${id} (${tools.length})`)
     .join(", ");
   return [
     `You work with the tools of ${sources}.`,

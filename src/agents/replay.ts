@@ -2,11 +2,11 @@ import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { hashOf, type JsonObject } from "../base/json.ts";
 import { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
-import type { Outcome, Target } from "../tool.ts";
+import type { Outcome } from "../tool.ts";
 import type { Turn, WholeModel } from "./model/turn.ts";
-import type { OfferedTool, Planner, RunStep } from "./planner.ts";
+import type { Planner, RunStep } from "./planner.ts";
 import { AgentRun, type EndedRun, type TraceEvent } from "./run.ts";
-import type { RecordedTool, RunRecord } from "./runs.ts";
+import type { RunRecord } from "./runs.ts";
 import type { Workbench } from "./workbench.ts";
 
 /** A run repeated with the recorded answers of models and tools; everything else runs again. */
@@ -52,20 +52,15 @@ async function plannerOf({ outline: { planner, at }, turns }: RunRecord): Promis
 }
 
 function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
-  const tools = offered.tools.map(withTarget);
-  const found = finds.map(({ query, tools: more }) => ({ query, tools: more.map(withTarget) }));
-  const known = [...tools, ...found.flatMap((find) => find.tools)];
+  const known = [...offered.tools, ...finds.flatMap(({ tools }) => tools)];
   const given = new Map<string, { readonly step: RunStep; readonly outcome: Outcome }[]>();
   steps.forEach((step, at) => {
     const key = keyOf(step.tool, step.arguments);
     given.set(key, [...(given.get(key) ?? []), { step, outcome: results[at] ?? { content: [] } }]);
   });
   return {
-    tools,
-    fits: offered.fits,
-    toolCount: offered.toolCount,
-    better: offered.better,
-    find: async (query) => found.find((find) => find.query === query)?.tools ?? [],
+    ...offered,
+    find: async (query) => finds.find((found) => found.query === query)?.tools ?? [],
     get: (name) =>
       known.find((tool) => tool.name === name || tool.name.replace(".", "__") === name),
     async call({ name }, args) {
@@ -86,23 +81,6 @@ function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
 
 function keyOf(tool: string, args: JsonObject): string {
   return `${tool} ${hashOf(args)}`;
-}
-
-/** A toolkit that is never called. */
-function withTarget(tool: RecordedTool): OfferedTool {
-  const { name, description, inputSchema } = tool;
-  const [id = "", ...rest] = name.split(".");
-  const toolkit: Target["toolkit"] = {
-    id,
-    list: async () => [],
-    call: () => Promise.reject(new HallError("EXECUTION", "a replay calls no tool")),
-    health: async () => ({ state: "available" }),
-    close: async () => {},
-  };
-  return {
-    ...tool,
-    target: { toolkit, tool: { name: rest.join("."), description, inputSchema }, fullName: name },
-  };
 }
 
 function compare(record: RunRecord, { steps, stopped, answer, trace }: EndedRun): string[] {

@@ -2,15 +2,13 @@ import type { Advice } from "../base/advice.ts";
 import { errorType, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import { findNear, formatBytes } from "../base/text.ts";
+import { findNear, formatBytes, shortenLine } from "../base/text.ts";
 import { startHeartbeat } from "../base/timing.ts";
 import { jsonSize, redact } from "../gateway/record.ts";
 import type { Outcome, Progress } from "../tool.ts";
 import {
   type Conclusion,
   describeFailure,
-  excerptMax,
-  excerptOf,
   isEmpty,
   type Job,
   type OfferedTool,
@@ -19,10 +17,9 @@ import {
   type RunPhase,
   type RunRequest,
   type RunStep,
-  type StepOutcome,
   type StepResult,
   type StopReason,
-  shorten,
+  textOf,
   type Usage,
 } from "./planner.ts";
 import type { Workbench } from "./workbench.ts";
@@ -100,7 +97,8 @@ export class AgentRun implements Job {
   readonly #scope: Scope;
   readonly #options: RunOptions;
   readonly #startedAt = performance.now();
-  readonly #steps: (StepResult | PendingStep)[] = [];
+  /** Undefined while a call is under way. */
+  readonly #steps: (StepResult | undefined)[] = [];
   readonly #log = {
     trace: [] as TraceEvent[],
     turns: [] as JsonObject[],
@@ -157,10 +155,12 @@ export class AgentRun implements Job {
     try {
       return this.#end(await this.#scope.race(planner.plan(this)));
     } catch (error) {
+      // Calls under way have been cancelled, too: let them report it.
+      await new Promise((resolve) => setImmediate(resolve));
       const hasBegun = this.#usage.turns > 1 || this.#steps.length > 0 || this.#limit !== undefined;
       if (others.length === 0 || hasBegun || this.#scope.cancelled)
         return this.#end(undefined, error);
-      const reason = describeError(error);
+      const reason = messageOf(error);
       this.note("observe", `the ${planner.kind} planner failed: ${reason}`, { isTransient: true });
       this.#log.limitations.add(`the ${planner.kind} planner (${reason})`);
       this.#usage = noUsage;
@@ -173,36 +173,40 @@ export class AgentRun implements Job {
     const tools = await this.#scope.race(this.offer.find(query, limit));
     this.#log.finds.push({ query, tools });
     const names = tools.map(({ name }) => name).join(", ");
-    this.note("observe", `${tools.length} tools for "${shorten(query, 80)}": ${names}`);
+    this.note("observe", `${tools.length} tools for "${shortenLine(query, 80)}": ${names}`);
     return tools;
   }
 
   async call(name: string, args: JsonObject): Promise<StepResult> {
     this.#requireTime();
-    const { steps, resultBytes } = this.request.limits;
+    const { steps, bytes } = this.request.limits;
     if (this.#steps.length >= steps) throw this.#stopAt("steps", `${steps} tool calls`);
-    if (this.#resultBytes >= resultBytes)
-      throw this.#stopAt("bytes", `${formatBytes(resultBytes)} of results`);
+    if (this.#resultBytes >= bytes) throw this.#stopAt("bytes", `${formatBytes(bytes)} of results`);
 
     const tool = this.offer.get(name);
-    const full = tool?.name ?? shorten(name, 100);
+    const full = tool?.name ?? shortenLine(name, 100);
     const startedAt = performance.now();
-    const step = this.#steps.push({ tool: full, args, startedAt });
+    const step = this.#steps.push(undefined);
     if (tool?.unavailable !== undefined)
-      this.#note("observe", `${full} is not available: ${tool.unavailable}`, { step });
+      this.note("observe", `${full} is not available: ${tool.unavailable}`, { step });
     this.#reportStep(step, `${full} …`);
-    this.#note("execute", `${full} ${shorten(redact(args), 200)}`, { step });
+    this.note("execute", `${full} ${shortenLine(redact(args), 200)}`, { step });
 
-    const { outcome, error } = await this.#attempt(step, tool, full, args);
-    const ms = performance.now() - startedAt;
-    const result = this.#verify(step, { tool: full, args, outcome, error, ms });
-    this.#steps[step - 1] = result;
+    const result = await this.#attempt(step, tool ?? full, args).then(
+      (outcome) => ({ outcome }),
+      (error: unknown) => describeError(error, full),
+    );
+    const ms = Math.round((performance.now() - startedAt) * 10) / 10;
+    const verdict = this.#verify(step, full, result);
+    const done = { step: { tool: full, arguments: args, ms, ...verdict }, outcome: result.outcome };
+    this.#steps[step - 1] = done;
     this.#requireTime();
-    return result;
+    return done;
   }
 
-  note(phase: RunPhase, text: string, options: { readonly isTransient?: boolean } = {}): void {
-    this.#note(phase, text, options);
+  note(phase: RunPhase, text: string, more: Pick<TraceEvent, "step" | "isTransient"> = {}): void {
+    const ms = Math.round(performance.now() - this.#startedAt);
+    this.#log.trace.push({ ms, phase, text: shortenLine(text, 1_000), ...more });
   }
 
   draft(text: string): void {
@@ -230,30 +234,15 @@ export class AgentRun implements Job {
     if (turn) this.#log.turns.push(turn);
   }
 
-  async #attempt(
-    step: number,
-    tool: OfferedTool | undefined,
-    name: string,
-    args: JsonObject,
-  ): Promise<Pick<Attempt, "outcome" | "error">> {
-    try {
-      if (!tool) throw this.#unknownTool(name);
-      const outcome = await this.#scope.race(
-        this.offer.call(tool, args, {
-          scope: this.#scope,
-          planner: this.#planner,
-          progress: ({ progress: done, total, message = "" }) =>
-            this.#reportStep(step, `${name}: ${message}`, total ? done / total : 0),
-        }),
-      );
-      return { outcome, error: undefined };
-    } catch (failure) {
-      const error =
-        failure instanceof HallError
-          ? failure
-          : new HallError("INTERNAL", `${name} failed unexpectedly`);
-      return { outcome: describeFailure(error), error };
-    }
+  async #attempt(step: number, tool: OfferedTool | string, args: JsonObject): Promise<Outcome> {
+    if (typeof tool === "string") throw this.#unknownTool(tool);
+    const call = this.offer.call(tool, args, {
+      scope: this.#scope,
+      planner: this.#planner,
+      progress: ({ progress: done, total, message = "" }) =>
+        this.#reportStep(step, `${tool.name}: ${message}`, total ? done / total : 0),
+    });
+    return this.#scope.race(call);
   }
 
   #unknownTool(name: string): HallError {
@@ -264,31 +253,32 @@ export class AgentRun implements Job {
   }
 
   /** Judges the result, and records what it says about the tool. */
-  #verify(step: number, { tool, args, outcome, error, ms }: Attempt): StepResult {
+  #verify(
+    step: number,
+    tool: string,
+    { outcome, error }: Attempted,
+  ): Pick<RunStep, "outcome" | "excerpt"> {
     const bytes = jsonSize(outcome);
     this.#resultBytes += bytes;
     const word = outcomeOf(outcome, error);
-    const excerpt = error ? shorten(error.message, excerptMax) : excerptOf(outcome);
+    const excerpt = shortenLine(error ? error.message : textOf(outcome), 300);
     const findings: Readonly<Record<string, string>> = {
       ok: `ok, ${formatBytes(bytes)}`,
       empty: "empty result",
     };
-    this.#note("verify", findings[word] ?? `${word}: ${excerpt}`, { step });
-    this.#note("learn", `${tool}: ${word}`, { step });
+    this.note("verify", findings[word] ?? `${word}: ${excerpt}`, { step });
+    this.note("learn", `${tool}: ${word}`, { step });
 
     if (error?.code === "APPROVAL_NEEDED")
       this.#log.approvals.push({ tool, why: error.message, ...error.details, next: error.next });
     else if (error && limitingCodes.has(error.code))
-      this.#log.limitations.add(`${tool} (${shorten(error.message, 200)})`);
-    return {
-      step: { tool, arguments: args, outcome: word, ms: Math.round(ms * 10) / 10, excerpt },
-      outcome,
-    };
+      this.#log.limitations.add(`${tool} (${shortenLine(error.message, 200)})`);
+    return { outcome: word, excerpt };
   }
 
   #reportStep(step: number, text: string, share = 0): void {
     const progress = step + Math.max(0, Math.min(share, 0.99));
-    this.#report(progress, `${step}/${this.request.limits.steps} ${shorten(text, 200)}`);
+    this.#report(progress, `${step}/${this.request.limits.steps} ${shortenLine(text, 200)}`);
   }
 
   /** Progress must grow with every notification, even when only time has passed. */
@@ -296,11 +286,6 @@ export class AgentRun implements Job {
     this.#reported = { progress: Math.max(this.#reported.progress + 0.0001, progress), message };
     const total = this.request.limits.steps;
     this.#options.progress({ ...this.#reported, total, elapsedSeconds });
-  }
-
-  #note(phase: RunPhase, text: string, more: Pick<TraceEvent, "step" | "isTransient">): void {
-    const ms = Math.round(performance.now() - this.#startedAt);
-    this.#log.trace.push({ ms, phase, text: shorten(text, 1_000), ...more });
   }
 
   #requireTime(): void {
@@ -319,9 +304,7 @@ export class AgentRun implements Job {
       conclusion?.stopped === "done"
         ? "done"
         : (this.#stoppedFromOutside() ?? conclusion?.stopped ?? "failed");
-    const taken = this.#steps.map((result, at) =>
-      "step" in result ? result : this.#abandon(at + 1, result),
-    );
+    const taken = this.#steps.filter((done) => done !== undefined);
     const isFailure = stopped === "failed";
     const failure = isFailure && error instanceof HallError ? error : undefined;
     return {
@@ -330,7 +313,7 @@ export class AgentRun implements Job {
       planner: this.#planner,
       answer: conclusion?.answer ?? this.#draft,
       stopped,
-      problem: conclusion?.problem ?? (isFailure ? describeError(error) : undefined),
+      problem: conclusion?.problem ?? (isFailure ? messageOf(error) : undefined),
       hint: failure?.next.length === 0 ? failure.hint : undefined,
       next: failure?.next ?? [],
       steps: taken.map(({ step }) => step),
@@ -340,13 +323,6 @@ export class AgentRun implements Job {
     };
   }
 
-  /** A call that was still running when the run ended; it was cancelled. */
-  #abandon(step: number, { tool, args, startedAt }: PendingStep): StepResult {
-    const error = this.#scope.cancelled ?? new HallError("CANCELLED", "the run has ended");
-    const ms = performance.now() - startedAt;
-    return this.#verify(step, { tool, args, error, outcome: describeFailure(error), ms });
-  }
-
   #stoppedFromOutside(): StopReason | undefined {
     const { cancelled } = this.#scope;
     if (!cancelled) return this.#limit;
@@ -354,21 +330,20 @@ export class AgentRun implements Job {
   }
 }
 
-interface PendingStep {
-  readonly tool: string;
-  readonly args: JsonObject;
-  readonly startedAt: number;
-}
-
-interface Attempt {
-  readonly tool: string;
-  readonly args: JsonObject;
+interface Attempted {
   readonly outcome: Outcome;
-  readonly error: HallError | undefined;
-  readonly ms: number;
+  readonly error?: HallError;
 }
 
-function outcomeOf(outcome: Outcome, error: HallError | undefined): StepOutcome {
+function describeError(failure: unknown, tool: string): Attempted {
+  const error =
+    failure instanceof HallError
+      ? failure
+      : new HallError("INTERNAL", `${tool} failed unexpectedly`);
+  return { outcome: describeFailure(error), error };
+}
+
+function outcomeOf(outcome: Outcome, error: HallError | undefined): RunStep["outcome"] {
   if (error) return errorType(error.code);
   if (outcome.isError) return "error";
   return isEmpty(outcome) ? "empty" : "ok";
@@ -393,6 +368,6 @@ const limitingCodes: ReadonlySet<string> = new Set([
 ]);
 
 /** Errors of other kinds may contain anything, and callers read this. */
-function describeError(error: unknown): string {
+function messageOf(error: unknown): string {
   return error instanceof HallError ? error.message : "unexpected error";
 }

@@ -1,18 +1,9 @@
-import type { JsonObject } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/record.ts";
 import type { DocumentStore } from "../store/store.ts";
-import type { Outcome } from "../tool.ts";
 import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
-import type {
-  OfferedTool,
-  PlannerKind,
-  RunRequest,
-  RunStep,
-  StopReason,
-  ToolOffer,
-} from "./planner.ts";
-import type { EndedRun, RunUsage, TraceEvent } from "./run.ts";
+import type { PlannerKind, RunRequest, StopReason, ToolOffer } from "./planner.ts";
+import type { EndedRun, RunUsage } from "./run.ts";
 
 /** The records of runs: an outline for lists, and the whole run to show and replay. */
 export interface Runs {
@@ -45,24 +36,14 @@ export interface EvaluationRecord {
   readonly evaluation: EvaluationRun;
 }
 
-export interface RunRecord {
+type RecordedParts = "answer" | "problem" | "steps" | "results" | "trace" | "turns" | "finds";
+
+export interface RunRecord extends Pick<EndedRun, RecordedParts> {
   readonly outline: RunOutline & { readonly planner: PlannerKind };
   readonly request: RunRequest;
-  readonly answer: string;
-  readonly problem?: string | undefined;
-  readonly steps: readonly RunStep[];
-  readonly results: readonly Outcome[];
-  readonly trace: readonly TraceEvent[];
-  /** The turns of models. */
-  readonly turns: readonly JsonObject[];
   /** The tools offered at the start; `finds` has those found later. */
-  readonly offered: RecordedOffer;
-  readonly finds: readonly { readonly query: string; readonly tools: readonly RecordedTool[] }[];
+  readonly offered: ToolOffer;
 }
-
-export type RecordedTool = Omit<OfferedTool, "target">;
-
-export type RecordedOffer = Omit<ToolOffer, "tools"> & { readonly tools: readonly RecordedTool[] };
 
 export interface RunStoreOptions {
   readonly shelf: DocumentStore;
@@ -187,10 +168,9 @@ export function recordRun(
   ended: EndedRun,
   { id, at, ms, caller, request, offer }: RunFacts,
 ): RunRecord {
-  const { planner, answer, problem, steps, results, trace, stopped, usage, turns, finds } = ended;
+  const { planner, stopped, usage, steps } = ended;
   const { agent, task } = request;
-  const { fits, toolCount, better } = offer;
-  const tools = [...new Set(steps.map(({ tool }) => tool))];
+  const { tools, fits, toolCount, better } = offer;
   return {
     outline: {
       id,
@@ -201,26 +181,22 @@ export function recordRun(
       agent,
       task: task.slice(0, 200),
       stopped,
-      tools,
+      tools: [...new Set(steps.map(({ tool }) => tool))],
       usage,
     },
     request,
-    answer,
-    problem,
+    offered: { tools, fits, toolCount, better },
+    answer: ended.answer,
+    problem: ended.problem,
     steps,
-    results,
-    trace,
-    turns,
-    offered: { tools: offer.tools.map(withoutTarget), fits, toolCount, better },
-    finds: finds.map(({ query, tools: found }) => ({ query, tools: found.map(withoutTarget) })),
+    results: ended.results,
+    trace: ended.trace,
+    turns: ended.turns,
+    finds: ended.finds,
   };
 }
 
 interface RunFacts extends Pick<RunOutline, "id" | "at" | "ms" | "caller"> {
   readonly request: RunRequest;
   readonly offer: ToolOffer;
-}
-
-function withoutTarget({ target: _target, ...tool }: OfferedTool): RecordedTool {
-  return tool;
 }

@@ -94,7 +94,6 @@ function describeTool(target: Target, score: number, { health, trust }: AnswerPa
     isReadOnly: isReadOnly(tool, verdict?.marks ?? markTool(tool)),
     asks: verdict?.ask,
     unavailable: findOutage(target, health),
-    target,
   };
 }
 

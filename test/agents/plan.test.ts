@@ -274,7 +274,7 @@ test("a hand-written entry for an unknown tool is kept and reported", async () =
     text.replace("tools:\n", "tools:\n  - files.raed_file\n"),
   );
   expect(await place.build(targets)).toContain(
-    `${home} lists files.raed_file, which no server provides`,
+    `${home} lists files.raed_file, which no server provides; did you mean files.read_file?`,
   );
   expect(place.files()[`agents/${fileOf(place, home)}`]).toContain("files.raed_file");
 });

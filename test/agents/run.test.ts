@@ -5,7 +5,7 @@ import { AgentRun } from "../../src/agents/run.ts";
 import type { Workbench } from "../../src/agents/workbench.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Progress } from "../../src/tool.ts";
-import { createToolkit, text } from "../servers/toolkits.ts";
+import { text } from "../servers/toolkits.ts";
 
 test("a silent run reports elapsed time, and its progress always grows", async () => {
   const reported: Progress[] = [];
@@ -20,18 +20,12 @@ test("a silent run reports elapsed time, and its progress always grows", async (
       };
       wake();
     });
-  const toolkit = createToolkit("slow", {});
   const tool: OfferedTool = {
     name: "slow.wait",
     description: "",
     inputSchema: { type: "object" },
     score: 1,
     isReadOnly: true,
-    target: {
-      toolkit,
-      tool: { name: "wait", inputSchema: { type: "object" } },
-      fullName: "slow.wait",
-    },
   };
   const bench: Workbench = {
     tools: [tool],

@@ -180,10 +180,10 @@ test("a caller may ask for less than an agent's file allows, never for more", ()
     turns: 8,
     steps: 16,
     tokens: 200_000,
-    resultBytes: 4_194_304,
+    bytes: 4_194_304,
     seconds: 120,
   });
   expect(
     limitsOf({ turns: 20, bytes: 100 }, { turns: 30, steps: 2, tokens: -1, bytes: "all" }),
-  ).toEqual({ ...usual, turns: 20, resultBytes: 100, steps: 2 });
+  ).toEqual({ ...usual, turns: 20, bytes: 100, steps: 2 });
 });

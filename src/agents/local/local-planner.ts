@@ -3,6 +3,7 @@
 
 import type { Advice } from "../../base/advice.ts";
 import type { JsonObject } from "../../base/json.ts";
+import { shortenLine } from "../../base/text.ts";
 import { signatureOf } from "../../toolkits/find/signature.ts";
 import {
   type Conclusion,
@@ -11,7 +12,6 @@ import {
   type OfferedTool,
   type Planner,
   type StepResult,
-  shorten,
   textOf,
 } from "../planner.ts";
 import { type Choice, chooseTools, findDoubt } from "./choose.ts";
@@ -31,7 +31,7 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
       if (steps.length > 1)
         job.note(
           "think",
-          `${steps.length} steps: ${steps.map((step) => shorten(step, 60)).join(" → ")}`,
+          `${steps.length} steps: ${steps.map((step) => shortenLine(step, 60)).join(" → ")}`,
         );
 
       const done: StepResult[] = [];
@@ -130,7 +130,7 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     .filter((choice, at) => at === 0 || choice.tool.score >= best * shownShareMin)
     .slice(0, shownMax);
   const isWhole = done.length === 0 && left.length === 0;
-  const subject = isWhole ? "" : `: "${shorten(step, 120)}"`;
+  const subject = isWhole ? "" : `: "${shortenLine(step, 120)}"`;
   const parts = [
     better === undefined ? "" : `${better} may fit better.`,
     ...done.map(({ outcome, step: { tool } }) => `Result of ${tool}:\n${textOf(outcome)}`),
@@ -141,7 +141,7 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     unavailable.length > 0
       ? `Not available now: ${unavailable.map(({ name, unavailable: why }) => `${name} (${why})`).join("; ")}.`
       : "",
-    left.length > 0 ? `Still to do: ${left.map((text) => shorten(text, 120)).join("; ")}.` : "",
+    left.length > 0 ? `Still to do: ${left.map((text) => shortenLine(text, 120)).join("; ")}.` : "",
   ];
   const details: JsonObject = {
     fits,
@@ -172,7 +172,7 @@ function toolDetails(choice: Choice): JsonObject {
   const { tool, filling } = choice;
   return {
     name: tool.name,
-    description: shorten(tool.description, 240),
+    description: shortenLine(tool.description, 240),
     signature: signatureOf(tool.name, tool.inputSchema),
     inputSchema: tool.inputSchema,
     filled: filling.filled.map(({ name, value, isSure, from }) => ({
@@ -191,18 +191,18 @@ function toolDetails(choice: Choice): JsonObject {
 function describeChoice({ tool, filling: { filled, missing } }: Choice, place: number): string {
   const values = filled.map(
     ({ name, value, isSure, from }) =>
-      `${name} = ${shorten(JSON.stringify(value), 200)} (${isSure ? "" : "check, "}from ${
-        from === "data" || from === "default" ? from : `"${shorten(from, 40)}"`
+      `${name} = ${shortenLine(JSON.stringify(value), 200)} (${isSure ? "" : "check, "}from ${
+        from === "data" || from === "default" ? from : `"${shortenLine(from, 40)}"`
       })`,
   );
   const describe = (name: string): string => {
     const { description = "" } =
       parametersOf(tool.inputSchema).find((parameter) => parameter.name === name) ?? {};
-    return description === "" ? name : `${name} (${shorten(description, 100)})`;
+    return description === "" ? name : `${name} (${shortenLine(description, 100)})`;
   };
   const lines = [
     `${place}. ${signatureOf(tool.name, tool.inputSchema)}`,
-    shorten(tool.description, 240),
+    shortenLine(tool.description, 240),
     values.length > 0 ? `filled: ${values.join(", ")}` : "",
     missing.length > 0 ? `to add: ${missing.map(describe).join("; ")}` : "",
     tool.asks === undefined ? "" : `requires approval: ${tool.asks}`,

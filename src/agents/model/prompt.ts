@@ -1,6 +1,5 @@
 import type { LanguageModelV3FunctionTool, LanguageModelV3Message } from "@ai-sdk/provider";
-import { hashOf } from "../../base/hash.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { hashOf, type JsonObject } from "../../base/json.ts";
 import type { Outcome } from "../../tool.ts";
 import type { Conclusion, Job, OfferedTool, StepResult } from "../planner.ts";
 import { parseObject } from "./turn.ts";
