@@ -1,9 +1,11 @@
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
+import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers } from "../config/unusable.ts";
-import { createTrust } from "../trust/trust.ts";
+import { createTrust, type Trust } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock, type LockedServer, readLock } from "../upstream/lock.ts";
+import { sourceOf } from "../upstream/source.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { openProjectLedger } from "./project-store.ts";
@@ -64,9 +66,25 @@ export async function discoverApproved(
   settings: Settings,
   options: DiscoverOptions = {},
 ): Promise<readonly Discovery[]> {
+  const { mayStart } = await readTrust(settings);
+  return discoverServers(settings, { ...options, mayStart });
+}
+
+/** Throws DENIED unless a person has approved the server as it is now: reaching it sends what its entry says. */
+export async function requireApproved(
+  name: string,
+  config: ServerConfig,
+  settings: Settings,
+): Promise<void> {
+  const refusal = (await readTrust(settings)).mayStart(name, sourceOf(config));
+  if (refusal !== undefined)
+    throw new HallError("DENIED", `${name} ${refusal}`, { next: [{ do: "verify", server: name }] });
+}
+
+async function readTrust(settings: Settings): Promise<Trust> {
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   await trust.refresh();
-  return discoverServers(settings, { ...options, mayStart: trust.mayStart });
+  return trust;
 }
 
 async function discover(upstream: Upstream): Promise<Discovery> {

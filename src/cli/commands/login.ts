@@ -3,7 +3,8 @@ import { openBrowser } from "../../base/browser.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
-import { getServer } from "../../hall/settings.ts";
+import { requireApproved } from "../../hall/discover.ts";
+import { getServer, type Settings } from "../../hall/settings.ts";
 import type { RemoteServerConfig } from "../../upstream/issuer.ts";
 import { login } from "../../upstream/login.ts";
 import { createTokenStore } from "../../upstream/token-store.ts";
@@ -12,8 +13,10 @@ import { loadProject } from "../hall.ts";
 import { print } from "../print.ts";
 
 export async function runLogin(server: string, options: JsonOption): Promise<void> {
-  const config = await getRemote(server);
+  const settings = await loadProject();
+  const config = getRemote(server, settings);
   refuseNeedless(server, config);
+  await requireApproved(server, config, settings);
   const { issuer, scope } = await login({
     config,
     store: createTokenStore(config.url),
@@ -25,7 +28,7 @@ export async function runLogin(server: string, options: JsonOption): Promise<voi
 }
 
 export async function runLogout(server: string, options: JsonOption): Promise<void> {
-  const config = await getRemote(server);
+  const config = getRemote(server, await loadProject());
   const hadLogin = await createTokenStore(config.url).clear();
   await restartInHall(server);
   const text = hadLogin
@@ -34,8 +37,7 @@ export async function runLogout(server: string, options: JsonOption): Promise<vo
   print({ server, loggedIn: false, hadLogin }, text, options);
 }
 
-async function getRemote(server: string): Promise<RemoteServerConfig> {
-  const { loaded } = await loadProject();
+function getRemote(server: string, { loaded }: Settings): RemoteServerConfig {
   const config = getServer(server, loaded);
   if (config.type !== "stdio") return config;
   throw new HallError("INVALID_PARAMS", `${server} is a local program and has no login`, {
