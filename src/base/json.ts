@@ -31,7 +31,7 @@ export function hashOf(value: unknown): string {
 }
 
 /** JSON.stringify with sorted keys. Most objects are sorted already and are not sorted again. */
-function writeSorted(value: unknown): string | undefined {
+export function writeSorted(value: unknown): string | undefined {
   if (Array.isArray(value))
     return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;
   if (!isObject(value)) return JSON.stringify(value);

@@ -3,8 +3,10 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { RE2JS } from "re2js";
 import { HallError, messageOf } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, writeSorted } from "../base/json.ts";
+import { findChecksPerValue } from "./schema-cost.ts";
 import type { FieldError, Validator } from "./validate.ts";
+import { ValidationWorker } from "./validation.ts";
 
 /**
  * Compiles untrusted schemas with ajv. We bound size and depth, `$ref` never leaves the schema, and
@@ -49,26 +51,54 @@ const options = {
   code: { regExp },
 } as const;
 const drafts = { newest: Ajv2020, draft07: Ajv };
-const create = (draft: keyof typeof drafts, allErrors: boolean) =>
-  formats.default(new drafts[draft]({ ...options, allErrors }));
+const create = (draft: keyof typeof drafts, allErrors: boolean) => {
+  const ajv = formats.default(new drafts[draft]({ ...options, allErrors }));
+  // ajv compares all pairs: seconds for 10,000 objects.
+  ajv.removeKeyword("uniqueItems");
+  return ajv.addKeyword({
+    keyword: "uniqueItems",
+    type: "array",
+    schemaType: "boolean",
+    validate: (isOn: boolean, items: readonly unknown[]) => !isOn || areUnique(items),
+    error: { message: "must not have the same item twice" },
+  });
+};
 const first = { newest: create("newest", false), draft07: create("draft07", false) };
 // Finds every wrong field, so that a model can fix all at once. Created on the first error.
 const every: Partial<typeof first> = {};
 
+/** Cheap schemas are checked here, others in a worker that is ended if it takes too long. */
 export const compile: Compile = (schema, warn) => {
   const safe = copySchema(schema, warn);
-  const draft = String(schema.$schema ?? "").includes("draft-07") ? "draft07" : "newest";
+  const checksPerValue = findChecksPerValue(safe);
+  const here = compileSchema(safe, schema);
+  if (checksPerValue === undefined) return (value) => worker.validate(safe, value);
+
+  const valuesMax = Math.floor(checksMax / checksPerValue);
+  return (value) => (hasAtMost(valuesMax, value) ? here(value) : worker.validate(safe, value));
+};
+
+/** What validation may do on the hall's own thread: some 20 ms. */
+const checksMax = 2_000_000;
+const worker = new ValidationWorker();
+
+export type CompiledSchema = (value: unknown) => readonly FieldError[];
+
+/** Throws EXECUTION if the schema is invalid. `safe` is a bounded copy of `schema`. */
+export function compileSchema(safe: JsonObject, { $schema }: JsonObject): CompiledSchema {
+  const draft = String($schema ?? "").includes("draft-07") ? "draft07" : "newest";
   const validate = compileWith(first[draft], safe);
   let validateEvery: ValidateFunction | undefined;
   return (value) => {
     if (validate(value)) return noErrors;
-    if (!isSmall(value)) return readErrors(validate.errors ?? []);
+    // Listing every error of a huge value would cost more memory than the value.
+    if (!hasAtMost(2_000, value)) return readErrors(validate.errors ?? []);
     every[draft] ??= create(draft, true);
     validateEvery ??= compileWith(every[draft], safe);
     validateEvery(value);
     return readErrors(validateEvery.errors ?? validate.errors ?? []);
   };
-};
+}
 
 function compileWith(
   ajv: Pick<Ajv, "compile" | "removeSchema">,
@@ -85,11 +115,12 @@ function compileWith(
   }
 }
 
-/** Listing every error of a huge value would cost more memory than the value. */
-function isSmall(value: unknown): boolean {
-  let budget = 2_000;
+/** Counts values; 100 characters of a text count as one. */
+function hasAtMost(budget: number, value: unknown): boolean {
+  let left = budget;
   const visit = (part: unknown): boolean => {
-    if (--budget < 0) return false;
+    left -= typeof part === "string" ? 1 + part.length / 100 : 1;
+    if (left < 0) return false;
     return typeof part !== "object" || part === null || Object.values(part).every(visit);
   };
   return visit(value);
@@ -161,6 +192,10 @@ function copySchema(schema: JsonObject, warn: (message: string) => void): JsonOb
   }
   const { $schema: _draft, ...rest } = copy(schema, 0) as Record<string, unknown>;
   return rest;
+}
+
+function areUnique(items: readonly unknown[]): boolean {
+  return new Set(items.map((item) => writeSorted(item))).size === items.length;
 }
 
 function patternsOf(key: string, field: unknown): readonly string[] {

@@ -11,13 +11,14 @@ export const validateArguments =
   (call, context) => {
     const { inputSchema } = call.target.tool;
     const validator = validators.ready(inputSchema);
-    if (!validator)
-      return validators.load(inputSchema).then((loaded) => next(check(call, loaded), context));
-    return next(check(call, validator), context);
+    const found = validator
+      ? validator(call.arguments)
+      : validators.load(inputSchema).then((loaded) => loaded(call.arguments));
+    if (!(found instanceof Promise)) return next(check(call, found), context);
+    return found.then((errors) => next(check(call, errors), context));
   };
 
-function check(call: ResolvedCall, validator: Validator): ResolvedCall {
-  const errors = validator(call.arguments);
+function check(call: ResolvedCall, errors: readonly FieldError[]): ResolvedCall {
   if (errors.length === 0) return call;
   const summary = errors
     .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
@@ -55,7 +56,7 @@ async function checkStructure(
     );
   const validator =
     validators.ready(tool.outputSchema) ?? (await validators.load(tool.outputSchema));
-  const errors = validator(structuredContent);
+  const errors = await validator(structuredContent);
   if (errors.length > 0)
     throw new HallError(
       "BAD_ANSWER",
@@ -78,8 +79,11 @@ export interface Validators {
   load(schema: JsonObject): Promise<Validator>;
 }
 
-/** Fills in defaults in place; returns the errors, empty if the value is valid. */
-export type Validator = (value: unknown) => readonly FieldError[];
+/**
+ * Fills in defaults in place; returns the errors, empty if the value is valid. A promise if the schema
+ * is checked in a worker.
+ */
+export type Validator = (value: unknown) => readonly FieldError[] | Promise<readonly FieldError[]>;
 
 export interface FieldError {
   /** JSON pointer into the value. */
