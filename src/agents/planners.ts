@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
+import { keyless } from "../config/project-limits.ts";
 import type { CallContext } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
 import { hasKey, type KeySource, type OpenModelOptions, parseModelName } from "./model/provider.ts";
@@ -17,6 +18,8 @@ export interface PlannerConfig {
   readonly baseUrl?: string | undefined;
   readonly apiKeyEnv?: string | undefined;
   readonly apiKeyCommand?: readonly string[] | undefined;
+  /** Set if `baseUrl` is the project's. */
+  readonly [keyless]?: true;
 }
 
 export interface Planners {
@@ -96,12 +99,12 @@ export function openingFor(
   const { provider } = parseModelName(name);
   const isSame = config.model !== undefined && parseModelName(config.model).provider === provider;
   if (!isSame) return { model: name, env };
-  const { baseUrl, apiKeyEnv, apiKeyCommand } = config;
+  const { baseUrl, apiKeyEnv, apiKeyCommand, [keyless]: isKeyless } = config;
   return {
     model: name,
     baseUrl,
     env,
-    ...({ apiKeyEnv, apiKeyCommand } satisfies Omit<KeySource, "env">),
+    ...({ apiKeyEnv, apiKeyCommand, isKeyless } satisfies Omit<KeySource, "env">),
   };
 }
 

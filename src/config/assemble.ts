@@ -4,7 +4,7 @@ import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error
 import { type ConfigFile, projectFilesOf } from "./files.ts";
 import { fieldAt, type Layer, locateField, mergeLayers, parseConfigFile } from "./layer.ts";
 import type { LoadedConfig } from "./load.ts";
-import { findProjectProblems } from "./project-limits.ts";
+import { findProjectProblems, withoutKeys } from "./project-limits.ts";
 import type { PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
@@ -42,6 +42,9 @@ export async function assembleConfig({
   };
   const layers = [...ofFiles, variables, ofFlags];
 
+  const isOfProject = (path: Path): boolean =>
+    layers.findLast((layer) => fieldAt(layer.tree, path) !== undefined)?.source === "project";
+
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
   const nameProblems = findNameProblems(expanded.tree);
@@ -53,8 +56,7 @@ export async function assembleConfig({
       tree: expanded.tree,
       folder,
       users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
-      isOfProject: (path) =>
-        layers.findLast((layer) => fieldAt(layer.tree, path) !== undefined)?.source === "project",
+      isOfProject,
     }),
   ]);
 
@@ -74,7 +76,10 @@ export async function assembleConfig({
     return [name, { type: "unusable", problems: tellOfServer(own, layers), entry }];
   });
   return {
-    config: withWritten(withoutServers(config, ofServers), mergeLayers(ofFiles)),
+    config: withoutKeys(
+      withWritten(withoutServers(config, ofServers), mergeLayers(ofFiles)),
+      isOfProject,
+    ),
     unusable: Object.fromEntries(unusable),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables.tree, expanded.secrets),

@@ -4,6 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import type { Path, Problem } from "./error.ts";
 import { fieldAt } from "./layer.ts";
+import type { Config } from "./schema.ts";
 
 /** The merged config, and who wrote its fields. */
 export interface WrittenConfig {
@@ -94,6 +95,20 @@ function limitsOfEndpoint(section: string, address: string): Limit[] {
       isRefused: isElsewhere,
     },
   ];
+}
+
+/** Marks a planner whose address is the project's: it gets no key. A symbol, as it is not a config field. */
+export const keyless = Symbol("keyless");
+
+/** Keys are meant for the addresses the user knows, so an address from the project's file gets none. */
+export function withoutKeys(config: Config, isOfProject: WrittenConfig["isOfProject"]): Config {
+  const { planner, images } = config;
+  const marked: Config["planner"] & { readonly [keyless]: true } = { ...planner, [keyless]: true };
+  return {
+    ...config,
+    planner: isOfProject(["planner", "baseUrl"]) ? marked : planner,
+    images: isOfProject(["images", "url"]) ? { ...images, apiKeyEnv: undefined } : images,
+  };
 }
 
 /** The paths of the existing fields that match. */

@@ -220,7 +220,7 @@ export const configSchema = z.strictObject({
     ),
   ),
   images: section(
-    "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv.",
+    "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv; a url in a project's file gets no key.",
     {
       url: field(
         "The base of an API with OpenAI's images/generations, such as https://api.openai.com/v1.",
@@ -252,7 +252,7 @@ export const configSchema = z.strictObject({
     },
   ),
   planner: section(
-    "The planner of agents. Only the user's own file can set a remote baseUrl or apiKeyCommand.",
+    "The planner of agents. Only the user's own file can set a remote baseUrl or apiKeyCommand; a baseUrl in a project's file gets no key.",
     {
       kind: field(
         "auto: a model if there is a key for it, else the client's model (sampling), else rules (local).",

@@ -26,7 +26,7 @@ let projects = 0;
 beforeAll(() => {
   if (!existsSync(cli)) throw new Error("dist/cli.js is missing: run `npm run build` first");
   home = mkdtempSync(join(tmpdir(), "guildhall-agents-"));
-  for (const folder of ["run", "data", "config"]) mkdirSync(join(home, folder), { mode: 0o700 });
+  for (const folder of ["run", "data"]) mkdirSync(join(home, folder), { mode: 0o700 });
 });
 afterAll(() => rmSync(home, { recursive: true, force: true }));
 
@@ -64,7 +64,11 @@ Tell the time.
 function newProject(planner: JsonObject): Project {
   const folder = join(home, `project-${++projects}`);
   mkdirSync(join(folder, ".guildhall", "agents"), { recursive: true });
-  writeFileSync(join(folder, "guildhall.json"), JSON.stringify({ planner }));
+  writeFileSync(join(folder, "guildhall.json"), "{}");
+  // In the user's own file: an address from the project's gets no key.
+  const config = join(folder, "config");
+  mkdirSync(join(config, "guildhall"), { recursive: true });
+  writeFileSync(join(config, "guildhall", "config.json"), JSON.stringify({ planner }));
   writeFileSync(join(folder, ".guildhall", "agents", "sums.md"), sums);
   writeFileSync(join(folder, ".guildhall", "agents", "clock.md"), clock);
   const env = {
@@ -75,7 +79,7 @@ function newProject(planner: JsonObject): Project {
     OPENAI_API_KEY: "",
     XDG_RUNTIME_DIR: join(home, "run"),
     XDG_DATA_HOME: join(home, "data"),
-    XDG_CONFIG_HOME: join(home, "config"),
+    XDG_CONFIG_HOME: config,
   };
   const run = (...args: string[]): Promise<Ran> =>
     new Promise((resolve) => {

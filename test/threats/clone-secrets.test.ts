@@ -37,3 +37,49 @@ test("login sends nothing to a server that was not approved", async () => {
   expect(stderr).toContain("docs has not been approved on this machine");
   expect(stderr).toContain("guildhall verify docs");
 });
+
+const key = "sk-ant-canary";
+const keys = {
+  ANTHROPIC_API_KEY: key,
+  OPENAI_API_KEY: key,
+  GEMINI_API_KEY: key,
+  OPENROUTER_API_KEY: key,
+  GUILDHALL_API_KEY: key,
+  AWS_REGION: "eu-west-1",
+  AWS_ACCESS_KEY_ID: key,
+  AWS_SECRET_ACCESS_KEY: key,
+  AWS_SESSION_TOKEN: key,
+  // Meant for the user's own address.
+  GUILDHALL__PLANNER__APIKEYENV: "ANTHROPIC_API_KEY",
+  GUILDHALL__IMAGES__APIKEYENV: "OPENAI_API_KEY",
+};
+
+test.each(["anthropic", "openai", "google", "bedrock", "openrouter"])(
+  "an address from a project's file gets no key of %s",
+  async (provider) => {
+    const planner = { model: `${provider}/any`, baseUrl: origin };
+    using home = makeHome({ "./guildhall.json": { planner } });
+    const { code, stderr } = await home.run(cli, ["models", "test"], keys);
+    expect(stderr).toContain("planner.baseUrl comes from the project's file");
+    expect(code).toBe(77);
+    const asked = await home.run(cli, ["ask", "what time is it"], keys);
+    expect(asked.stdout + asked.stderr).not.toContain(key);
+    expect(received).toEqual([]);
+  },
+);
+
+test("a model on this machine that a project names is asked without a key", async () => {
+  const planner = { model: "openai-compatible/any", baseUrl: origin };
+  using home = makeHome({ "./guildhall.json": { planner } });
+  await home.run(cli, ["models", "test"], keys);
+  expect(received).toHaveLength(1);
+  expect(received[0]).not.toContain(key);
+});
+
+test("an image service that a project names is asked without a key", async () => {
+  using home = makeHome({ "./guildhall.json": { images: { url: origin } } });
+  const args = ["prompt=a tree", "style=artistic", "size=256x256"];
+  await home.run(cli, ["call", "image_generator.generate_image", ...args], keys);
+  expect(received).toHaveLength(1);
+  expect(received[0]).not.toContain(key);
+});

@@ -119,11 +119,14 @@ export interface KeySource {
   readonly apiKeyEnv?: string | undefined;
   /** A program that prints it, with its arguments; run without a shell. */
   readonly apiKeyCommand?: readonly string[] | undefined;
+  /** The address is not the user's choice, so it gets no key. */
+  readonly isKeyless?: boolean | undefined;
   readonly env: NodeJS.ProcessEnv;
 }
 
 /** True if a key is configured, as far as that is known without running a program. */
 export function hasKey({ provider }: ModelName, source: KeySource): boolean {
+  if (source.isKeyless) return worksWithoutKey(provider);
   if (source.apiKeyCommand) return true;
   const { needsKey } = factsOf(provider);
   if (provider === "bedrock")
@@ -137,6 +140,17 @@ export function hasKey({ provider }: ModelName, source: KeySource): boolean {
 /** Undefined if none is needed. Throws UNAVAILABLE with the variable to set. */
 export async function readKey(model: ModelName, source: KeySource): Promise<string | undefined> {
   const { provider } = model;
+  if (source.isKeyless) {
+    if (worksWithoutKey(provider)) return undefined;
+    throw new HallError(
+      "DENIED",
+      `planner.baseUrl comes from the project's file, so no key for ${provider} is sent there`,
+      {
+        hint: "Set it in your own config file if you mean it.",
+        next: [{ do: "edit-config", field: "planner.baseUrl" }],
+      },
+    );
+  }
   if (source.apiKeyCommand) return runKeyCommand(source.apiKeyCommand);
   const variable = findVariable(provider, source);
   if (variable !== undefined) return source.env[variable];
@@ -152,6 +166,11 @@ export async function readKey(model: ModelName, source: KeySource): Promise<stri
       ],
     },
   );
+}
+
+/** Bedrock's package signs with credentials it finds by itself. */
+function worksWithoutKey(provider: ProviderName): boolean {
+  return provider !== "bedrock" && !factsOf(provider).needsKey;
 }
 
 function variablesOf(provider: ModelName["provider"], { apiKeyEnv }: KeySource): readonly string[] {
