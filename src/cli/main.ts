@@ -5,6 +5,12 @@ import { runLine } from "./run.ts";
 // Newer versions of Node cache compiled code between starts; Node 20 lacks the function.
 (nodeModule as { enableCompileCache?: () => unknown }).enableCompileCache?.();
 
+const flushMsMax = 5_000;
+
 // The one place that ends the process. No top-level await: chunks of the bundle import this file,
 // so a command that loads one of them would wait for itself.
-void runLine(process.argv.slice(2)).then((code) => process.exit(code));
+void runLine(process.argv.slice(2)).then((code) => {
+  // Long output to a pipe may still be on its way. A reader that has stopped reading is not waited for.
+  process.stdout.write("", () => process.exit(code));
+  setTimeout(() => process.exit(code), flushMsMax);
+});

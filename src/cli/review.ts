@@ -63,12 +63,11 @@ function toggle(destructive: boolean[], answer: string): boolean {
 }
 
 export function formatReview(review: ServerReview): string {
-  const { name, reached, previous, source, tools, gone } = review;
-  const changed = tools.flatMap(({ tool, change }) =>
+  const { name, reached, previous, source, tools, others, gone } = review;
+  const items = [...tools.map(({ tool, change }) => ({ name: tool.name, change })), ...others];
+  const changed = items.flatMap(({ name, change }) =>
     change.kind === "changed"
-      ? [
-          `${paint("yellow", `${visible(tool.name)} changed:`)}\n${formatFieldChanges(change.fields)}`,
-        ]
+      ? [`${paint("yellow", `${visible(name)} changed:`)}\n${formatFieldChanges(change.fields)}`]
       : [],
   );
   const isReachedOtherwise = previous !== undefined && previous.source !== source;
@@ -76,6 +75,7 @@ export function formatReview(review: ServerReview): string {
     `\n${paint("bold", name)}  ${reached}`,
     ...(isReachedOtherwise ? [`  before: ${visible(previous.reached)}`] : []),
     toolTable(review),
+    ...(others.length > 0 ? [otherTable(review)] : []),
     ...(gone.length > 0 ? [`removed: ${gone.map(visible).join(", ")}`] : []),
     ...changed,
   ].join("\n");
@@ -87,6 +87,16 @@ function toolTable({ tools, failure }: ServerReview): string {
   if (tools.length === 0) return "  it offers no tools";
   const rows = tools.map((entry, index) => [`${index + 1}`, ...toolRow(entry)]);
   return table(["#", "tool", "", "asks first", "because", "description"], rows);
+}
+
+function otherTable({ others }: ServerReview): string {
+  const rows = others.map(({ kind, name, change, definition }) => [
+    name,
+    kind.slice(0, -1),
+    change.kind === "same" ? "" : change.kind,
+    typeof definition.description === "string" ? definition.description : "",
+  ]);
+  return table(["name", "kind", "", "description"], rows);
 }
 
 function toolRow({ tool, change, isDestructive }: ToolReview): readonly string[] {

@@ -4,6 +4,7 @@ import type { Health, Tool, ToolkitSource } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
+import type { Offer } from "../upstream/lists.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 
 /** The methods of a running hall's local socket, as JSON-RPC requests and results. */
@@ -22,6 +23,8 @@ export interface AdminMethods {
   trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
   /** The trust level of each tool. */
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
+  /** What each server offers, reviewed or not. */
+  offers: { params: Record<string, never>; result: { servers: Readonly<Record<string, Offer>> } };
   /** For halls without a store file. */
   statistics: { params: { since?: number }; result: Statistics };
   restart: { params: { server: string }; result: { state: UpstreamState } };

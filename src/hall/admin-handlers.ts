@@ -1,9 +1,12 @@
 import { readAgentFolder } from "../agents/agent-folder.ts";
 import type { GroupSource } from "../agents/groups.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
-import { pinOf } from "../trust/pin.ts";
+import { type OfferKind, pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
+import type { Offer } from "../upstream/lists.ts";
+import type { Upstream } from "../upstream/upstream.ts";
 import type { HallStatus, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
@@ -40,6 +43,7 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
       return { tool: target.fullName };
     },
     trust: async () => ({ tools: describeTrust(hall) }),
+    offers: async () => ({ servers: listOffers(hall) }),
     async groupsChanged() {
       hall.groups.replace(await openAgents(folder, hall.log));
       hall.server.refreshLists();
@@ -63,19 +67,20 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
   };
 }
 
-/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with held tools again. */
-async function reconcileUpstreams({ fleet, registry, trust }: Hall): Promise<void> {
+/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with something held back again. */
+async function reconcileUpstreams({ fleet, trust }: Hall): Promise<void> {
   if (!trust) return;
   const { servers } = trust.entries();
-  const held = new Set(
-    registry
-      .tools()
-      .flatMap((target) => (trust.judge(target).held === undefined ? [] : [target.toolkit.id])),
-  );
+  const holdsSome = (upstream: Upstream): boolean =>
+    Object.entries(upstream.offer()).some(([kind, definitions]) =>
+      definitions.some((definition: JsonObject) =>
+        trust.holds(upstream, kind as OfferKind, definition),
+      ),
+    );
   const work = fleet.all().map(async (upstream) => {
     const isApproved = Object.hasOwn(servers, upstream.id);
     if (!isApproved || upstream.state().kind === "down") await upstream.restart();
-    if (isApproved && held.has(upstream.id)) await upstream.discover();
+    if (isApproved && holdsSome(upstream)) await upstream.discover();
   });
   // A server that fails reports it at its next call.
   await Promise.allSettled(work);
@@ -111,6 +116,11 @@ export function describeTrust({ registry, trust }: Hall): readonly ToolTrust[] {
       definition,
     };
   });
+}
+
+/** What each server offers, reviewed or not. */
+export function listOffers({ fleet }: Hall): Readonly<Record<string, Offer>> {
+  return Object.fromEntries(fleet.all().map((upstream) => [upstream.id, upstream.offer()]));
 }
 
 function describeRegistrations(hall: Hall): HallStatus["registrations"] {

@@ -174,9 +174,9 @@ async function openBase(options: HallOptions) {
     timeoutMs = 30_000,
   } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const registry = createRegistry({ log });
   const trust: Trust | undefined = options.trust && createTrust(options.trust);
   await trust?.refresh();
+  const registry = createRegistry({ log, ...(trust ? { holds: trust.holds } : {}) });
   const fleet = createFleet({
     limits,
     log,

@@ -1,8 +1,9 @@
 import { HallError } from "../base/errors.ts";
 import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
+import type { Offer } from "../upstream/lists.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
 import type { ToolTrust } from "./admin-contract.ts";
-import { describeTrust } from "./admin-handlers.ts";
+import { describeTrust, listOffers } from "./admin-handlers.ts";
 import { openAlone } from "./project.ts";
 import { openProjectLedger, recordInProject } from "./project-store.ts";
 import { type Settings, unknownName } from "./settings.ts";
@@ -15,6 +16,19 @@ export async function readToolTrust(settings: Settings): Promise<readonly ToolTr
   const project = await openAlone({ folder, settings });
   try {
     return describeTrust(project.hall);
+  } finally {
+    await project.close();
+  }
+}
+
+/** What each server offers as far as it is known, reviewed or not; nothing is started. */
+export async function readOffers(settings: Settings): Promise<Readonly<Record<string, Offer>>> {
+  const { folder } = settings;
+  const answer = await askHall(folder, "offers", {});
+  if (answer) return answer.servers;
+  const project = await openAlone({ folder, settings });
+  try {
+    return listOffers(project.hall);
   } finally {
     await project.close();
   }

@@ -7,13 +7,15 @@ import { configuredServers } from "../config/unusable.ts";
 import type { Tool } from "../tool.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
+import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
-  compareTool,
+  type Change,
+  compareDefinition,
   type FieldChange,
-  goneTools,
+  goneDefinitions,
   reviewServer,
-  type ToolChange,
 } from "../trust/review.ts";
+import { emptyOffer, type Offer } from "../upstream/lists.ts";
 import { writeLock } from "../upstream/lock.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
 import { notifyHall } from "./admin-client.ts";
@@ -24,7 +26,7 @@ import {
   mergeIntoLock,
 } from "./discover.ts";
 import { openProjectLedger, type PersonDecision, recordInProject } from "./project-store.ts";
-import { readToolTrust } from "./project-trust.ts";
+import { readOffers } from "./project-trust.ts";
 import { getServer, type Settings } from "./settings.ts";
 
 /** Asks a person; each surface does it in its own way. */
@@ -74,9 +76,22 @@ export async function openReview(
 
 export interface ToolReview {
   readonly tool: Tool;
-  readonly change: ToolChange;
+  readonly change: Change;
   readonly isDestructive: boolean;
 }
+
+/** A prompt, resource or template. */
+export interface OtherReview {
+  readonly kind: OtherKind;
+  /** Its name, URI or URI template. */
+  readonly name: string;
+  readonly definition: JsonObject;
+  readonly change: Change;
+}
+
+const otherKinds = ["prompts", "resources", "templates"] as const;
+type OtherKind = (typeof otherKinds)[number];
+const offerKinds: readonly OfferKind[] = ["tools", ...otherKinds];
 
 export interface ServerReview {
   readonly name: string;
@@ -84,6 +99,8 @@ export interface ServerReview {
   readonly source: string;
   readonly previous: Review | undefined;
   readonly tools: readonly ToolReview[];
+  readonly others: readonly OtherReview[];
+  /** Tools, prompts, resources and templates that it no longer offers. */
   readonly gone: readonly string[];
   /** Set if the server did not answer. */
   readonly failure: string | undefined;
@@ -184,39 +201,52 @@ function prepareReview(
   if (!config) throw new Error(`${name} was discovered but is not configured`);
   const source = sourceOf(config);
   const previous = findReview(entries, name);
-  const offered = "found" in discovery ? discovery.found.offer.tools : [];
-  const tools = offered.map((tool): ToolReview => {
-    const change = compareTool(tool, previous);
-    const isDestructive =
-      change.kind === "same" ? change.isDestructive : markTool(tool).destructive;
-    return { tool, change, isDestructive };
+  const offer = "found" in discovery ? discovery.found.offer : undefined;
+  const tools = (offer?.tools ?? []).map((tool): ToolReview => {
+    const change = compareDefinition("tools", tool, previous);
+    const before = change.kind === "same" ? previous?.tools[tool.name] : undefined;
+    return { tool, change, isDestructive: before?.isDestructive ?? markTool(tool).destructive };
   });
-  const isOpen = previous?.source !== source || tools.some(({ change }) => change.kind !== "same");
+  const others = otherKinds.flatMap((kind) =>
+    (offer?.[kind] ?? []).map((definition: JsonObject): OtherReview => {
+      const change = compareDefinition(kind, definition, previous);
+      return { kind, name: definitionKey(kind, definition), definition, change };
+    }),
+  );
+  const isOpen =
+    previous?.source !== source ||
+    [...tools, ...others].some(({ change }) => change.kind !== "same");
   return {
     name,
     reached: formatSource(config, settings),
     source,
     previous,
     tools,
-    gone: "found" in discovery ? goneTools(offered, previous) : [],
+    others,
+    gone: offer ? goneFrom(offer, previous) : [],
     failure: "found" in discovery ? undefined : discovery.reason,
     isOpen,
     isApproved: !isOpen,
   };
 }
 
-/** A server that did not answer keeps the tools reviewed earlier; the permission to start it is kept. */
-function toEntry({ source, reached, tools, previous }: ServerReview): Review {
+function goneFrom(offer: Offer, review: Review | undefined): readonly string[] {
+  return offerKinds.flatMap((kind) => goneDefinitions(kind, offer[kind], review));
+}
+
+function toEntry({ source, reached, tools, others }: ServerReview): Review {
   const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
-  const review = reviewServer({
+  const take = (wanted: OtherKind): readonly JsonObject[] =>
+    others.filter(({ kind }) => kind === wanted).map(({ definition }) => definition);
+  return reviewServer({
     source,
     reached,
     tools: [...marks.keys()],
+    prompts: take("prompts"),
+    resources: take("resources"),
+    templates: take("templates"),
     isDestructive: (tool) => marks.get(tool) ?? true,
   });
-  return tools.length === 0 && previous?.source === source
-    ? { ...review, tools: previous.tools }
-    : review;
 }
 
 export interface VerifyOptions extends Pick<DiscoverOptions, "onDiscovery"> {
@@ -277,17 +307,20 @@ export async function findChanges(
 ): Promise<readonly ServerChanges[]> {
   if (server !== undefined) getServer(server, settings.loaded);
   const entries = await (await openProjectLedger(settings)).read();
-  const known = await readToolTrust(settings);
+  const offers = await readOffers(settings);
 
   const chosen = Object.entries(settings.config.mcpServers).filter(
     ([name]) => server === undefined || name === server,
   );
   return chosen.map(([name, config]): ServerChanges => {
     const review = findReview(entries, name);
-    const tools = known
-      .filter(({ toolkit, source }) => toolkit === name && source === "upstream")
-      .map(({ definition }) => definition);
-    const changes = tools.map((tool) => ({ name: tool.name, change: compareTool(tool, review) }));
+    const offer = offers[name] ?? emptyOffer;
+    const changes = offerKinds.flatMap((kind) =>
+      offer[kind].map((definition: JsonObject) => ({
+        name: definitionKey(kind, definition),
+        change: compareDefinition(kind, definition, review),
+      })),
+    );
     const isReachedOtherwise = review !== undefined && review.source !== sourceOf(config);
     return {
       name,
@@ -298,7 +331,7 @@ export async function findChanges(
         change.kind === "changed" ? [{ name, fields: change.fields }] : [],
       ),
       added: changes.filter(({ change }) => change.kind === "new").map(({ name }) => name),
-      gone: tools.length > 0 ? goneTools(tools, review) : [],
+      gone: changes.length > 0 ? goneFrom(offer, review) : [],
     };
   });
 }
@@ -310,6 +343,7 @@ export function summariseReview({
   isOpen,
   isApproved,
   tools,
+  others,
   gone,
 }: ServerReview): JsonObject {
   return {
@@ -327,8 +361,16 @@ export function summariseReview({
         sendsOut,
         why,
         fields: change.kind === "changed" ? change.fields : undefined,
+        definition: definitionOf(tool),
       };
     }),
+    others: others.map(({ kind, name, definition, change }) => ({
+      kind,
+      name,
+      state: change.kind,
+      fields: change.kind === "changed" ? change.fields : undefined,
+      definition,
+    })),
     gone,
   };
 }

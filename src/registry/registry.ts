@@ -4,6 +4,8 @@ import type { Log } from "../base/log.ts";
 import { createOneAtATime, type OneAtATime } from "../base/one-at-a-time.ts";
 import { findNear } from "../base/text.ts";
 import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
+import type { OfferKind } from "../trust/pin.ts";
+import { type Held, refuseHeld } from "../trust/trust.ts";
 import { createNameIndex, joinName, type NameIndex } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
 
@@ -100,13 +102,20 @@ class ToolkitEntry {
 
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-export function createRegistry({ log }: { readonly log: Log }): Registry {
-  return new ToolkitRegistry(log);
+export interface RegistryOptions {
+  readonly log: Log;
+  /** Why a prompt, resource or template is held back: such are not listed and not found. Default: none is. */
+  holds?(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
+}
+
+export function createRegistry({ log, holds = () => undefined }: RegistryOptions): Registry {
+  return new ToolkitRegistry(log, holds);
 }
 
 /** Public members are functions in fields, because views of a registry copy it: `{ ...registry, tools }`. */
 class ToolkitRegistry implements Registry {
   readonly #log: Log;
+  readonly #holds: NonNullable<RegistryOptions["holds"]>;
   readonly #entries = new Map<string, ToolkitEntry>();
   readonly #listeners = new Set<(kind: ListKind) => void>();
   readonly #names: NameIndex = createNameIndex();
@@ -117,8 +126,9 @@ class ToolkitRegistry implements Registry {
   #sortedTools: readonly Target[] | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(log: Log) {
+  constructor(log: Log, holds: NonNullable<RegistryOptions["holds"]>) {
     this.#log = log;
+    this.#holds = holds;
   }
 
   readonly add = async (toolkit: Toolkit): Promise<void> => {
@@ -200,9 +210,19 @@ class ToolkitRegistry implements Registry {
     const entries = [...this.#entries.values()];
     // A listed resource wins over a template: one server's `{anything}` must not hide another's.
     const owner =
-      entries.find(({ resources }) => resources.some((resource) => resource.uri === uri)) ??
-      entries.find(({ toolkit }) => toolkit.resources?.covers?.(uri));
+      entries.find((entry) => this.#read(entry, "resources").some((item) => item.uri === uri)) ??
+      entries.find(
+        (entry) =>
+          entry.toolkit.resources?.covers?.(uri, this.#read(entry, "templates")) &&
+          !entry.resources.some((item) => item.uri === uri),
+      );
     if (owner) return owner.toolkit;
+    for (const { toolkit, resources } of entries)
+      this.#refuseHeld(
+        toolkit,
+        "resources",
+        resources.find((item) => item.uri === uri),
+      );
     const uris = this.#all("resources").map((resource) => resource.uri);
     throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
       details: { uri: uri.slice(0, 2_000), near: findNear(uri, uris) },
@@ -210,8 +230,8 @@ class ToolkitRegistry implements Registry {
   };
 
   readonly findTemplateOwner = (uriTemplate: string): Toolkit | undefined => {
-    const owner = [...this.#entries.values()].find(({ templates }) =>
-      templates.some((template) => template.uriTemplate === uriTemplate),
+    const owner = [...this.#entries.values()].find((entry) =>
+      this.#read(entry, "templates").some((template) => template.uriTemplate === uriTemplate),
     );
     return owner?.toolkit;
   };
@@ -220,10 +240,13 @@ class ToolkitRegistry implements Registry {
 
   readonly getPrompt = (name: string): PromptTarget => {
     const known = this.#all("prompts");
-    const found =
-      known.find((target) => target.fullName === name) ??
-      onlyOne(known.filter(({ prompt }) => prompt.name === name));
+    const found = findPrompt(known, name);
     if (found) return found;
+    const held = findPrompt(
+      [...this.#entries.values()].flatMap(({ prompts }) => prompts),
+      name,
+    );
+    if (held) this.#refuseHeld(held.toolkit, "prompts", held.prompt);
     const fullNames = known.map(({ fullName }) => fullName);
     throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, {
       details: { near: findNear(name, fullNames) },
@@ -290,9 +313,25 @@ class ToolkitRegistry implements Registry {
   }
 
   #all<K extends "resources" | "templates" | "prompts">(kind: K): ToolkitEntry[K][number][] {
-    return [...this.#entries.values()].flatMap(
-      (entry) => [...entry[kind]] as ToolkitEntry[K][number][],
-    );
+    return [...this.#entries.values()].flatMap((entry) => this.#read(entry, kind));
+  }
+
+  /** One list of an entry, without what is held back. */
+  #read<K extends "resources" | "templates" | "prompts">(
+    entry: ToolkitEntry,
+    kind: K,
+  ): ToolkitEntry[K][number][] {
+    const items: readonly ToolkitEntry[K][number][] = entry[kind];
+    return items.filter((item) => {
+      const definition = kind === "prompts" ? (item as PromptTarget).prompt : (item as JsonObject);
+      return this.#holds(entry.toolkit, kind, definition) === undefined;
+    });
+  }
+
+  /** Throws DENIED if the definition is held back. */
+  #refuseHeld(toolkit: Toolkit, kind: OfferKind, definition: JsonObject | undefined): void {
+    const held = definition && this.#holds(toolkit, kind, definition);
+    if (held) throw refuseHeld(held, toolkit.id);
   }
 
   /** A tool of a toolkit that could not be listed yet is unavailable, not unknown. */
@@ -355,6 +394,13 @@ function compare(a: string, b: string): number {
 
 function byName(a: { readonly fullName: string }, b: { readonly fullName: string }): number {
   return compare(a.fullName, b.fullName);
+}
+
+function findPrompt(known: readonly PromptTarget[], name: string): PromptTarget | undefined {
+  return (
+    known.find(({ fullName }) => fullName === name) ??
+    onlyOne(known.filter(({ prompt }) => prompt.name === name))
+  );
 }
 
 function onlyOne<T>(found: readonly T[]): T | undefined {

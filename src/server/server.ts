@@ -123,9 +123,9 @@ export class Server {
     return this.#connections.size + this.#stateless.count;
   }
 
-  /** Rebuilds the tool list and notifies clients, after trust has changed. */
+  /** Rebuilds the lists and notifies clients, after trust has changed. */
   refreshLists(): void {
-    this.#lists.refresh();
+    this.#lists.refresh("tools", "prompts", "resources");
   }
 
   counts(): JsonObject {
@@ -205,7 +205,8 @@ class ToolLists {
       }),
       // An unavailable tool stays in the list with a mark, so the list changes with its health.
       health.onChange(({ from, to }) => {
-        if (!isStatic && (from === "unavailable" || to.state === "unavailable")) this.refresh();
+        if (!isStatic && (from === "unavailable" || to.state === "unavailable"))
+          this.refresh("tools");
       }),
     ];
   }
@@ -230,9 +231,9 @@ class ToolLists {
     return tools;
   }
 
-  refresh(): void {
+  refresh(...kinds: readonly ListKind[]): void {
     this.#clear();
-    this.#notify("tools");
+    for (const kind of kinds) this.#notify(kind);
   }
 
   onChange(listener: (kind: ListKind) => void): () => void {

@@ -39,13 +39,21 @@ export interface Review {
   readonly reviewedAt: number;
   /** By the tool's own name. */
   readonly tools: Readonly<Record<string, ReviewedTool>>;
+  /** By name, URI and URI template. Reviews of version 0.1 have none. */
+  readonly prompts?: Readonly<Record<string, Reviewed>> | undefined;
+  readonly resources?: Readonly<Record<string, Reviewed>> | undefined;
+  readonly templates?: Readonly<Record<string, Reviewed>> | undefined;
 }
 
-export interface ReviewedTool {
+/** A definition as a person approved it. */
+export interface Reviewed {
   readonly pin: string;
-  readonly isDestructive: boolean;
-  /** The definition at review time, to show later changes. */
+  /** To show later changes. */
   readonly definition: unknown;
+}
+
+export interface ReviewedTool extends Reviewed {
+  readonly isDestructive: boolean;
 }
 
 export interface Grant {

@@ -1,27 +1,33 @@
 import type { JsonObject } from "../base/json.ts";
 import { hashOf } from "../base/json.ts";
-import type { Tool } from "../tool.ts";
 
-const pins = new WeakMap<Tool, string>();
+/** What a server offers, by list, with the field that names an item. */
+export const offerKeys = {
+  tools: "name",
+  prompts: "name",
+  resources: "uri",
+  templates: "uriTemplate",
+} as const;
 
-/** Hash of all that a model reads of a tool and that defines its calls; it changes with the tool. */
-export function pinOf(tool: Tool): string {
-  let pin = pins.get(tool);
+export type OfferKind = keyof typeof offerKeys;
+
+export function definitionKey(kind: OfferKind, definition: JsonObject): string {
+  return String(definition[offerKeys[kind]]);
+}
+
+const pins = new WeakMap<JsonObject, string>();
+
+/** Hash of a whole definition, unknown fields included: a client passes all of it to its model. */
+export function pinOf(definition: JsonObject): string {
+  let pin = pins.get(definition);
   if (pin === undefined) {
-    pin = hashOf(definitionOf(tool));
-    pins.set(tool, pin);
+    pin = hashOf(definitionOf(definition));
+    pins.set(definition, pin);
   }
   return pin;
 }
 
-/** The part of a tool that is pinned. */
-export function definitionOf({
-  name,
-  title,
-  description,
-  inputSchema,
-  outputSchema,
-  annotations,
-}: Tool): JsonObject {
-  return { name, title, description, inputSchema, outputSchema, annotations };
+/** The definition without the hall's own facts about a tool. */
+export function definitionOf({ facts: _ours, ...definition }: JsonObject): JsonObject {
+  return definition;
 }

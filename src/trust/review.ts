@@ -1,8 +1,8 @@
-import { hashOf, isObject } from "../base/json.ts";
+import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
-import type { Review } from "./ledger.ts";
+import type { Review, Reviewed, ReviewedTool } from "./ledger.ts";
 import { markTool } from "./marks.ts";
-import { definitionOf, pinOf } from "./pin.ts";
+import { definitionKey, definitionOf, type OfferKind, pinOf } from "./pin.ts";
 
 /** Input of a review. */
 export interface ReviewInput {
@@ -10,6 +10,9 @@ export interface ReviewInput {
   /** The command or URL for display. */
   readonly reached: string;
   readonly tools: readonly Tool[];
+  readonly prompts?: readonly JsonObject[];
+  readonly resources?: readonly JsonObject[];
+  readonly templates?: readonly JsonObject[];
   /** A person's own marks, which replace those from name and annotations. */
   readonly isDestructive?: (tool: Tool) => boolean;
 }
@@ -18,21 +21,53 @@ export function reviewServer({
   source,
   reached,
   tools,
+  prompts = [],
+  resources = [],
+  templates = [],
   isDestructive = (tool) => markTool(tool).destructive,
 }: ReviewInput): Review {
-  const reviewed = tools.map(
-    (tool) =>
-      [
-        tool.name,
-        { pin: pinOf(tool), isDestructive: isDestructive(tool), definition: definitionOf(tool) },
-      ] as const,
-  );
-  return { source, reached, reviewedAt: Date.now(), tools: Object.fromEntries(reviewed) };
+  const reviewed = tools.map((tool): [string, ReviewedTool] => [
+    tool.name,
+    { ...approve(tool), isDestructive: isDestructive(tool) },
+  ]);
+  return {
+    source,
+    reached,
+    reviewedAt: Date.now(),
+    tools: Object.fromEntries(reviewed),
+    prompts: approveAll("prompts", prompts),
+    resources: approveAll("resources", resources),
+    templates: approveAll("templates", templates),
+  };
 }
 
-/** A tool compared with the one that was reviewed under its name. */
-export type ToolChange =
-  | { readonly kind: "same"; readonly isDestructive: boolean }
+function approve(definition: JsonObject): Reviewed {
+  return { pin: pinOf(definition), definition: definitionOf(definition) };
+}
+
+function approveAll(
+  kind: OfferKind,
+  definitions: readonly JsonObject[],
+): Readonly<Record<string, Reviewed>> {
+  return Object.fromEntries(
+    definitions.map((definition) => [definitionKey(kind, definition), approve(definition)]),
+  );
+}
+
+/** What was approved under the name of this definition, whether it is still the same or not. */
+export function findReviewed(
+  review: Review | undefined,
+  kind: OfferKind,
+  definition: JsonObject,
+): Reviewed | undefined {
+  const known = review?.[kind] ?? {};
+  const key = definitionKey(kind, definition);
+  return Object.hasOwn(known, key) ? known[key] : undefined;
+}
+
+/** A definition compared with the one that was reviewed under its name. */
+export type Change =
+  | { readonly kind: "same" }
   | { readonly kind: "new" }
   | { readonly kind: "changed"; readonly fields: readonly FieldChange[] };
 
@@ -42,30 +77,29 @@ export interface FieldChange {
   readonly now: unknown;
 }
 
-export function compareTool(tool: Tool, review: Review | undefined): ToolChange {
-  const reviewed =
-    review && Object.hasOwn(review.tools, tool.name) ? review.tools[tool.name] : undefined;
+export function compareDefinition(
+  kind: OfferKind,
+  definition: JsonObject,
+  review: Review | undefined,
+): Change {
+  const reviewed = findReviewed(review, kind, definition);
   if (!reviewed) return { kind: "new" };
-  if (reviewed.pin === pinOf(tool)) return { kind: "same", isDestructive: reviewed.isDestructive };
-  return {
-    kind: "changed",
-    fields: compareFields(
-      isObject(reviewed.definition) ? reviewed.definition : {},
-      definitionOf(tool),
-    ),
-  };
+  if (reviewed.pin === pinOf(definition)) return { kind: "same" };
+  const before = isObject(reviewed.definition) ? reviewed.definition : {};
+  return { kind: "changed", fields: compareFields(before, definitionOf(definition)) };
 }
 
-/** Names of reviewed tools that the server no longer offers. */
-export function goneTools(tools: readonly Tool[], review: Review | undefined): readonly string[] {
-  const names = new Set(tools.map(({ name }) => name));
-  return Object.keys(review?.tools ?? {}).filter((name) => !names.has(name));
+/** Names of reviewed definitions that the server no longer offers. */
+export function goneDefinitions(
+  kind: OfferKind,
+  definitions: readonly JsonObject[],
+  review: Review | undefined,
+): readonly string[] {
+  const names = new Set(definitions.map((definition) => definitionKey(kind, definition)));
+  return Object.keys(review?.[kind] ?? {}).filter((name) => !names.has(name));
 }
 
-function compareFields(
-  before: Readonly<Record<string, unknown>>,
-  now: Readonly<Record<string, unknown>>,
-): readonly FieldChange[] {
+function compareFields(before: JsonObject, now: JsonObject): readonly FieldChange[] {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(now)])];
   return fields
     .filter((field) => hashOf(before[field]) !== hashOf(now[field]))

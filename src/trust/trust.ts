@@ -1,7 +1,7 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
-import { hashOf } from "../base/json.ts";
-import type { Target, Tool } from "../tool.ts";
+import { hashOf, type JsonObject } from "../base/json.ts";
+import type { Target, Tool, Toolkit } from "../tool.ts";
 import type { ApprovalAnswer } from "./approvals.ts";
 import {
   type Entries,
@@ -12,13 +12,16 @@ import {
   type Review,
 } from "./ledger.ts";
 import { type Marks, markTool } from "./marks.ts";
-import { pinOf } from "./pin.ts";
+import { definitionKey, type OfferKind, pinOf } from "./pin.ts";
+import { findReviewed } from "./review.ts";
 
 /** Decides what may be started and called; never runs anything. Based on the ledger, the user's config and the approvals given while this hall runs. */
 export interface Trust {
   judge(target: Target): Verdict;
   /** Why a model may not read the tool's definition; undefined if it may. Cheap enough for a list of thousands. */
   heldBecause(target: Target): Held | undefined;
+  /** The same for anything a server offers: also prompts, resources and templates. */
+  holds(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
   /** Why a server may not be started, as a predicate after its name; undefined if it may. */
   mayStart(server: string, source: string): string | undefined;
   mayLoadModules(patterns: readonly string[]): boolean;
@@ -32,7 +35,7 @@ export interface Trust {
 }
 
 export interface Held {
-  readonly kind: "changed" | "unreviewed";
+  readonly kind: "changed" | "new" | "unreviewed";
   readonly reason: string;
 }
 
@@ -41,7 +44,7 @@ export type Level = "untrusted" | "verified" | "trusted";
 export interface Verdict {
   readonly level: Level;
   readonly marks: Marks;
-  /** Set if the tool differs from the reviewed one; it is not called. */
+  /** Set if the tool is new or differs from the reviewed one; it is not called. */
   readonly held?: string | undefined;
   /** Set if its server may not be started, so that approving a call would not help. */
   readonly refused?: string | undefined;
@@ -89,8 +92,8 @@ export function createTrust({
       : undefined;
   }
 
-  function reviewOf({ toolkit }: Target): Review | undefined {
-    return Object.hasOwn(entries.servers, toolkit.id) ? entries.servers[toolkit.id] : undefined;
+  function reviewOf({ id }: Pick<Toolkit, "id">): Review | undefined {
+    return own(entries.servers, id);
   }
 
   function decide(target: Target): { readonly verdict: Verdict; readonly until: number } {
@@ -102,7 +105,7 @@ export function createTrust({
     const isTrusted =
       grant !== undefined || (runtimePin !== undefined && runtimePin === pinOf(tool));
     const known =
-      toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(target)) : judgeOwn(target);
+      toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(toolkit)) : judgeOwn(target);
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
     const marks =
       override === undefined
@@ -130,15 +133,17 @@ export function createTrust({
       }
       return kept.verdict;
     },
-    heldBecause(target) {
-      if (target.toolkit.source !== "upstream") return undefined;
-      const review = reviewOf(target);
-      if (!review) return { kind: "unreviewed", reason: unreviewed(target) };
-      const reason = changedSince(target, review);
-      return reason === undefined ? undefined : { kind: "changed", reason };
+    heldBecause: ({ toolkit, tool, fullName }) =>
+      toolkit.source === "upstream"
+        ? findHeld(toolkit, reviewOf(toolkit), { kind: "tools", definition: tool, name: fullName })
+        : undefined,
+    holds(toolkit, kind, definition) {
+      if (toolkit.source !== "upstream") return undefined;
+      const name = `${toolkit.id}: ${definitionKey(kind, definition).slice(0, 100)}`;
+      return findHeld(toolkit, reviewOf(toolkit), { kind, definition, name });
     },
     mayStart(server, source) {
-      const review = Object.hasOwn(entries.servers, server) ? entries.servers[server] : undefined;
+      const review = reviewOf({ id: server });
       if (!review) return "has not been approved on this machine";
       return review.source === source
         ? undefined
@@ -187,10 +192,10 @@ const harmless: Verdict = {
 interface Known {
   readonly level: Level;
   readonly marks: Marks;
-  readonly held?: string;
-  readonly refused?: string;
+  readonly held?: string | undefined;
+  readonly refused?: string | undefined;
   /** Why all its calls need approval. */
-  readonly why?: string;
+  readonly why?: string | undefined;
 }
 
 /** A tool of an upstream: its own claims count only if a person has reviewed them. */
@@ -198,31 +203,39 @@ function judgeReviewed(target: Target, review: Review | undefined): Known {
   const { toolkit, tool, fullName } = target;
   const marks = markTool(tool);
   const dangerous = { ...marks, destructive: true };
-  if (!review) {
-    const refused = unreviewed(target);
-    return { level: "untrusted", marks: dangerous, why: refused, refused };
-  }
-  const reviewed = own(review.tools, tool.name);
-  if (!reviewed)
+  const item = { kind: "tools", definition: tool, name: fullName } as const;
+  const held = findHeld(toolkit, review, item);
+  const reviewed = review && own(review.tools, tool.name);
+  if (!held && reviewed)
+    return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
+  const reason = held?.reason;
+  return held?.kind === "unreviewed"
+    ? { level: "untrusted", marks: dangerous, why: reason, refused: reason }
+    : { level: "untrusted", marks: dangerous, held: reason };
+}
+
+interface OfferedItem {
+  readonly kind: OfferKind;
+  readonly definition: JsonObject;
+  /** For the reason. */
+  readonly name: string;
+}
+
+/** The one rule for what a server offers: it is used only as it was approved. */
+function findHeld(
+  { id }: Toolkit,
+  review: Review | undefined,
+  { kind, definition, name }: OfferedItem,
+): Held | undefined {
+  if (!review)
     return {
-      level: "untrusted",
-      marks: dangerous,
-      why: `${fullName} is new since ${toolkit.id} was reviewed`,
+      kind: "unreviewed",
+      reason: `server "${id}" has not been reviewed on this machine`,
     };
-  const held = changedSince(target, review);
-  if (held !== undefined) return { level: "untrusted", marks: dangerous, held };
-  return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
-}
-
-function unreviewed({ toolkit }: Target): string {
-  return `server "${toolkit.id}" has not been reviewed on this machine`;
-}
-
-function changedSince({ tool, fullName }: Target, review: Review): string | undefined {
-  const reviewed = own(review.tools, tool.name);
-  return reviewed && reviewed.pin !== pinOf(tool)
-    ? `${fullName} has changed since it was reviewed`
-    : undefined;
+  const reviewed = findReviewed(review, kind, definition);
+  if (!reviewed) return { kind: "new", reason: `${name} is new since ${id} was reviewed` };
+  if (reviewed.pin === pinOf(definition)) return undefined;
+  return { kind: "changed", reason: `${name} has changed since it was reviewed` };
 }
 
 /** Built in, from a module or registered: a person added it, so its own claims count. */
@@ -230,13 +243,18 @@ function judgeOwn({ tool }: Target): Known {
   return { level: "verified", marks: markTool(tool) };
 }
 
-/** Advice for a tool that must be reviewed; a changed one is compared first. */
+/** Advice for what must be reviewed; on a reviewed server, the changes are compared first. */
 function reviewAdvice({ kind }: Pick<Held, "kind">, server: string): readonly Advice[] {
   const verify: Advice = { do: "verify", server };
-  return kind === "changed" ? [{ do: "run-command", command: "diff" }, verify] : [verify];
+  return kind === "unreviewed" ? [verify] : [{ do: "run-command", command: "diff" }, verify];
 }
 
-/** The tool differs from the reviewed one. */
+/** A prompt or resource that is held back is not read. */
+export function refuseHeld(held: Held, server: string): HallError {
+  return new HallError("DENIED", held.reason, { next: reviewAdvice(held, server) });
+}
+
+/** The tool is new or differs from the reviewed one. */
 export function toolChanged(reason: string, server: string): HallError {
   return new HallError("DENIED", `${reason}; it is held back until you review it`, {
     next: reviewAdvice({ kind: "changed" }, server),

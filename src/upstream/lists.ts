@@ -4,6 +4,7 @@ import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind, Prompt, Resource, Tool } from "../tool.ts";
+import { definitionOf } from "../trust/pin.ts";
 import { withoutOldDraft } from "./schema-draft.ts";
 
 /** Everything an upstream offers, read page by page. */
@@ -80,7 +81,7 @@ export async function readList<K extends keyof Offer>(
 
 function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Tool | undefined {
   if (typeof item.name !== "string" || !isObject(item.inputSchema)) return undefined;
-  const tool = item as unknown as Tool;
+  const tool = definitionOf(item) as unknown as Tool;
   if (!isUsable(tool)) return undefined;
   return isObject(tool.outputSchema)
     ? { ...tool, outputSchema: withoutOldDraft(tool.outputSchema) }

@@ -62,7 +62,12 @@ export function isLockedServer(value: unknown): value is LockedServer {
   const hasTools =
     Array.isArray(tools) &&
     tools.every(
-      (tool) => isObject(tool) && typeof tool.name === "string" && isObject(tool.inputSchema),
+      (tool) =>
+        isObject(tool) &&
+        typeof tool.name === "string" &&
+        isObject(tool.inputSchema) &&
+        // The hall's own facts about a tool come from no file.
+        tool.facts === undefined,
     );
   return (
     hasEra &&

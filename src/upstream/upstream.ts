@@ -305,8 +305,8 @@ class UpstreamServer implements Upstream {
       list: async () => this.offer().resources as readonly Resource[],
       templates: async () => this.offer().templates,
       read: (uri, context) => this.#relay("resources/read", { uri }, context),
-      covers: (uri) =>
-        this.offer().templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
+      covers: (uri, templates) =>
+        templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
       watch: this.#watching.watch,
     };
   }

@@ -3,7 +3,7 @@ import { isObject } from "../../src/base/json.ts";
 import type { Tool } from "../../src/tool.ts";
 import { pinOf } from "../../src/trust/pin.ts";
 import { type PreviewedTool, previewCall } from "../../src/trust/preview.ts";
-import { compareTool, goneTools, reviewServer } from "../../src/trust/review.ts";
+import { compareDefinition, goneDefinitions, reviewServer } from "../../src/trust/review.ts";
 import { openWorld } from "./world.ts";
 
 /** What a tool is: everything a model reads of it. */
@@ -19,6 +19,8 @@ const whole: Tool = {
   },
   outputSchema: { type: "object", properties: { text: { type: "string", maxLength: 10 } } },
   annotations: { readOnlyHint: true, title: "reads" },
+  _meta: { "ui/resourceUri": "ui://reader" },
+  icons: [{ src: "https://example.com/icon.png" }],
 };
 
 /** The value with one byte changed, everywhere one can be. */
@@ -57,6 +59,8 @@ describe("a pin", () => {
     "inputSchema",
     "outputSchema",
     "annotations",
+    "_meta",
+    "icons",
   ] as const;
 
   test.each(fields)("is another after a change of one byte in %s", (field) => {
@@ -69,11 +73,9 @@ describe("a pin", () => {
     expect([...changed, without as Tool].filter((tool) => pinOf(tool) === pin)).toEqual([]);
   });
 
-  test("is the same whatever the order of the keys, and whatever is not part of the definition", () => {
+  test("is the same whatever the order of the keys, and whatever the hall knows about the tool", () => {
     const turned = Object.fromEntries(Object.entries(whole).reverse()) as unknown as Tool;
-    expect(pinOf({ ...turned, _meta: { rank: 2 }, icons: [], facts: { timeoutMs: 5 } })).toBe(
-      pinOf(whole),
-    );
+    expect(pinOf({ ...turned, facts: { timeoutMs: 5 } })).toBe(pinOf(whole));
   });
 
   test("a change of one byte in any field is caught before the next call, and its siblings work", async () => {
@@ -120,16 +122,17 @@ describe("a review", () => {
   });
 
   test("names the fields that have changed, with old and new", () => {
-    expect(compareTool(whole, review)).toEqual({ kind: "same", isDestructive: false });
-    expect(compareTool({ ...whole, name: "fresh" }, review)).toEqual({ kind: "new" });
-    expect(compareTool({ ...whole, description: "Deletes.", annotations: {} }, review)).toEqual({
+    const compare = (tool: Tool) => compareDefinition("tools", tool, review);
+    expect(compare(whole)).toEqual({ kind: "same" });
+    expect(compare({ ...whole, name: "fresh" })).toEqual({ kind: "new" });
+    expect(compare({ ...whole, description: "Deletes.", annotations: {} })).toEqual({
       kind: "changed",
       fields: [
         { field: "description", before: "Reads a file.", now: "Deletes." },
         { field: "annotations", before: whole.annotations, now: {} },
       ],
     });
-    expect(goneTools([whole], review)).toEqual(["gone"]);
+    expect(goneDefinitions("tools", [whole], review)).toEqual(["gone"]);
   });
 });
 
