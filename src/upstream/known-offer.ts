@@ -16,25 +16,6 @@ import {
 } from "./lists.ts";
 import type { Supervisor, SupervisorState } from "./supervisor.ts";
 
-/** What a server offers: from the lock, each start, its change notifications, and discovery. */
-export interface KnownOffer {
-  readonly isKnown: boolean;
-  current(): Offer;
-  /** The tool as it is known now. */
-  find(tool: string): Tool | undefined;
-  /** Reads the offer of a new connection, or compares it with the known one, before the first call. */
-  syncOnOpen(connection: ServerConnection, scope: Scope): Promise<void>;
-  /** Reads one list again. Never throws. */
-  refresh(kind: ListKind): Promise<void>;
-  /** Starts the server and reads everything, each time anew. */
-  look(): Promise<Offer>;
-  /** Like `look`, in the background; an unknown server is retried until it answers. */
-  lookUntilKnown(): void;
-  /** Resolves when the background discovery ends; undefined if none runs. */
-  looking(): Promise<void> | undefined;
-  onChange(listener: (kind: ListKind) => void): () => void;
-}
-
 export interface KnownOfferOptions {
   readonly name: string;
   readonly log: Log;
@@ -49,91 +30,78 @@ export interface KnownOfferOptions {
 const relookMsMin = 1_000;
 const everything: readonly ListKind[] = ["tools", "resources", "prompts"];
 
-export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
-  const { name, log, known, readMs, isUsable, supervisor } = options;
-  const listeners = new Set<(kind: ListKind) => void>();
-  const refreshing = createOneAtATime(refresh);
-  let offer: Offer = known ?? emptyOffer;
-  let isKnown = known !== undefined;
+/** The tools, resources and prompts of a server: from the lock, each start, its change notifications, and discovery. */
+export class KnownOffer {
+  readonly #options: KnownOfferOptions;
+  readonly #listeners = new Set<(kind: ListKind) => void>();
+  readonly #refreshing = createOneAtATime((kind: ListKind) => this.#refresh(kind));
+  #offer: Offer;
+  #isKnown: boolean;
   /** Built on demand: a server that is only listed needs no index. */
-  let toolByName: ReadonlyMap<string, Tool> | undefined;
+  #toolByName: ReadonlyMap<string, Tool> | undefined;
   /** The connection on which the offer was just read: it need not be read again at once. */
-  let fresh: ServerConnection | undefined;
-  let isLooking = false;
-  let looked: Promise<void> | undefined;
+  #fresh: ServerConnection | undefined;
+  #isLooking = false;
+  #looked: Promise<void> | undefined;
 
-  function find(name: string): Tool | undefined {
-    toolByName ??= new Map(offer.tools.map((tool) => [tool.name, tool]));
-    return toolByName.get(name);
+  constructor(options: KnownOfferOptions) {
+    this.#options = options;
+    this.#offer = options.known ?? emptyOffer;
+    this.#isKnown = options.known !== undefined;
   }
 
-  function isKnownTool(tool: Tool): boolean {
-    const before = find(tool.name);
-    return before !== undefined && pinOf(before) === pinOf(tool);
+  get isKnown(): boolean {
+    return this.#isKnown;
   }
 
-  function adopt(next: Offer, kinds: readonly ListKind[]): void {
-    offer = next;
-    toolByName = undefined;
-    isKnown = true;
-    for (const kind of kinds) for (const listener of listeners) listener(kind);
+  get current(): Offer {
+    return this.#offer;
   }
 
-  function reading(scope: Scope): ReadOptions {
-    return { scope, isUsable, warn: (message) => log.warn(message) };
+  /** The tool as it is known now. */
+  find(name: string): Tool | undefined {
+    this.#toolByName ??= new Map(this.#offer.tools.map((tool) => [tool.name, tool]));
+    return this.#toolByName.get(name);
   }
 
-  /** Reads from an open connection. */
-  function read<T>(from: (options: ReadOptions) => Promise<T>): Promise<T> {
-    const scope = new Scope(undefined, readMs, name);
-    return scope.finish(from(reading(scope)));
-  }
-
-  async function compare(line: ServerConnection, scope: Scope): Promise<void> {
-    try {
-      const tools = await readList(line, "tools", reading(scope));
-      const isSame = tools.length === offer.tools.length && tools.every(isKnownTool);
-      if (!isSame) adopt({ ...offer, tools }, ["tools"]);
-    } catch (error) {
-      // A server that refuses to list can still be called with what is known.
-      if (!(error instanceof HallError && error.relayed)) throw error;
-      log.warn({ err: error }, "cannot list its tools; keeping the known ones");
+  /** Reads the offer of a new connection, or compares it with the known one, before the first call. */
+  async syncOnOpen(connection: ServerConnection, scope: Scope): Promise<void> {
+    if (this.#isKnown) {
+      await this.#compare(connection, scope);
+      return;
     }
+    this.#adopt(await readOffer(connection, this.#reading(scope)), everything);
+    this.#fresh = connection;
   }
 
-  /** Also waits for a server that is starting: its list may have changed since it was read. */
-  async function refresh(kind: ListKind): Promise<void> {
-    const line = await supervisor.opened();
-    if (!line) return;
-    try {
-      const changed = await read((options) => readChanged(kind, line, options));
-      // After the read: other lists may have changed meanwhile.
-      adopt({ ...offer, ...changed }, [kind]);
-    } catch (error) {
-      log.warn({ kind, err: error }, "listing again failed; keeping the known list");
-    }
+  /** Reads one list again. Never throws. */
+  refresh(kind: ListKind): Promise<void> {
+    return this.#refreshing.run(kind);
   }
 
-  async function look(): Promise<Offer> {
-    const found = await supervisor.use(new Scope(), async (line) => {
-      const isFresh = fresh === line;
-      fresh = undefined;
-      return isFresh ? offer : read((options) => readOffer(line, options));
+  /** Starts the server and reads everything, each time anew. */
+  async look(): Promise<Offer> {
+    const found = await this.#options.supervisor.use(new Scope(), async (line) => {
+      const isFresh = this.#fresh === line;
+      this.#fresh = undefined;
+      return isFresh ? this.#offer : this.#read((options) => readOffer(line, options));
     });
-    adopt(found, everything);
+    this.#adopt(found, everything);
     return found;
   }
 
-  async function lookUntilKnown(): Promise<void> {
-    if (isLooking) return;
-    isLooking = true;
+  /** Like `look`, in the background; an unknown server is retried until it answers. */
+  async lookUntilKnown(): Promise<void> {
+    if (this.#isLooking) return;
+    const { log, supervisor } = this.#options;
+    this.#isLooking = true;
     let warned: string | undefined;
     do {
-      const looking = look();
+      const looking = this.look();
       const over = (): void => {
-        looked = undefined;
+        this.#looked = undefined;
       };
-      looked = looking.then(over, over);
+      this.#looked = looking.then(over, over);
       try {
         await looking;
       } catch (error) {
@@ -142,33 +110,68 @@ export function createKnownOffer(options: KnownOfferOptions): KnownOffer {
         warned = reason;
         await sleep(untilRetryMs(supervisor.state()), undefined, { ref: false });
       }
-    } while (!isKnown && supervisor.state().kind !== "closed");
-    isLooking = false;
+    } while (!this.#isKnown && supervisor.state().kind !== "closed");
+    this.#isLooking = false;
   }
 
-  return {
-    get isKnown() {
-      return isKnown;
-    },
-    current: () => offer,
-    find,
-    async syncOnOpen(connection, scope) {
-      if (isKnown) {
-        await compare(connection, scope);
-        return;
-      }
-      adopt(await readOffer(connection, reading(scope)), everything);
-      fresh = connection;
-    },
-    refresh: refreshing.run,
-    look,
-    lookUntilKnown: () => void lookUntilKnown(),
-    looking: () => (isKnown ? undefined : looked),
-    onChange(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
-  };
+  /** Resolves when the background discovery ends; undefined if none runs. */
+  looking(): Promise<void> | undefined {
+    return this.#isKnown ? undefined : this.#looked;
+  }
+
+  onChange(listener: (kind: ListKind) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #adopt(next: Offer, kinds: readonly ListKind[]): void {
+    this.#offer = next;
+    this.#toolByName = undefined;
+    this.#isKnown = true;
+    for (const kind of kinds) for (const listener of this.#listeners) listener(kind);
+  }
+
+  #reading(scope: Scope): ReadOptions {
+    const { isUsable, log } = this.#options;
+    return { scope, isUsable, warn: (message) => log.warn(message) };
+  }
+
+  /** Reads from an open connection. */
+  #read<T>(from: (options: ReadOptions) => Promise<T>): Promise<T> {
+    const scope = new Scope(undefined, this.#options.readMs, this.#options.name);
+    return scope.finish(from(this.#reading(scope)));
+  }
+
+  async #compare(line: ServerConnection, scope: Scope): Promise<void> {
+    try {
+      const tools = await readList(line, "tools", this.#reading(scope));
+      const before = this.#offer.tools;
+      const isSame = tools.length === before.length && tools.every((tool) => this.#has(tool));
+      if (!isSame) this.#adopt({ ...this.#offer, tools }, ["tools"]);
+    } catch (error) {
+      // A server that refuses to list can still be called with what is known.
+      if (!(error instanceof HallError && error.relayed)) throw error;
+      this.#options.log.warn({ err: error }, "cannot list its tools; keeping the known ones");
+    }
+  }
+
+  #has(tool: Tool): boolean {
+    const before = this.find(tool.name);
+    return before !== undefined && pinOf(before) === pinOf(tool);
+  }
+
+  /** Also waits for a server that is starting: its list may have changed since it was read. */
+  async #refresh(kind: ListKind): Promise<void> {
+    const line = await this.#options.supervisor.opened();
+    if (!line) return;
+    try {
+      const changed = await this.#read((options) => readChanged(kind, line, options));
+      // After the read: other lists may have changed meanwhile.
+      this.#adopt({ ...this.#offer, ...changed }, [kind]);
+    } catch (error) {
+      this.#options.log.warn({ kind, err: error }, "listing again failed; keeping the known list");
+    }
+  }
 }
 
 function untilRetryMs(state: SupervisorState): number {

@@ -21,7 +21,7 @@ import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/channel.ts";
 import type { Carrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
-import { createKnownOffer, type KnownOffer } from "./known-offer.ts";
+import { KnownOffer } from "./known-offer.ts";
 import { createToolFilter, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
@@ -121,7 +121,7 @@ class UpstreamServer implements Upstream {
       changed: createStateLog(this.#log),
       open: (scope, lost) => this.#open(scope, lost),
     });
-    this.#known = createKnownOffer({
+    this.#known = new KnownOffer({
       name,
       log: this.#log,
       known: locked?.offer,
@@ -153,7 +153,7 @@ class UpstreamServer implements Upstream {
   }
 
   offer(): Offer {
-    return this.#known.current();
+    return this.#known.current;
   }
 
   stderr(): readonly string[] {
@@ -174,7 +174,7 @@ class UpstreamServer implements Upstream {
   }
 
   async list(): Promise<readonly Tool[]> {
-    if (!this.#known.isKnown || this.#config.start === "eager") this.#known.lookUntilKnown();
+    if (!this.#known.isKnown || this.#config.start === "eager") void this.#known.lookUntilKnown();
     const { timeoutSeconds } = this.#config;
     const tools = this.offer().tools.filter((tool) => this.#isShown(tool.name));
     if (timeoutSeconds === undefined) return tools;

@@ -195,7 +195,8 @@ function insertProperty(
   // After comments that follow the last property, because they belong to it.
   const lineStart = text.lastIndexOf("\n", closing - 1);
   const isBraceAlone = lineStart > object.offset && text.slice(lineStart, closing).trim() === "";
-  const at = isBraceAlone ? (text[lineStart - 1] === "\r" ? lineStart - 1 : lineStart) : closing;
+  const lineEnd = text[lineStart - 1] === "\r" ? lineStart - 1 : lineStart;
+  const at = isBraceAlone ? lineEnd : closing;
   const end = isBraceAlone ? "" : `${style.eol}${outer}`;
   const before = isBraceAlone ? text.slice(0, at) : text.slice(0, at).trimEnd();
   const inserted = before + property + end + text.slice(at);
