@@ -2,7 +2,14 @@ import type { JsonObject } from "../base/json.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, projectFilesOf } from "./files.ts";
-import { fieldAt, type Layer, locateField, mergeLayers, parseConfigFile } from "./layer.ts";
+import {
+  fieldAt,
+  type Layer,
+  locateField,
+  mergeLayers,
+  mergeTrees,
+  parseConfigFile,
+} from "./layer.ts";
 import type { LoadedConfig } from "./load.ts";
 import { findProjectProblems, withoutKeys } from "./project-limits.ts";
 import type { PartialConfig } from "./schema.ts";
@@ -10,7 +17,7 @@ import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
 import type { UnusableServer } from "./unusable.ts";
 import { serverOf, validateWithout, withoutServers } from "./validate.ts";
-import { expandVariables, withWritten } from "./variables.ts";
+import { expandVariables, namedVariables, withWritten } from "./variables.ts";
 
 export interface Sources {
   readonly folder: string;
@@ -42,8 +49,7 @@ export async function assembleConfig({
   };
   const layers = [...ofFiles, variables, ofFlags];
 
-  const isOfProject = (path: Path): boolean =>
-    layers.findLast((layer) => fieldAt(layer.tree, path) !== undefined)?.source === "project";
+  const isOfProject = (path: Path): boolean => sourceAt(layers, path) === "project";
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
@@ -71,19 +77,26 @@ export async function assembleConfig({
   }
   if (!config || ofServers.size > unusableMax) throw new ConfigError(tell(problems, layers));
 
+  const complete = withWritten(
+    config,
+    mergeTrees(mergeLayers(ofFiles), namedVariables(variables)),
+    (path) => sourceAt(ofFiles, path) === "project",
+  );
   const unusable = [...ofServers].map(([name, own]): [string, UnusableServer] => {
-    const entry = Object.hasOwn(config.mcpServers, name) ? config.mcpServers[name] : undefined;
+    const entry = Object.hasOwn(complete.mcpServers, name) ? complete.mcpServers[name] : undefined;
     return [name, { type: "unusable", problems: tellOfServer(own, layers), entry }];
   });
   return {
-    config: withoutKeys(
-      withWritten(withoutServers(config, ofServers), mergeLayers(ofFiles)),
-      isOfProject,
-    ),
+    config: withoutKeys(withoutServers(complete, ofServers), isOfProject),
     unusable: Object.fromEntries(unusable),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables.tree, expanded.secrets),
   };
+}
+
+/** Who wrote a field. */
+function sourceAt(layers: readonly Layer[], path: Path): Layer["source"] | undefined {
+  return layers.findLast(({ tree }) => fieldAt(tree, path) !== undefined)?.source;
 }
 
 /** A disabled server needs no values for its variables. */

@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import { type Path, type Problem, quote } from "./error.ts";
+import type { Layer } from "./layer.ts";
 import type { Config } from "./schema.ts";
 
 /**
@@ -139,34 +140,60 @@ class TooMuch extends Error {
 }
 
 /**
- * The secret-bearing fields of an entry of mcpServers before variables are expanded. A person approves
+ * What the files say about how a server is reached, before variables are expanded. A person approves
  * which variable goes where; its value may change, but another variable is another secret. Kept under
  * a symbol, as it is not a config field.
  */
 export const written = Symbol("written");
 
 /** Only the fields that are present. */
-export type Written = Readonly<Partial<Record<(typeof secretParts)[number], JsonObject>>>;
+export interface Written {
+  readonly command?: string;
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+  readonly url?: string;
+  readonly env?: JsonObject;
+  readonly headers?: JsonObject;
+  readonly oauth?: JsonObject;
+  /** The entry is from the project's file. */
+  readonly isOfProject?: boolean;
+}
 
-const secretParts = ["env", "headers", "oauth"] as const;
+const writtenFields = ["command", "args", "cwd", "url", "env", "headers", "oauth"] as const;
 
-/** Adds to each server what `tree`, the unexpanded files, has for it. */
-export function withWritten(config: Config, tree: JsonObject): Config {
-  const servers = Object.entries(config.mcpServers).map(([name, entry]) => [
-    name,
-    { ...entry, [written]: writtenIn(tree, name) },
-  ]);
+/** Adds to each server what `tree`, the unexpanded layers, has for it. */
+export function withWritten(
+  config: Config,
+  { mcpServers }: JsonObject,
+  isOfProject: (path: Path) => boolean,
+): Config {
+  const servers = Object.entries(config.mcpServers).map(([name, entry]) => {
+    const unexpanded = isObject(mcpServers) ? mcpServers[name] : undefined;
+    const texts: Written = {
+      ...(isObject(unexpanded) ? writtenIn(unexpanded) : {}),
+      isOfProject: isOfProject(["mcpServers", name]),
+    };
+    return [name, { ...entry, [written]: texts }];
+  });
   return { ...config, mcpServers: Object.fromEntries(servers) };
 }
 
-function writtenIn({ mcpServers }: JsonObject, name: string): Written {
-  const entry =
-    isObject(mcpServers) && Object.hasOwn(mcpServers, name) ? mcpServers[name] : undefined;
-  return Object.fromEntries(
-    secretParts.flatMap((part) =>
-      isObject(entry) && isObject(entry[part]) ? [[part, entry[part]]] : [],
-    ),
-  );
+/** The entry was checked, so the fields have their types. */
+function writtenIn(entry: JsonObject): Written {
+  const present = writtenFields.filter((field) => entry[field] !== undefined);
+  return Object.fromEntries(present.map((field) => [field, entry[field]]));
+}
+
+/** A layer of variables with the variable's name in the place of each value, as `${NAME}`. */
+export function namedVariables({ tree, locate }: Pick<Layer, "tree" | "locate">): JsonObject {
+  const name = (value: unknown, path: Path): unknown => {
+    if (Array.isArray(value)) return [`\${${locate(path)}}`];
+    if (!isObject(value)) return `\${${locate(path)}}`;
+    return Object.fromEntries(
+      Object.entries(value).map(([key, inner]) => [key, name(inner, [...path, key])]),
+    );
+  };
+  return { mcpServers: name(isObject(tree.mcpServers) ? tree.mcpServers : {}, ["mcpServers"]) };
 }
 
 /** The variables named in a text. */

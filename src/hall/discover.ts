@@ -1,5 +1,6 @@
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
+import type { Secrets } from "../base/log.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers } from "../config/unusable.ts";
 import { createTrust, type Trust } from "../trust/trust.ts";
@@ -51,7 +52,7 @@ export async function discoverServers(
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
   try {
     const running = fleet.all().map(async (upstream) => {
-      const discovery = await discover(upstream);
+      const discovery = await discover(upstream, secrets);
       onDiscovery?.(discovery);
       return discovery;
     });
@@ -87,7 +88,7 @@ async function readTrust(settings: Settings): Promise<Trust> {
   return trust;
 }
 
-async function discover(upstream: Upstream): Promise<Discovery> {
+async function discover(upstream: Upstream, secrets: Secrets): Promise<Discovery> {
   const started = performance.now();
   try {
     const found = await upstream.discover();
@@ -96,10 +97,10 @@ async function discover(upstream: Upstream): Promise<Discovery> {
     const isDenied = error instanceof HallError && error.code === "DENIED";
     return {
       name: upstream.id,
-      reason: reasonOf(error),
+      reason: secrets.scrub(reasonOf(error)),
       isDenied,
       next: isDenied ? error.next : undefined,
-      stderr: lastLines(upstream.stderr()),
+      stderr: lastLines(upstream.stderr()).map((line) => secrets.scrub(line)),
       ms: performance.now() - started,
     };
   }

@@ -5,6 +5,7 @@ import { HallError } from "../base/errors.ts";
 import { plural } from "../base/text.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers, type UnusableServer } from "../config/unusable.ts";
+import { commandLine } from "../upstream/source.ts";
 import { type Discovery, discoverApproved } from "./discover.ts";
 import { recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
@@ -89,7 +90,7 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
   if (isDenied) return [{ what: `it ${reason}`, ok: false, next }];
   return [
     config.type === "stdio"
-      ? { what: reason, ok: false, command: [config.command, ...config.args], stderr }
+      ? { what: reason, ok: false, command: commandLine(config), stderr }
       : { what: reason, ok: false, advice: 'Check "url" in its entry.' },
   ];
 }

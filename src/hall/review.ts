@@ -127,7 +127,7 @@ export async function selectStartable(
     if (!config || config.disabled) return false;
     const previous = findReview(entries, name);
     if (previous?.source === sourceOf(config)) return true;
-    const reached = formatSource(config, settings);
+    const reached = formatSource(config);
     return (await reviewer?.mayStart({ name, reached, before: previous?.reached })) ?? false;
   }
 }
@@ -218,7 +218,7 @@ function prepareReview(
     [...tools, ...others].some(({ change }) => change.kind !== "same");
   return {
     name,
-    reached: formatSource(config, settings),
+    reached: formatSource(config),
     source,
     previous,
     tools,
@@ -325,7 +325,7 @@ export async function findChanges(
     return {
       name,
       reached: isReachedOtherwise
-        ? { before: review.reached, now: formatSource(config, settings) }
+        ? { before: review.reached, now: formatSource(config) }
         : undefined,
       changed: changes.flatMap(({ name, change }) =>
         change.kind === "changed" ? [{ name, fields: change.fields }] : [],
@@ -375,8 +375,8 @@ export function summariseReview({
   };
 }
 
-function formatSource(config: ServerConfig, { secrets }: Settings): string {
-  return visible(secrets.scrub(describeSource(config)));
+function formatSource(config: ServerConfig): string {
+  return visible(describeSource(config));
 }
 
 function findReview({ servers }: Entries, name: string): Review | undefined {

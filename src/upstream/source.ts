@@ -1,51 +1,67 @@
 import { hashOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { variablesIn, written } from "../config/variables.ts";
+import { type Written, written } from "../config/variables.ts";
 
 /**
- * The command or URL of a server without the values of variables. A change invalidates the lock entry and
- * the approval. The names of the variables are included: a project must not send another secret to an
- * approved server.
+ * The command or URL of a server as the files have it, with `${NAME}` in the place of values. A change
+ * invalidates the lock entry and the approval. The names of variables count: a project must not send
+ * another secret to an approved server. The values do not: they change, and the lock is committed.
  */
 export function sourceOf(config: ServerConfig): string {
-  const texts = config[written] ?? {};
-  const rest = Object.keys(texts).length > 0 ? [texts] : [];
+  const { env, headers, oauth, ...reached } = config[written] ?? {};
+  const texts = Object.entries({ env, headers, oauth }).filter(([, text]) => text !== undefined);
+  const rest = texts.length > 0 ? [Object.fromEntries(texts)] : [];
   if (config.type === "stdio")
     return hashOf([
-      config.command,
-      config.args,
+      reached.command ?? config.command,
+      reached.args ?? config.args,
       Object.keys(config.env).sort(),
-      config.cwd ?? null,
+      reached.cwd ?? config.cwd ?? null,
       ...rest,
     ]);
-  return hashOf([config.type, config.url, Object.keys(config.headers).sort(), ...rest]);
+  return hashOf([
+    config.type,
+    reached.url ?? config.url,
+    Object.keys(config.headers).sort(),
+    ...rest,
+  ]);
 }
 
-/** The same for display. Arguments may contain secrets. */
+/** The same for display. Literal values of a project's file are shown: they decide what runs, and where it sends data. */
 export function describeSource(config: ServerConfig): string {
-  const { env, headers, oauth } = config[written] ?? {};
+  const texts = config[written] ?? {};
   if (config.type !== "stdio") {
-    const login = [...new Set(Object.values(oauth ?? {}).flatMap(variablesIn))];
-    return `${config.url} over ${config.type}${listed(" with headers", config.headers, headers)}${login.length > 0 ? ` and a login with ${login.join(", ")}` : ""}`;
+    const { url = config.url, headers = config.headers, oauth = {} } = texts;
+    return `${url} over ${config.type}${listed(" with headers", headers, texts)}${listed(" and a login with", oauth, texts)}`;
   }
-  const line = [config.command, ...config.args]
-    .map((word) => (/^[\w./:=@%+,~-]+$/.test(word) ? word : JSON.stringify(word)))
-    .join(" ");
-  return `${line}${config.cwd === undefined ? "" : ` in ${config.cwd}`}${listed(" with", config.env, env)}`;
+  const { cwd = config.cwd, env = config.env } = texts;
+  return `${commandLine(config).map(quoted).join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}`;
 }
 
-/** The names with the variables that fill them; a variable of the same name is not repeated. */
+/** Program and arguments as the files have them. */
+export function commandLine(
+  config: Extract<ServerConfig, { readonly type: "stdio" }>,
+): readonly string[] {
+  const { command = config.command, args = config.args } = config[written] ?? {};
+  return [command, ...args];
+}
+
 function listed(
   words: string,
-  values: Readonly<Record<string, string>>,
-  texts: Readonly<Record<string, unknown>> = {},
+  values: Readonly<Record<string, unknown>>,
+  { isOfProject }: Written,
 ): string {
   const names = Object.keys(values).sort();
   const shown = names.map((name) => {
-    const from = variablesIn(Object.hasOwn(texts, name) ? texts[name] : undefined).filter(
-      (variable) => variable !== name,
-    );
-    return from.length === 0 ? name : `${name} (from ${from.join(", ")})`;
+    const text = String(values[name]);
+    return `${name}=${isOfProject || named.test(text) ? quoted(text) : "***"}`;
   });
   return names.length === 0 ? "" : `${words} ${shown.join(", ")}`;
+}
+
+/** A variable instead of a value. A project's file holds no secret of the user's; their own may hold one anywhere else. */
+const named = /^([A-Za-z]+ )?\$\{[^{}]*\}$/;
+
+function quoted(word: string): string {
+  return /^[\w./:=@%+,~${}-]+$/.test(word) ? word : JSON.stringify(word);
 }

@@ -13,9 +13,9 @@ import { type CliProcess, callTool, readStarts, usePlaces } from "../servers/ups
 
 /** Trust as a person meets it: commands in a project, with a real server and a hall in a process of its own. */
 vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 });
-/** Secrets, one of them in the environment of everything that is started here. */
+/** Secrets in the environment of everything that is started here: what a project's file says is shown as it is. */
 const secrets = Array.from({ length: 50 }, (_, n) => `canary-${n}-${"0123456789abcdef".repeat(2)}`);
-vi.stubEnv("CANARY", secrets[1] ?? "");
+for (const [n, secret] of secrets.entries()) vi.stubEnv(`CANARY_${n}`, secret);
 const places = usePlaces();
 const root = dirname(places.runtime);
 const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
@@ -341,18 +341,19 @@ test.concurrent.each<[string, JsonObject, JsonObject]>([
 
 test.concurrent("fifty secrets, in every place one can be, appear in no output, error, log, lock or ledger", async () => {
   const project = newProject();
-  const [env, , ...rest] = secrets as [string, string, ...string[]];
-  const password = rest.slice(0, 8);
-  const headers = Object.fromEntries(rest.slice(8).map((value, n) => [`x-key-${n}`, value]));
-  const variable = "$" + "{CANARY}";
+  const variable = (n: number): string => `\${CANARY_${n}}`;
+  const password = secrets.slice(2, 10);
+  const headers = Object.fromEntries(
+    secrets.slice(10).map((_, n) => [`x-key-${n}`, variable(n + 10)]),
+  );
   const far = {
     url: "http://127.0.0.1:9/mcp",
-    headers: { ...headers, authorization: `Bearer ${variable}` },
+    headers: { ...headers, authorization: `Bearer ${variable(1)}` },
   };
   const shelf = {
     command: process.execPath,
-    args: [server, join(project.folder, "tools.json"), project.starts, variable],
-    env: { SECRET: env },
+    args: [server, join(project.folder, "tools.json"), project.starts, variable(1)],
+    env: { SECRET: variable(0) },
   };
   writeFileSync(
     join(project.folder, "guildhall.json"),

@@ -132,10 +132,10 @@ describe("the approved facts of a server", () => {
       }),
     );
     expect(shown).toBe(
-      "https://box.example over http with headers Plain, X-Trace (from AWS_SECRET_ACCESS_KEY) and a login with TRACE",
+      `https://box.example over http with headers Plain=y, X-Trace=${of("AWS_SECRET_ACCESS_KEY:-x")} and a login with clientSecret=${of("TRACE")}`,
     );
     expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toBe(
-      "node box.js with PATH (from TRACE)",
+      `node box.js with PATH=$${of("TRACE")}${of("env:TRACE")}`,
     );
   });
 });

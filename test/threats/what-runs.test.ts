@@ -1,0 +1,66 @@
+// A review shows what will run and what it gets, as the config says it, and no value of a variable.
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { hashOf } from "../../src/base/json.ts";
+import { makeHome } from "../servers/home.ts";
+
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const secrets = { GITHUB_TOKEN: "ghp_canary0123456789", URLKEY: "url_canary0123456789" };
+
+test("doctor and build print no secret, not even where a server does", async () => {
+  const script = "console.error(...process.argv, process.env.KEY); process.exit(1)";
+  const leaks = {
+    command: process.execPath,
+    args: ["-e", script, "--", "--token", `\${GITHUB_TOKEN}`],
+    env: { KEY: `\${URLKEY}` },
+  };
+  using home = makeHome({ "./guildhall.json": { mcpServers: { leaks } } });
+  for (const line of ["build --yes", "doctor", "doctor --json", "build --yes --json"]) {
+    const { stdout, stderr } = await home.run(cli, line.split(" "), secrets);
+    expect(stdout + stderr).not.toMatch(/canary/);
+    if (line === "doctor") expect(stdout).toMatch(/--token '\$\{GITHUB_TOKEN\}'[\s\S]*\*\*\*/);
+  }
+});
+
+test("the review names the variables in arguments and addresses, and the lock tells nothing of their values", async () => {
+  const faulty = fileURLToPath(new URL("../servers/faulty.mjs", import.meta.url));
+  const args = [faulty, "tools=echo", "--token", `\${GITHUB_TOKEN}`];
+  const program = { command: process.execPath, args };
+  const remote = { url: `http://127.0.0.1:9/mcp?key=\${URLKEY}` };
+  using home = makeHome({ "./guildhall.json": { mcpServers: { program, remote } } });
+  const { stdout } = await home.run(cli, ["verify", "--yes"], secrets);
+  expect(stdout).toContain(`tools=echo --token \${GITHUB_TOKEN}`);
+  expect(stdout).toContain(`http://127.0.0.1:9/mcp?key=\${URLKEY} over http`);
+  expect(stdout).not.toMatch(/canary/);
+
+  const { servers } = JSON.parse(home.read("./.guildhall/tools.lock.json"));
+  const guess = args.map((word) => word.replace(/^\$.*/, secrets.GITHUB_TOKEN));
+  expect(servers.program.source).toBe(hashOf([process.execPath, args, [], null]));
+  expect(servers.program.source).not.toBe(hashOf([process.execPath, guess, [], null]));
+  // Another value is no change; another variable is.
+  const same = await home.run(cli, ["diff"], { ...secrets, GITHUB_TOKEN: "ghp_other" });
+  expect(same.stdout).toContain("no known changes");
+  const other = { ...program, args: args.map((word) => word.replace("GITHUB_TOKEN", "URLKEY")) };
+  home.write("./guildhall.json", { mcpServers: { program: other, remote } });
+  expect((await home.run(cli, ["diff"], secrets)).stdout).toMatch(
+    /- .*GITHUB_TOKEN\}[\s\S]*\+ .*URLKEY\}/,
+  );
+});
+
+test("the review shows literal values of variables and headers", async () => {
+  const program = { command: "no-such-program", env: { DOCS_TOKEN: "literal", MODE: "a b" } };
+  const remote = { url: "http://127.0.0.1:9/mcp", headers: { "X-Auth": `a-\${URLKEY}` } };
+  using home = makeHome({ "./guildhall.json": { mcpServers: { program, remote } } });
+  const { stdout } = await home.run(cli, ["verify", "--yes"], secrets);
+  expect(stdout).toContain('no-such-program with DOCS_TOKEN=literal, MODE="a b"');
+  expect(stdout).toContain(`over http with headers X-Auth=a-\${URLKEY}`);
+});
+
+test("a value that the user wrote into their own config is not shown", async () => {
+  const env = { DOCS_TOKEN: "canary-literal", MODE: "canary-mode", KEY: `\${URLKEY}` };
+  const program = { command: "no-such-program", env };
+  using home = makeHome({ "~/.config/guildhall/config.json": { mcpServers: { program } } });
+  const { stdout, stderr } = await home.run(cli, ["verify", "--yes"], secrets);
+  expect(stdout).toContain(`no-such-program with DOCS_TOKEN=***, KEY=\${URLKEY}, MODE=***`);
+  expect(stdout + stderr).not.toMatch(/canary/);
+});
