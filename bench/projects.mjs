@@ -15,6 +15,12 @@ export function createProject(servers) {
     env[`XDG_${kind}`] = join(root, kind.toLowerCase());
     mkdirSync(env[`XDG_${kind}`], { mode: 0o700 });
   }
+  // The user's own config: a benchmark has no person to approve its servers.
+  mkdirSync(join(env.XDG_CONFIG_HOME, "guildhall"));
+  writeFileSync(
+    join(env.XDG_CONFIG_HOME, "guildhall", "config.json"),
+    JSON.stringify({ trust: { unattended: true } }),
+  );
   const folder = join(root, "project");
   mkdirSync(folder);
   if (servers)

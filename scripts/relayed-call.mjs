@@ -75,6 +75,11 @@ async function sampleCalls(bundle, scratch) {
     env[`XDG_${kind}`] = join(scratch, kind);
     mkdirSync(env[`XDG_${kind}`], { mode: 0o700 });
   }
+  mkdirSync(join(env.XDG_CONFIG_HOME, "guildhall"));
+  writeFileSync(
+    join(env.XDG_CONFIG_HOME, "guildhall", "config.json"),
+    JSON.stringify({ trust: { unattended: true } }),
+  );
   mkdirSync(project);
   writeFileSync(hook, coverageHook);
   writeFileSync(coverage, "");

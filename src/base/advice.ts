@@ -5,13 +5,8 @@ import { isObject, type JsonObject } from "./json.ts";
  * words it for its own readers; nothing parses a sentence to find out what to do.
  */
 export type Advice =
-  /** A person approves the waiting call with this token. */
-  | {
-      readonly do: "approve";
-      readonly token: string;
-      readonly tool: string;
-      readonly withinSeconds: number;
-    }
+  /** A person answers the waiting call. Its token is not for models: it is shown where people answer. */
+  | { readonly do: "approve"; readonly tool: string; readonly withinSeconds: number }
   | { readonly do: "trust"; readonly tool: string }
   /** A person reviews a server's program and tools; without a server, all that changed. */
   | { readonly do: "verify"; readonly server?: string }
@@ -20,7 +15,8 @@ export type Advice =
   /** A step of the workflow: `plan` is the tool `speckit.plan` and the command `spec run plan`. */
   | { readonly do: "run-step"; readonly step: string; readonly arguments?: JsonObject }
   | { readonly do: "set-variable"; readonly name: string }
-  | { readonly do: "edit-config"; readonly field: string }
+  /** Without a file, the project's or the user's own. */
+  | { readonly do: "edit-config"; readonly field: string; readonly file?: string }
   | { readonly do: "retry-after"; readonly seconds: number }
   /** A guildhall command without its program name: `status`, `groups list`. */
   | { readonly do: "run-command"; readonly command: string };
@@ -33,7 +29,7 @@ export function adviceForModel(next: readonly Advice[]): string {
 function modelSentence(advice: Advice): string {
   switch (advice.do) {
     case "approve":
-      return `The user can run \`guildhall approve ${advice.token}\` within ${advice.withinSeconds} s; then repeat the call.`;
+      return `The user can answer with \`guildhall approvals\` within ${advice.withinSeconds} s; then repeat the call.`;
     case "call-tool":
       return `Call call_tool with ${JSON.stringify({ name: advice.tool, arguments: advice.arguments })}.`;
     case "run-step":
@@ -43,7 +39,7 @@ function modelSentence(advice: Advice): string {
     case "set-variable":
       return `The user must set the environment variable ${advice.name}.`;
     case "edit-config":
-      return `The user can set "${advice.field}" in the config.`;
+      return `The user can set "${advice.field}" in ${advice.file ?? "the config"}.`;
     case "retry-after":
       return `Retry in ${advice.seconds} s.`;
     default:
@@ -55,7 +51,7 @@ function modelSentence(advice: Advice): string {
 export function adviceCommand(advice: CommandAdvice): string {
   switch (advice.do) {
     case "approve":
-      return `approve ${advice.token}`;
+      return "approvals";
     case "trust":
       return `trust ${advice.tool}`;
     case "verify":

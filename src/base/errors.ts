@@ -153,7 +153,7 @@ const rows = {
     ...inResult(-32000),
     exit: 77,
     retry: "after trust",
-    hint: "A person must approve this call; `details` has the command and the token.",
+    hint: "A person must approve this call: `guildhall approvals`.",
   },
   CONFLICT: {
     ...everywhere(-32602, -32000),

@@ -9,7 +9,7 @@ export function adviceForShell(next: readonly Advice[]): string {
 function shellSentence(advice: Advice): string {
   switch (advice.do) {
     case "approve":
-      return `Approve this call within ${advice.withinSeconds} s: guildhall approve ${advice.token}`;
+      return `Approve this call within ${advice.withinSeconds} s: guildhall approvals`;
     case "trust":
       return `Always allow it: guildhall trust ${advice.tool}`;
     case "verify":
@@ -23,7 +23,7 @@ function shellSentence(advice: Advice): string {
     case "set-variable":
       return `Set the environment variable ${advice.name}.`;
     case "edit-config":
-      return `Set "${advice.field}" in guildhall.json.`;
+      return `Set "${advice.field}" in ${advice.file ?? "guildhall.json"}.`;
     case "retry-after":
       return `Retry in ${advice.seconds} s.`;
     case "run-command":
@@ -42,7 +42,7 @@ export function adviceWithoutHall(next: readonly Advice[]): readonly string[] {
   return [
     ...lines,
     "Or run the command in a terminal, where you are asked.",
-    "With `guildhall serve` running, `guildhall approve` works too.",
+    "With `guildhall serve` running, `guildhall approvals` works too.",
   ];
 }
 

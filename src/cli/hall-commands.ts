@@ -84,7 +84,8 @@ export const hallCommands: CommandGroups = {
     build: {
       does: "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
       options: {
-        "-y, --yes": "do not ask: approve everything as it is marked",
+        "-y, --yes":
+          "do not ask about each server: approve everything as it is marked, with one confirmation",
         "--regroup": "group all tools again, except those moved by hand",
         "--planner <kind>":
           "use a model to name and group: model, or sampling for a connected client's (default: local, no model)",
@@ -140,7 +141,10 @@ export const hallCommands: CommandGroups = {
   "Trust:": {
     "verify [server]": {
       does: "review a server, or all: its command or URL, its tools' descriptions, and which calls require approval",
-      options: { "-y, --yes": "do not ask: approve everything as it is marked" },
+      options: {
+        "-y, --yes":
+          "do not ask about each server: approve everything as it is marked, with one confirmation",
+      },
       examples: ["verify", "verify github", "verify --yes --json"],
       load: async () => (await import("./commands/verify.ts")).runVerify,
     },

@@ -1,9 +1,13 @@
 #!/usr/bin/env node
 import * as nodeModule from "node:module";
+import { nameProcess } from "../base/ancestors.ts";
 import { runLine } from "./run.ts";
 
 // Newer versions of Node cache compiled code between starts; Node 20 lacks the function.
 (nodeModule as { enableCompileCache?: () => unknown }).enableCompileCache?.();
+
+// Processes that we start cannot approve anything.
+nameProcess(process.argv[2] ?? "");
 
 const flushMsMax = 5_000;
 

@@ -1,11 +1,23 @@
 import { visible } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
 import type { Discovery } from "../hall/discover.ts";
-import type { Reviewer, ServerReview, ToolReview } from "../hall/review.ts";
+import { approveAll, type Reviewer, type ServerReview, type ToolReview } from "../hall/review.ts";
 import type { Tool } from "../tool.ts";
 import { markTool } from "../trust/marks.ts";
+import { type ConfirmedReviewer, requireConfirmation } from "./person.ts";
 import { formatFieldChanges, paint, table } from "./print.ts";
-import { type AskLine, askLine, askYes } from "./terminal.ts";
+import { type AskLine, askLine, askYes, isAttended } from "./terminal.ts";
+
+/** Asks at the terminal, or approves everything with --yes. Undefined where neither is possible. */
+export function openReviewer(options: {
+  readonly yes?: boolean | undefined;
+  readonly json?: boolean | undefined;
+}): ConfirmedReviewer | undefined {
+  if (isAttended(options))
+    return requireConfirmation(createTerminalReviewer(), "You are about to approve programs.");
+  const all = "You are about to approve everything of this project that is new or has changed.";
+  return options.yes ? requireConfirmation(approveAll, all) : undefined;
+}
 
 /** Reviews servers with a person at the terminal. */
 export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {

@@ -1,4 +1,6 @@
+import { openSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
+import { ReadStream } from "node:tty";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { visibleLines } from "../base/sanitize.ts";
@@ -38,6 +40,31 @@ export const askLine: AskLine = async (question) => {
     lines.close();
   }
 };
+
+/**
+ * Asks on the terminal that this process belongs to, wherever its input and output go. Undefined if it
+ * has none, or if the terminal was closed.
+ */
+export async function askAtTerminal(question: string): Promise<string | undefined> {
+  const terminal = openTerminal();
+  if (terminal === undefined) return undefined;
+  writeSync(terminal, question);
+  const input = new ReadStream(terminal);
+  try {
+    for await (const line of createInterface({ input })) return line.trim();
+    return undefined;
+  } finally {
+    input.destroy();
+  }
+}
+
+function openTerminal(): number | undefined {
+  try {
+    return openSync("/dev/tty", "r+");
+  } catch {
+    return undefined;
+  }
+}
 
 /** True only for "y" or "yes". */
 export async function askYes(question: string, ask: AskLine = askLine): Promise<boolean> {

@@ -63,6 +63,7 @@ export async function assembleConfig({
       folder,
       users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
       isOfProject,
+      isOfOverride: (path) => sourceAt(layers, path) === "override",
     }),
   ]);
 

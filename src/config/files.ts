@@ -45,7 +45,8 @@ export async function readConfigFiles(
   return user ? [user, ...found] : found;
 }
 
-async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
+/** Undefined if there is no file. Throws ConfigError. */
+export async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
   const found = await readRegularFile(file, bytesMax);
   if (!found) return undefined;
   const { bytes, stats } = found;

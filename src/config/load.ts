@@ -77,7 +77,7 @@ export const defaultConfig: Config = {
     toolkits: {},
     tools: {},
   },
-  trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
+  trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [], unattended: false },
   health: { intervalSeconds: 60 },
   registration: { allowPrivate: false },
   store: { record: "digest", runs: "full", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },

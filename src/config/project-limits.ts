@@ -14,6 +14,8 @@ export interface WrittenConfig {
   readonly users: JsonObject;
   /** True if the project's file set the field. */
   isOfProject(path: Path): boolean;
+  /** True if a variable or a flag set the field. */
+  isOfOverride(path: Path): boolean;
 }
 
 /** A field that a project's config may not set to certain values. */
@@ -21,6 +23,8 @@ interface Limit {
   /** A last key `*` stands for every key or index. */
   readonly path: readonly string[];
   readonly text: string;
+  /** Refused in variables and flags too. */
+  readonly isForUsersFile?: true;
   isRefused(value: unknown, config: WrittenConfig, path: Path): boolean;
 }
 
@@ -29,9 +33,11 @@ interface Limit {
  * to a host of its choice, open this machine or its folders, nor require fewer approvals.
  */
 export function findProjectProblems(config: WrittenConfig): Problem[] {
-  return limits.flatMap(({ path, text, isRefused }) =>
+  return limits.flatMap(({ path, text, isForUsersFile, isRefused }) =>
     fieldsLike(config.tree, path)
-      .filter((field) => config.isOfProject(field))
+      .filter(
+        (field) => config.isOfProject(field) || (isForUsersFile && config.isOfOverride(field)),
+      )
       .filter((field) => isRefused(fieldAt(config.tree, field), config, field))
       .map((field) => ({ path: field, text })),
   );
@@ -72,6 +78,12 @@ const limits: readonly Limit[] = [
     path: ["trust", "unguarded"],
     text: fewer,
     isRefused: (list) => Array.isArray(list) && list.length > 0,
+  },
+  {
+    path: ["trust", "unattended"],
+    text: "allows approvals without a person; only the user's own config file may do that",
+    isForUsersFile: true,
+    isRefused: (isAllowed) => isAllowed === true,
   },
 ];
 

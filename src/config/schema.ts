@@ -154,6 +154,10 @@ export const configSchema = z.strictObject({
         "Tools that the flow guard ignores, by server and tool, or server.* for all tools of a server.",
         list(200),
       ),
+      unattended: field(
+        "Allows approvals without a person, for machines that nobody attends. Only the user's own file can set it.",
+        flag(),
+      ),
     },
   ),
   health: section("Health checks of toolkits.", {

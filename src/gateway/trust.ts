@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import { hashOf, isObject } from "../base/json.ts";
@@ -121,8 +122,7 @@ function mayNest({ toolkit }: Target): boolean {
 /** Nested calls cannot ask: the root call's result lists what was blocked and how to allow it. */
 function reportBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): Outcome {
   if (blocked.length === 0) return outcome;
-  const approvals = blocked.map(({ pending: { token, target, preview, why }, next }) => ({
-    token,
+  const approvals = blocked.map(({ pending: { target, preview, why }, next }) => ({
     tool: target.fullName,
     preview,
     why,
@@ -219,12 +219,9 @@ function hasForms({ capabilities }: CallContext): boolean {
 }
 
 /** Approve this call, or allow the tool from now on. A tool that always asks has no second way. */
-function approvalAdvice(
-  { token, target }: PendingApproval,
-  level: Verdict["level"],
-): readonly Advice[] {
+function approvalAdvice({ target }: PendingApproval, level: Verdict["level"]): readonly Advice[] {
   const tool = target.fullName;
-  const approve: Advice = { do: "approve", token, tool, withinSeconds: approvalMsMax / 1000 };
+  const approve: Advice = { do: "approve", tool, withinSeconds: approvalMsMax / 1000 };
   if (asksEachTime(target)) return [approve];
   // A tool must be reviewed before it can be trusted.
   const allow: Advice =
@@ -233,12 +230,12 @@ function approvalAdvice(
 }
 
 function approvalNeeded(
-  { token, preview, why, expiresAt, target: { fullName } }: PendingApproval,
+  { preview, why, expiresAt, target: { fullName } }: PendingApproval,
   next: readonly Advice[],
 ): HallError {
   return new HallError("APPROVAL_NEEDED", `${fullName} requires approval: ${why}`, {
     next,
-    details: { token, preview, expiresAt: new Date(expiresAt).toISOString() },
+    details: { preview, expiresAt: new Date(expiresAt).toISOString() },
   });
 }
 
@@ -256,7 +253,7 @@ async function askPerson(
   choices: readonly ApprovalAnswer[],
 ): Promise<ApprovalAnswer | undefined> {
   // An unguessable key: a client could send answers to questions that were not asked yet.
-  const key = `approval-${pending.token}`;
+  const key = `approval-${randomUUID()}`;
   const params = {
     mode: "form",
     message: `Allow this call?\n\n${pending.preview}\n\nAsked because ${pending.why}.`,

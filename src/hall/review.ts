@@ -278,7 +278,7 @@ export async function verifyServers(
 
   if (!reviewer)
     throw new HallError("INVALID_PARAMS", "a review needs a person at a terminal", {
-      hint: "Run it in a terminal, or with --yes to approve everything as it is marked.",
+      hint: "Run it in a terminal.",
     });
 
   const names = await selectStartable(session, chosen);

@@ -60,7 +60,7 @@ function adviceSentence(advice: Advice): string {
     case "set-variable":
       return `Set the environment variable ${advice.name}.`;
     case "edit-config":
-      return `Set "${advice.field}" in the config.`;
+      return `Set "${advice.field}" in ${advice.file ?? "the config"}.`;
     case "retry-after":
       return `Retry in ${advice.seconds} s.`;
     default:

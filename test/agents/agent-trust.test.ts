@@ -100,8 +100,9 @@ test("an approved call runs once", async () => {
     [wish, { say: "It needs a yes." }, wish, { say: "Done." }],
     "nothing",
   );
-  const [needed] = (await office.ask()).told.approvals_needed as { token: string }[];
-  office.world.door.hall.approvals.answer(needed?.token ?? "", "once");
+  const { approvals } = office.world.door.hall;
+  expect((await office.ask()).told.approvals_needed).toHaveLength(1);
+  approvals.answer(approvals.pending()[0]?.token ?? "", "once");
   expect((await office.ask()).told).toMatchObject({
     answer: "Done.",
     steps: [{ outcome: "ok" }],

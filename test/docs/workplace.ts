@@ -11,7 +11,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { JsonObject } from "../../src/base/json.ts";
-import { type Home, makeHome, type Ran } from "../servers/home.ts";
+import { allowUnattended, type Home, makeHome, type Ran } from "../servers/home.ts";
 import type { ModelEndpoint } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { until } from "../servers/until.ts";
@@ -32,7 +32,7 @@ const servers = {
  * - `hall` a hall is running in the project; `model` a model answers; `approval` TOKEN is that of a
  *   waiting call; `calls` there were calls
  * - `file=NAME` the page's first example in JavaScript, as a file of that name
- * - `yes` commands that would ask a person get `--yes`
+ * - `yes` commands that would ask a person get `--yes`; `unattended` the user's own file allows nothing yet
  */
 export class Workplace implements AsyncDisposable {
   readonly home: Home;
@@ -55,6 +55,7 @@ export class Workplace implements AsyncDisposable {
     const file = needs.get("file");
     if (file !== undefined) this.#writeModule(file, place);
     if (needs.has("model")) await this.#startModel();
+    if (needs.has("unattended")) this.home.write("~/.config/guildhall/config.json", "{}");
     if (needs.has("hall")) await this.#startHall();
     if (needs.has("calls")) await this.#call("github.list_issues", { state: "open" });
   }
@@ -124,7 +125,7 @@ export class Workplace implements AsyncDisposable {
     this.#model = await startOpenAi([{ say: "It is noon." }]);
     const { url, model } = this.#model;
     const planner = { model, baseUrl: url, apiKeyEnv: "DOCS_KEY" };
-    this.home.write("~/.config/guildhall/config.json", { planner });
+    allowUnattended(this.home.locate("~/.config"), { planner });
     await this.#stopHall();
   }
 
@@ -192,8 +193,14 @@ export class Workplace implements AsyncDisposable {
   /** A call of another destructive tool each time: an approval may cover all calls of a tool. */
   async #waitingCall(): Promise<string> {
     const kinds = ["branch", "release", "comment", "label"];
-    const answer = await this.#call(`github.delete_${kinds[this.#deleted++]}`, { name: "old" });
-    const token = /"token":"([0-9a-f]+)"/.exec(JSON.stringify(answer))?.[1];
+    const tool = `github.delete_${kinds[this.#deleted++]}`;
+    const answer = await this.#call(tool, { name: "old" });
+    const { stdout } = await this.run("guildhall", ["approvals", "--json"]);
+    const pending = JSON.parse(stdout) as readonly {
+      readonly tool: string;
+      readonly token: string;
+    }[];
+    const token = pending.find((call) => call.tool === tool)?.token;
     if (token === undefined)
       throw new Error(`no approval was asked for: ${JSON.stringify(answer)}`);
     return token;

@@ -8,6 +8,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, onTestFinished, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { allowUnattended } from "../servers/home.ts";
 import type { Reply } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { binOf } from "../servers/real.ts";
@@ -29,9 +30,9 @@ function openPlace(planner: JsonObject): Place {
   const root = mkdtempSync(join(tmpdir(), "guildhall-story-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   const folder = join(root, "project");
-  for (const path of ["project", "run", "data", "config", "home", "files", "config/guildhall"])
+  for (const path of ["project", "run", "data", "config", "home", "files"])
     mkdirSync(join(root, path), { mode: 0o700 });
-  writeFileSync(join(root, "config", "guildhall", "config.json"), JSON.stringify({ planner }));
+  allowUnattended(join(root, "config"), { planner });
   const node = (name: string, ...args: string[]) => ({
     command: process.execPath,
     args: [binOf(`@modelcontextprotocol/${name}`), ...args],

@@ -9,6 +9,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { isForPeople } from "../../src/base/advice.ts";
 import type { JsonObject } from "../../src/base/json.ts";
+import { allowUnattended } from "../servers/home.ts";
 import { runCli } from "../servers/process.ts";
 import { binOf } from "../servers/real.ts";
 
@@ -39,6 +40,7 @@ beforeAll(async () => {
     XDG_DATA_HOME: join(project, "data"),
     XDG_CONFIG_HOME: join(project, "config"),
   };
+  allowUnattended(join(project, "config"));
   const node = process.execPath;
   const mcpServers = {
     files: {
@@ -163,11 +165,10 @@ test("a call that needs approval is a condition; once approved, the program resu
   const code = `
     (let ((before (everything:get-sum :a 1 :b 2)))
       (handler-case (files:write-file :path ${path("allowed.txt")} :content "written")
-        (approval-needed (e) (format nil "waiting: ~a" (jref (tool-error-data e) "token")))
+        (approval-needed (e) (format nil "waiting: ~a" (jref (tool-error-data e) "preview")))
         (:no-error (result) (list before result))))`;
   const stopped = await evaluate(code, { mode: "act" });
-  const [, token = ""] = /waiting: ([\w-]+)/.exec(stopped.text) ?? [];
-  expect(token).not.toBe("");
+  expect(stopped.text).toContain("waiting: files.write_file");
   expect(stopped.data.next).toEqual([
     { do: "call-tool", tool: "evaluate-lisp", arguments: { code: "", resume: stopped.data.run } },
   ]);
@@ -175,7 +176,8 @@ test("a call that needs approval is a condition; once approved, the program resu
     ["everything.get-sum", "ok"],
     ["files.write_file", "approval_needed"],
   ]);
-  await guildhall("approve", token);
+  const [waiting] = JSON.parse(await guildhall("approvals", "--json")) as { token: string }[];
+  await guildhall("approve", waiting?.token ?? "");
   const resumed = await evaluate("", { resume: stopped.data.run });
   expect(resumed.isError).toBe(false);
   expect(readFileSync(join(project, "files", "allowed.txt"), "utf8")).toBe("written");

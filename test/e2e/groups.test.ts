@@ -16,6 +16,7 @@ import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { allowUnattended } from "../servers/home.ts";
 import { binOf } from "../servers/real.ts";
 
 /** From a config of twelve real servers to agents a client can ask: `build`, then `mcp`, with the built command. */
@@ -36,6 +37,7 @@ beforeAll(async () => {
     XDG_DATA_HOME: join(project, "data"),
     XDG_CONFIG_HOME: join(project, "config"),
   };
+  allowUnattended(join(project, "config"));
   configure(servers());
   await guildhall("build", "--yes", "--json");
 }, 120_000);

@@ -7,6 +7,7 @@ import { promisify } from "node:util";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { allowUnattended } from "../servers/home.ts";
 import { binOf } from "../servers/real.ts";
 
 /** Servers people use, from npm, behind the built command: found by `build`, listed from the lock, started when called. */
@@ -27,6 +28,7 @@ beforeAll(async () => {
     XDG_DATA_HOME: join(project, "data"),
     XDG_CONFIG_HOME: join(project, "config"),
   };
+  allowUnattended(join(project, "config"));
   writeFileSync(
     join(project, "guildhall.json"),
     JSON.stringify({ expose: "tools", mcpServers: servers() }, null, 2),

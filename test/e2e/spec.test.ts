@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
+import { allowUnattended } from "../servers/home.ts";
 import { runCli, spawnHall } from "../servers/process.ts";
 import { until } from "../servers/until.ts";
 import { makeProject, type Project, typescriptService } from "../workflow/projects.ts";
@@ -17,6 +18,7 @@ beforeAll(() => {
   home = own;
   // Keep trust decisions of these tests apart from the user's.
   for (const name of ["XDG_DATA_HOME", "XDG_CONFIG_HOME"]) process.env[name] = own.path(name);
+  allowUnattended(own.path("XDG_CONFIG_HOME"));
 });
 
 afterAll(() => {

@@ -10,6 +10,7 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { isObject, type JsonObject } from "../../src/base/json.ts";
 
 /** A home of its own with a project in it, for commands that read and write other programs' files. */
 export interface Home extends Disposable {
@@ -29,6 +30,13 @@ export interface Ran {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
+}
+
+/** Writes the user's own config, which allows approvals without a person: tests have no terminal. */
+export function allowUnattended(configHome: string, more: JsonObject = {}): void {
+  mkdirSync(join(configHome, "guildhall"), { recursive: true, mode: 0o700 });
+  const trust = { unattended: true, ...(isObject(more.trust) ? more.trust : {}) };
+  writeFileSync(join(configHome, "guildhall", "config.json"), JSON.stringify({ ...more, trust }));
 }
 
 export function makeHome(files: Readonly<Record<string, string | object>> = {}): Home {
@@ -75,6 +83,7 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
       runCommand(process.execPath, [cli, ...args], project, { ...env, ...more }),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
+  allowUnattended(join(path, ".config"));
   for (const [name, content] of Object.entries(files)) home.write(name, content);
   return home;
 }

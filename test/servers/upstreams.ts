@@ -23,6 +23,7 @@ import type { Upstream, UpstreamState } from "../../src/upstream/upstream.ts";
 import { createLineReader } from "../../src/wire/stdio.ts";
 import { RawClient } from "./client.ts";
 import { startHall, type TestHall } from "./hall.ts";
+import { allowUnattended } from "./home.ts";
 import { until } from "./until.ts";
 
 /** Halls with real servers behind them, started from `faulty.mjs`. */
@@ -190,9 +191,8 @@ export interface Places {
 
 /** The user's own config, which trusts the tools of these servers so that no call asks for approval. */
 function trustServers(configHome: string, names: ReadonlySet<string>): void {
-  mkdirSync(join(configHome, "guildhall"), { recursive: true });
   const tools = Object.fromEntries([...names].map((name) => [`${name}.*`, "safe"]));
-  writeFileSync(join(configHome, "guildhall", "config.json"), JSON.stringify({ trust: { tools } }));
+  allowUnattended(configHome, { trust: { tools } });
 }
 
 /** Records that the user approved these servers of a project; their tools were not reviewed. */
@@ -219,6 +219,7 @@ export function usePlaces(): Places {
   const root = mkdtempSync(join(tmpdir(), "guildhall-"));
   const runtime = join(root, "run");
   mkdirSync(runtime, { mode: 0o700 });
+  allowUnattended(join(root, "config"));
   const env = {
     ...process.env,
     XDG_RUNTIME_DIR: runtime,

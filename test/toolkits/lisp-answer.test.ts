@@ -71,7 +71,7 @@ test("a program resumed after an approval shows content from before it", async (
     '(let ((before (camera:photo :bytes 7))) (files:delete-file :path "/a") (let ((after (camera:photo :bytes 9))) (show before) (show after) :shown))',
     { mode: "act" },
   );
-  world.door.hall.approvals.answer(tokenOf(stopped), "once");
+  world.door.hall.approvals.answer(tokenOf(world), "once");
   const resumed = await evaluate(client, "", { resume: stopped.data.run });
   expect(
     resumed.content.filter(({ type }) => type === "image").map(({ data }) => String(data).length),

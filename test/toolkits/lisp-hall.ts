@@ -1,5 +1,6 @@
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { RawClient } from "../servers/client.ts";
+import type { World } from "../trust/world.ts";
 
 /** The built worker: Node 20 does not run TypeScript. */
 export const worker = new URL("../../dist/lisp-worker.js", import.meta.url);
@@ -9,7 +10,7 @@ export interface Evaluated {
   readonly isError: boolean;
   readonly content: readonly JsonObject[];
   /** The calls that need an approval. */
-  readonly approvals: readonly { readonly token: string }[];
+  readonly approvals: readonly JsonObject[];
   readonly data: {
     readonly run: string;
     readonly session: string;
@@ -46,7 +47,7 @@ export async function evaluate(
   };
 }
 
-/** The token of the first approval that the answer asks for. */
-export function tokenOf({ approvals: [first] }: Evaluated): string {
-  return first?.token ?? "";
+/** The token of the call that waits for an approval. */
+export function tokenOf({ door }: World): string {
+  return door.hall.approvals.pending()[0]?.token ?? "";
 }

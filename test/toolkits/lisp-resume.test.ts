@@ -16,7 +16,7 @@ async function approve(
   client: RawClient,
   stopped: Awaited<ReturnType<typeof evaluate>>,
 ) {
-  expect(world.door.hall.approvals.answer(tokenOf(stopped), "once")).toBeTruthy();
+  expect(world.door.hall.approvals.answer(tokenOf(world), "once")).toBeTruthy();
   return evaluate(client, "", { resume: stopped.data.run });
 }
 

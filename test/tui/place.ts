@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { allowUnattended } from "../servers/home.ts";
 import { makeProject, type Project } from "../workflow/projects.ts";
 import { openPane, type Pane } from "./pane.ts";
 
@@ -30,6 +31,7 @@ export function makePlace(files: Readonly<Record<string, string>> = {}): Place {
       project.path(".own"),
     ]),
   );
+  allowUnattended(project.path(".own"));
   const panes: Pane[] = [];
   return {
     project,

@@ -4,6 +4,7 @@ import { type AdminClient, withRunningHall } from "../../hall/admin-client.ts";
 import type { PendingApproval } from "../../hall/admin-contract.ts";
 import type { ApprovalAnswer } from "../../trust/approvals.ts";
 import type { JsonOption } from "../declaration.ts";
+import { createPerson, type Person } from "../person.ts";
 import { paint, print } from "../print.ts";
 import { askLine, isAttended } from "../terminal.ts";
 
@@ -17,7 +18,8 @@ export async function runApprovals(options: JsonOption): Promise<void> {
   await withRunningHall(process.cwd(), async (admin) => {
     const { pending } = await admin.ask("approvals", {});
     if (isAttended(options) && pending.length > 0) {
-      for (const question of pending) await answerOne(admin, question);
+      const person = createPerson();
+      for (const question of pending) await answerOne(admin, question, person);
       return;
     }
     const text = pending.map(formatPending).join("\n\n") || "no calls wait for approval";
@@ -27,9 +29,13 @@ export async function runApprovals(options: JsonOption): Promise<void> {
 
 export async function runApprove(token: string, options: ApproveOptions): Promise<void> {
   const answer = readAnswer(options);
-  const { tool } = await withRunningHall(process.cwd(), (admin) =>
-    admin.ask("approve", { token, answer }),
-  );
+  const { tool } = await withRunningHall(process.cwd(), async (admin) => {
+    const { pending } = await admin.ask("approvals", {});
+    const question = pending.find((call) => call.token === token);
+    // An unknown token is reported by the hall.
+    if (question && answer !== "no") await createPerson().confirm(formatPending(question));
+    return admin.ask("approve", { token, answer });
+  });
   print({ tool, answer }, `${visible(tool)}: ${effects[answer]}`, options);
 }
 
@@ -60,7 +66,11 @@ const keys: Readonly<Record<string, ApprovalAnswer>> = {
   no: "no",
 };
 
-async function answerOne(admin: AdminClient, question: PendingApproval): Promise<void> {
+async function answerOne(
+  admin: AdminClient,
+  question: PendingApproval,
+  person: Person,
+): Promise<void> {
   process.stdout.write(`\n${formatPending(question)}\n`);
   let answer: ApprovalAnswer | undefined;
   for (let given = "?"; given !== "" && answer === undefined; ) {
@@ -68,6 +78,7 @@ async function answerOne(admin: AdminClient, question: PendingApproval): Promise
     answer = keys[given.toLowerCase()];
   }
   if (answer === undefined) return;
+  if (answer !== "no") await person.confirm("You are about to allow calls.");
   try {
     const { tool } = await admin.ask("approve", { token: question.token, answer });
     process.stdout.write(`${visible(tool)}: ${effects[answer]}\n`);

@@ -4,12 +4,11 @@ import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import { approveAll, summariseReview } from "../../hall/review.ts";
+import { summariseReview } from "../../hall/review.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { diffTexts, paint, print, table } from "../print.ts";
-import { createTerminalReviewer, reportDiscovery } from "../review.ts";
-import { isAttended } from "../terminal.ts";
+import { openReviewer, reportDiscovery } from "../review.ts";
 
 export interface BuildCommandOptions extends JsonOption {
   readonly yes?: boolean;
@@ -21,9 +20,9 @@ export interface BuildCommandOptions extends JsonOption {
 
 export async function runBuild(options: BuildCommandOptions): Promise<void> {
   const { regroup, planner, dryRun, json } = options;
-  const terminal = isAttended(options) ? createTerminalReviewer() : undefined;
+  const reviewer = openReviewer(options);
   const report = await buildProject(await loadProject(), {
-    reviewer: options.yes ? approveAll : terminal,
+    reviewer,
     regroup,
     planner,
     dryRun,
@@ -33,11 +32,17 @@ export async function runBuild(options: BuildCommandOptions): Promise<void> {
     process.stderr.write(
       "this project's toolkits are not loaded: review them with `guildhall verify`\n",
     );
-  if (dryRun) printDryRun(report, options);
-  else printBuild(report, options);
+  const refusal = reviewer?.refusal();
+  if (dryRun) printDryRun(report, { ...options, refusal });
+  else printBuild(report, { ...options, refusal });
 }
 
-function printBuild(report: BuildReport, options: BuildCommandOptions): void {
+interface BuildOutcome extends BuildCommandOptions {
+  /** Set if something was left open because nobody could approve it. */
+  readonly refusal: HallError | undefined;
+}
+
+function printBuild(report: BuildReport, options: BuildOutcome): void {
   const { lockFile, discoveries, waiting, plan, isSilent } = report;
   const value = {
     lock: lockFile,
@@ -54,22 +59,22 @@ function printBuild(report: BuildReport, options: BuildCommandOptions): void {
     ...formatWaiting(waiting),
     ...(plan ? [formatPlan(plan)] : []),
   ];
-  const failure = isSilent ? noAnswer : strictModeFailure(plan, options);
+  const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
   print(value, text.join("\n"), { ...options, failure });
 }
 
-function printDryRun({ waiting, plan }: BuildReport, options: BuildCommandOptions): void {
+function printDryRun({ waiting, plan }: BuildReport, options: BuildOutcome): void {
   for (const line of formatWaiting(waiting)) process.stderr.write(`${line}\n`);
   if (!plan && waiting.length > 0)
     throw new HallError("DENIED", "nothing to group: these servers have not been reviewed", {
-      hint: "Review them, or build with --yes to approve them.",
+      hint: "Review them first.",
       next: [{ do: "verify" }],
     });
   if (!plan)
     throw new HallError("UNAVAILABLE", "nothing to group: no server answered", {
       next: [{ do: "run-command", command: "doctor" }],
     });
-  const failure = strictModeFailure(plan, options);
+  const failure = options.refusal ?? strictModeFailure(plan, options);
   print(summarisePlan(plan), formatChanges(plan), { ...options, failure });
 }
 

@@ -12,6 +12,7 @@ import {
 } from "../../hall/project-trust.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
+import { createPerson } from "../person.ts";
 import { paint, print, table } from "../print.ts";
 import { askYes, isAttended } from "../terminal.ts";
 
@@ -24,6 +25,7 @@ interface TrustCommandOptions extends JsonOption {
 export async function runTrust(name: string, options: TrustCommandOptions): Promise<void> {
   const settings = await loadProject();
   const tools = selectGrantable(name, await readToolTrust(settings));
+  await createPerson().confirm(formatGrant(tools, options));
   await grantTrust(settings, tools, options.until);
   printGranted({ tools }, options);
 }
@@ -34,13 +36,9 @@ export async function runTrustAll(options: TrustCommandOptions): Promise<void> {
   const known = await readToolTrust(settings);
   const tools = known.filter(isReviewed);
   const unreviewed = known.filter((tool) => !isReviewed(tool)).map(({ name }) => name);
-  const rows = tools.map((tool) => [tool.name, tool.ask ?? "", formatMarks(tool)]);
-  const question = [
-    table(["tool", "requires approval because", "marks"], rows),
-    ...formatUnreviewed(unreviewed),
-    `Allow calls of all ${plural(tools.length, "tool")} without approval${formatUntil(until)}?`,
-  ];
-  await requireYes(`trusting all ${plural(tools.length, "tool")}`, question.join("\n"), options);
+  const what = `trusting all ${plural(tools.length, "tool")}`;
+  if (!options.yes && !isAttended(options)) throw confirmationMissing(what);
+  await createPerson().confirm(formatGrant(tools, options));
   await grantTrust(settings, tools, until);
   printGranted({ tools, unreviewed }, options);
 }
@@ -86,12 +84,27 @@ async function requireYes(
   options: TrustCommandOptions,
 ): Promise<void> {
   if (options.yes) return;
-  if (!isAttended(options))
-    throw new HallError("INVALID_PARAMS", `${what} must be confirmed`, {
-      hint: "Run it in a terminal, or with --yes.",
-    });
+  if (!isAttended(options)) throw confirmationMissing(what);
   if (!(await askYes(question)))
     throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to confirm." });
+}
+
+function confirmationMissing(what: string): HallError {
+  return new HallError("INVALID_PARAMS", `${what} must be confirmed`, {
+    hint: "Run it in a terminal, or with --yes.",
+  });
+}
+
+/** What a person is asked to confirm. */
+function formatGrant(
+  tools: readonly ToolTrust[],
+  { until }: Pick<TrustCommandOptions, "until">,
+): string {
+  const rows = tools.map((tool) => [tool.name, tool.ask ?? "", formatMarks(tool)]);
+  return [
+    table(["tool", "requires approval because", "marks"], rows),
+    `You are about to allow calls of ${plural(tools.length, "tool")} without approval${formatUntil(until)}.`,
+  ].join("\n");
 }
 
 interface Granted {

@@ -1,5 +1,5 @@
 import { basename } from "node:path";
-import { connectAdmin } from "../../hall/admin-client.ts";
+import { type AdminClient, connectAdmin } from "../../hall/admin-client.ts";
 import { attach } from "../../hall/attach.ts";
 import { type Project, type ProjectOptions, reachOrBecomeHall } from "../../hall/project.ts";
 import { socketPath } from "../../hall/socket.ts";
@@ -8,6 +8,7 @@ import type { Channel } from "../../wire/channel.ts";
 import { defaultLimits } from "../../wire/channel.ts";
 import { createMemoryPair } from "../../wire/memory.ts";
 import { drainMs } from "../exit.ts";
+import { refuseBelowHall } from "../person.ts";
 
 /** The project's hall: the running one, its successor when that ends, or one in this process. */
 export function openHallTarget(options: ProjectOptions): ClientTarget {
@@ -37,7 +38,20 @@ export function openHallTarget(options: ProjectOptions): ClientTarget {
       return near;
     },
     isHere: () => project !== undefined,
-    admin: async () => connectAdmin(await socketPath(folder)),
+    admin: async () => refuseApprovalsBelowHall(await connectAdmin(await socketPath(folder))),
     close: async () => project?.close(drainMs),
   });
+}
+
+/** The person at this client may approve, but not a hall's own process that runs it. */
+function refuseApprovalsBelowHall(admin: AdminClient | undefined): AdminClient | undefined {
+  return (
+    admin && {
+      async ask(method, params) {
+        if (method === "approve") await refuseBelowHall();
+        return admin.ask(method, params);
+      },
+      close: () => admin.close(),
+    }
+  );
 }

@@ -2,7 +2,6 @@ import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import {
-  approveAll,
   findChanges,
   type ServerChanges,
   type ServerReview,
@@ -12,7 +11,7 @@ import {
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { formatFieldChanges, paint, print } from "../print.ts";
-import { createTerminalReviewer, formatReview, reportDiscovery } from "../review.ts";
+import { formatReview, openReviewer, reportDiscovery } from "../review.ts";
 import { isAttended } from "../terminal.ts";
 
 interface VerifyCommandOptions extends JsonOption {
@@ -23,20 +22,20 @@ export async function runVerify(
   server: string | undefined,
   options: VerifyCommandOptions,
 ): Promise<void> {
-  const isAsking = isAttended(options);
-  const unattended = options.yes ? approveAll : undefined;
+  const reviewer = openReviewer(options);
   const { reviews, down } = await verifyServers(await loadProject(), {
     server,
-    reviewer: isAsking ? createTerminalReviewer() : unattended,
+    reviewer,
     onDiscovery: reportDiscovery(options.json),
   });
-  const failure =
+  const noAnswer =
     down.length === 0
       ? undefined
       : new HallError("UNAVAILABLE", `could not review ${down.join(", ")}: no answer`, {
           next: [{ do: "run-command", command: "doctor" }],
         });
-  const text = reviews.map((review) => formatResult(review, isAsking)).join("\n");
+  const failure = reviewer?.refusal() ?? noAnswer;
+  const text = reviews.map((review) => formatResult(review, isAttended(options))).join("\n");
   print({ servers: reviews.map(summariseReview) }, text, { ...options, failure });
 }
 

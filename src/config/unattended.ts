@@ -1,0 +1,41 @@
+import { userInfo } from "node:os";
+import { join } from "node:path";
+import { dataFolder } from "../base/files.ts";
+import { readConfigFile, userFileOf } from "./files.ts";
+import { fieldAt, parseConfigFile } from "./layer.ts";
+
+export interface Unattended {
+  /** The only file that counts. */
+  readonly file: string;
+  readonly isAllowed: boolean;
+}
+
+/**
+ * Whether the user's own file allows approvals without a person (`trust.unattended`). It is read by
+ * itself: no project's file, variable or flag counts. Throws ConfigError.
+ */
+export async function readUnattended(env: NodeJS.ProcessEnv = process.env): Promise<Unattended> {
+  const file = decidingFile(env);
+  const found = await readConfigFile(file);
+  const tree = found && (await parseConfigFile(found)).tree;
+  return { file, isAllowed: fieldAt(tree, ["trust", "unattended"]) === true };
+}
+
+/**
+ * A variable such as XDG_CONFIG_HOME would let anyone name a file of their own. So variables move this
+ * file only together with the user's data, which holds the approvals.
+ */
+function decidingFile(env: NodeJS.ProcessEnv): string {
+  const home = homeOfUser();
+  const isUsual = home && dataFolder(env) === join(home, ".local", "share", "guildhall");
+  return isUsual ? userFileOf({ HOME: home }) : userFileOf(env);
+}
+
+/** As the system knows it, whatever HOME says. Undefined for a user without an entry. */
+function homeOfUser(): string | undefined {
+  try {
+    return userInfo().homedir;
+  } catch {
+    return undefined;
+  }
+}
