@@ -18,7 +18,7 @@ beforeAll(async () => {
       ["hall", ""],
     ]),
   });
-}, 120_000);
+});
 
 afterAll(() => workplace[Symbol.asyncDispose]());
 

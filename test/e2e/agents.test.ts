@@ -114,62 +114,56 @@ const sum: Script = [
   { say: "It is 42." },
 ];
 
-test(
-  "a task goes to the agent that fits, its steps are shown live, and the run can be shown and replayed",
-  { timeout: 60_000 },
-  () =>
-    using([...sum, ...sum], async (project, model) => {
-      const asked = await project.run("ask", "calculate", "6 * 7");
-      expect(asked.code).toBe(0);
-      expect(asked.stderr).toContain("sums_agent");
-      expect(asked.stderr).toContain("1/16 calculator.calculate …");
-      expect(asked.stdout).toContain("It is 42.");
-      expect(asked.stdout).toMatch(/model planner, 1 step, 2 turns, 240 tokens, ended: done, run_/);
+test("a task goes to the agent that fits, its steps are shown live, and the run can be shown and replayed", () =>
+  using([...sum, ...sum], async (project, model) => {
+    const asked = await project.run("ask", "calculate", "6 * 7");
+    expect(asked.code).toBe(0);
+    expect(asked.stderr).toContain("sums_agent");
+    expect(asked.stderr).toContain("1/16 calculator.calculate …");
+    expect(asked.stdout).toContain("It is 42.");
+    expect(asked.stdout).toMatch(/model planner, 1 step, 2 turns, 240 tokens, ended: done, run_/);
 
-      const told = await project.json("ask", "sums", "what is six times seven?");
-      expect(told).toMatchObject({
-        answer: "It is 42.",
-        planner: "model",
-        stopped_because: "done",
-        steps: [{ tool: "calculator.calculate", outcome: "ok" }],
-      });
+    const told = await project.json("ask", "sums", "what is six times seven?");
+    expect(told).toMatchObject({
+      answer: "It is 42.",
+      planner: "model",
+      stopped_because: "done",
+      steps: [{ tool: "calculator.calculate", outcome: "ok" }],
+    });
 
-      const { runs } = (await project.json("runs", "list")) as { runs: JsonObject[] };
-      expect(runs).toMatchObject([
-        { id: told.run, agent: "sums_agent", planner: "model" },
-        { task: "calculate 6 * 7" },
-      ]);
-      const shown = await project.run("runs", "show", String(told.run));
-      for (const words of [
-        "observe",
-        "think",
-        "execute",
-        "verify",
-        "learn",
-        "calculator.calculate",
-        "It is 42.",
-      ])
-        expect(shown.stdout).toContain(words);
+    const { runs } = (await project.json("runs", "list")) as { runs: JsonObject[] };
+    expect(runs).toMatchObject([
+      { id: told.run, agent: "sums_agent", planner: "model" },
+      { task: "calculate 6 * 7" },
+    ]);
+    const shown = await project.run("runs", "show", String(told.run));
+    for (const words of [
+      "observe",
+      "think",
+      "execute",
+      "verify",
+      "learn",
+      "calculator.calculate",
+      "It is 42.",
+    ])
+      expect(shown.stdout).toContain(words);
 
-      const before = model.requests.length;
-      expect(await project.json("runs", "replay", String(told.run))).toMatchObject({
-        same: true,
-        differences: [],
-        answer: "It is 42.",
-        steps: [{ outcome: "ok" }],
-      });
-      expect(model.requests).toHaveLength(before);
-      expect(await project.run("runs", "show", "run_nobody")).toMatchObject({
-        code: 66,
-        stderr: expect.stringContaining("guildhall runs list"),
-      });
-      expect(JSON.stringify(await project.json("runs", "show", String(told.run)))).not.toContain(
-        key,
-      );
-    }),
-);
+    const before = model.requests.length;
+    expect(await project.json("runs", "replay", String(told.run))).toMatchObject({
+      same: true,
+      differences: [],
+      answer: "It is 42.",
+      steps: [{ outcome: "ok" }],
+    });
+    expect(model.requests).toHaveLength(before);
+    expect(await project.run("runs", "show", "run_nobody")).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining("guildhall runs list"),
+    });
+    expect(JSON.stringify(await project.json("runs", "show", String(told.run)))).not.toContain(key);
+  }));
 
-test("the planner can be chosen, and errors list the known agents", { timeout: 60_000 }, () =>
+test("the planner can be chosen, and errors list the known agents", () =>
   using([{ say: "No tools needed." }], async (project) => {
     expect(
       await project.json("ask", "clock_agent", "what time is it in UTC?", "--planner", "model"),
@@ -197,12 +191,9 @@ test("the planner can be chosen, and errors list the known agents", { timeout: 6
       code: 66,
       stderr: expect.stringContaining("did you mean sums_agent?"),
     });
-  }),
-);
+  }));
 
-test("without a model a task runs or is handed back with the command to type", {
-  timeout: 60_000,
-}, async () => {
+test("without a model a task runs or is handed back with the command to type", async () => {
   const project = newProject({ kind: "local" });
   const done = await project.run("ask", "calculate 17 * 23");
   expect(done).toMatchObject({
@@ -244,7 +235,7 @@ test("models test reports that a model works, or what is wrong with it", async (
     code: 2,
     stderr: expect.stringContaining("did you mean openai"),
   });
-}, 60_000);
+});
 
 test("a hall starts without any provider: none is in what `mcp` loads before it is asked for", () => {
   const folder = join(dirname(cli), "chunks");

@@ -14,7 +14,7 @@ import {
 import { connect, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
 import { createLineReader } from "../../src/wire/stdio.ts";
@@ -34,7 +34,6 @@ import {
 } from "../servers/upstreams.ts";
 
 /** One hall for a project, whoever comes first; the others attach to it, and one of them is the next. */
-vi.setConfig({ testTimeout: 60_000 });
 const places = usePlaces();
 let cli: string;
 let otherCli: string;

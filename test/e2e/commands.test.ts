@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { version } from "../../src/base/version.ts";
 import { type Lock, type LockedServer, lockPath } from "../../src/upstream/lock.ts";
@@ -23,7 +23,6 @@ import {
 } from "../servers/upstreams.ts";
 
 /** The commands a person types, in a project with real servers. Text for people, JSON for programs, exit codes for scripts. */
-vi.setConfig({ testTimeout: 60_000 });
 const places = usePlaces();
 let cli: string;
 let removeCli: () => void;

@@ -40,7 +40,7 @@ beforeAll(async () => {
   allowUnattended(join(project, "config"));
   configure(servers());
   await guildhall("build", "--yes", "--json");
-}, 120_000);
+});
 
 afterAll(() => rmSync(project, { recursive: true, force: true }));
 
@@ -160,7 +160,7 @@ test("a client sees a few agents instead of every tool, and reaches every tool",
   });
   const { groups } = await json<{ groups: { tools: string[] }[] }>("groups", "list");
   expect(groups.flatMap(({ tools }) => tools).sort()).toEqual(all.map(({ name }) => name).sort());
-}, 60_000);
+});
 
 test("an agent answers with its best tools for a task", async () => {
   const { groups } = await json<{ groups: { name: string }[] }>(
@@ -181,7 +181,7 @@ test("an agent answers with its best tools for a task", async () => {
     expect(tools[0]?.name).toMatch(/^files(_two|_three)?\.read_/);
     expect(tools[0]?.signature).toContain("(path: string");
   });
-}, 90_000);
+});
 
 test("a second build writes the same bytes, and a thirteenth server changes one or two agents", async () => {
   const before = groupFiles();
@@ -199,7 +199,7 @@ test("a second build writes the same bytes, and a thirteenth server changes one 
   expect(changed.length).toBeGreaterThanOrEqual(1);
   expect(changed.length).toBeLessThanOrEqual(2);
   expect(built.groups.changes.map(({ file }) => file)).toEqual(changed);
-}, 120_000);
+});
 
 test("a dry run shows the groups; moved tools and renamed groups survive the next build", async () => {
   const { memory, files } = servers();
@@ -242,7 +242,7 @@ test("a dry run shows the groups; moved tools and renamed groups survive the nex
       stderr: expect.stringContaining(message),
     });
   }
-}, 90_000);
+});
 
 test("without groups, the commands about them say what to do", async () => {
   const empty = mkdtempSync(join(tmpdir(), "guildhall-no-groups-"));

@@ -1,13 +1,12 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { type Home, makeHome } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
 
 /** `guildhall init` in a home of its own: what it finds, what it writes, what it never writes. */
-vi.setConfig({ testTimeout: 60_000 });
 let cli: string;
 let removeCli: () => void;
 

@@ -1,13 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { type Home, makeHome } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
 
 /** `guildhall install` and `uninstall` in a home of its own. */
-vi.setConfig({ testTimeout: 60_000 });
 let cli: string;
 let removeCli: () => void;
 

@@ -115,7 +115,7 @@ test("build finds the tools of twelve real servers, in both versions, and writes
     timeout: 60_000,
   });
   expect(readFileSync(lock, "utf8")).toBe(first);
-}, 120_000);
+});
 
 test("with the lock, the first list needs no running server, and only called servers are started", async () => {
   const hall = await connect(process.execPath, [cli, "mcp"]);

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { hashOf } from "../../src/base/json.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
@@ -13,7 +13,6 @@ import { type ServeProcess, spawnServe, watchProcess } from "../servers/serve-pr
 import { until } from "../servers/until.ts";
 
 /** The examples, run as a reader would run them, against a hall in a process of its own; and what happens when one of the two dies. */
-vi.setConfig({ testTimeout: 30_000 });
 const example = (name: string): string =>
   fileURLToPath(new URL(`../../examples/${name}`, import.meta.url));
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -252,7 +251,7 @@ test("`guildhall register FILE.json` and `guildhall unregister NAME` print the r
       expect.objectContaining({ name: "weather", runner: "endpoint", tools: 1 }),
     ]),
   });
-  expect(await status()).toMatch(/^registered .*\nweather +\w+ +endpoint +1 /m);
+  expect(await status()).toMatch(/^registered .*\n(.*\n)*weather +\w+ +endpoint +1 /m);
   expect(
     await ask(hall.url, "tools/call", { tool_name: "weather", function_name: "today" }),
   ).toMatchObject({ error: { code: -32006 } });

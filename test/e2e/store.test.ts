@@ -77,7 +77,7 @@ test("stats and audit show the calls of a project after the hall has ended", asy
     code: 2,
     stderr: expect.stringContaining('invalid time "yesterday-ish"'),
   });
-}, 60_000);
+});
 
 test("audit verify names a changed row and exits with 1", async () => {
   const cwd = createProject();
@@ -122,7 +122,7 @@ test("audit verify names a changed row and exits with 1", async () => {
     code: 1,
     stderr: expect.stringContaining("the audit is broken at row 2: the row was changed"),
   });
-}, 60_000);
+});
 
 test("nothing is written in a folder that is not a project", async () => {
   const cwd = createProject({});
@@ -139,7 +139,7 @@ test("nothing is written in a folder that is not a project", async () => {
   mkdirSync(join(cwd, ".guildhall"));
   await callTools(cwd, ["time_tool.current_time"]);
   expect(readdirSync(join(cwd, ".guildhall"))).toContain("state.db");
-}, 60_000);
+});
 
 test("a damaged file is renamed, and the hall continues", async () => {
   const cwd = createProject();
@@ -162,4 +162,4 @@ test("a damaged file is renamed, and the hall continues", async () => {
   expect(JSON.parse((await runCli(["stats", "--json"], { cwd })).stdout)).toMatchObject({
     total: { calls: 1 },
   });
-}, 60_000);
+});

@@ -12,7 +12,7 @@ import { buildTestCli } from "../servers/process.ts";
 import { type CliProcess, callTool, readStarts, usePlaces } from "../servers/upstreams.ts";
 
 /** Trust as a person meets it: commands in a project, with a real server and a hall in a process of its own. */
-vi.setConfig({ testTimeout: 60_000, maxConcurrency: 3 });
+vi.setConfig({ maxConcurrency: 3 });
 /** Secrets in the environment of everything that is started here: what a project's file says is shown as it is. */
 const secrets = Array.from({ length: 50 }, (_, n) => `canary-${n}-${"0123456789abcdef".repeat(2)}`);
 for (const [n, secret] of secrets.entries()) vi.stubEnv(`CANARY_${n}`, secret);

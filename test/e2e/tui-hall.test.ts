@@ -2,14 +2,13 @@ import { fileURLToPath } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { ElicitRequestSchema } from "@modelcontextprotocol/sdk/types.js";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { binOf } from "../servers/real.ts";
 import { expectScreen } from "../tui/golden-screen.ts";
 import type { Pane } from "../tui/pane.ts";
 import { cli, makePlace, type Place } from "../tui/place.ts";
 
 /** The built client on a real terminal, with the project's hall in the same or another process. */
-vi.setConfig({ testTimeout: 60_000 });
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what it looks for
 const colour = /\u001b\[(?:\d+;)*(?:3[0-8]|9[0-7])[;m]/;

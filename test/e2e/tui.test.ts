@@ -52,7 +52,7 @@ test("takes a feature from a description to tasks over stdio, with a question, a
   await pane.press("C-g", "Right", "Enter");
   await pane.until("speckit.implement  001-users-upload-photos", "completed");
   await expectScreen(pane, place, "handed-back");
-}, 60_000);
+});
 
 /** Accepts the recommended answer of each question. */
 async function answerAll(pane: Pane): Promise<void> {
@@ -161,4 +161,4 @@ test("restores the terminal on quit, on a signal and on an uncaught exception", 
     await pane.type(`clear; '${process.execPath}' '${cli}' tui ${args}`);
     await pane.press("Enter");
   }
-}, 60_000);
+});

@@ -16,7 +16,7 @@ let ecl: Map<string, Result>;
 beforeAll(async () => {
   [sbcl, ecl] = await Promise.all([runInLisp("sbcl", programs), runInLisp("ecl", programs)]);
   ours = runOurs(programs);
-}, 120_000);
+});
 
 test("there are at least 600 programs with unique names", () => {
   expect(programs.length).toBeGreaterThanOrEqual(600);

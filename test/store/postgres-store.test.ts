@@ -21,7 +21,7 @@ beforeAll(async () => {
     buildStore({ writing: "test/store/writing.ts" }),
     startCluster(),
   ]);
-}, 60_000);
+});
 
 afterAll(async () => {
   await cluster[Symbol.asyncDispose]();
@@ -62,7 +62,7 @@ test("processes killed while writing to one database lose no acknowledged row, a
   );
   expect([kills, missing, broken, warnings, alive]).toEqual([4, [], undefined, [], 0]);
   expect(acknowledged).toBeGreaterThanOrEqual(4 * 12);
-}, 60_000);
+});
 
 test("four processes that start at once create the tables once and write one chain", async () => {
   const url = cluster.url({ schema: "raced" });
@@ -73,7 +73,7 @@ test("four processes that start at once create the tables once and write one cha
   expect(await store.audit.verify()).toMatchObject({ rows: 8, head: expect.any(String) });
   expect(await store.calls.list({ limit: 1_000 })).toHaveLength(4 * 2 * 21);
   expect(await cluster.query("SELECT number FROM raced.version")).toEqual([{ number: 1 }]);
-}, 60_000);
+});
 
 test("while the database is down calls continue, durable writes are rejected, and rows are written afterwards", async () => {
   const url = cluster.url({ schema: "stopped" });
@@ -122,7 +122,7 @@ test("while the database is down calls continue, durable writes are rejected, an
     ]);
   expect(await store.audit.verify()).toMatchObject({ rows: 1, head: expect.any(String) });
   expect(logged.join("\n")).not.toContain(cluster.password);
-}, 60_000);
+});
 
 test("a commit whose answer was lost is not written twice", async () => {
   await using proxy = await openProxy(cluster);
@@ -159,7 +159,7 @@ test("durable writes are rejected when the database does not answer", async () =
   await store.audit.append(entry("written"));
   expect(await store.audit.list()).toMatchObject([{ seq: 1, subject: "written" }]);
   expect(store.state().problem).toBeUndefined();
-}, 60_000);
+});
 
 test("a wrong store.url is explained without the password", async () => {
   await cluster.query(`CREATE ROLE guest LOGIN PASSWORD '${cluster.password}'`);
@@ -217,7 +217,7 @@ test("a wrong store.url is explained without the password", async () => {
       expect(shown.replaceAll("password", "")).not.toContain(secret);
     }
   }
-}, 60_000);
+});
 
 test("sslmode is respected", async () => {
   const checked = `&sslmode=verify-full&sslrootcert=${encodeURIComponent(cluster.rootFile)}`;
@@ -343,4 +343,4 @@ test("two halls record into the database named by the environment, and the comma
   } finally {
     for (const folder of folders) rmSync(folder, { recursive: true, force: true });
   }
-}, 60_000);
+});
