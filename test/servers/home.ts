@@ -84,7 +84,11 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
   allowUnattended(join(path, ".config"));
-  for (const [name, content] of Object.entries(files)) home.write(name, content);
+  for (const [name, content] of Object.entries(files)) {
+    if (name === "~/.config/guildhall/config.json" && isObject(content))
+      allowUnattended(join(path, ".config"), content);
+    else home.write(name, content);
+  }
   return home;
 }
 
