@@ -1,3 +1,5 @@
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /** Skipped on the second Node: the longest tests, and those that depend least on the Node version. */
@@ -46,6 +48,8 @@ export default defineConfig({
     maxWorkers: 2,
     // Guards against hanging: no test measures its own speed.
     testTimeout: 120_000,
+    // Halls in the tests' own process must not write to the data folder of the person who runs them.
+    env: { XDG_DATA_HOME: join(tmpdir(), "guildhall-test-data") },
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000, interval: 5 } },
   },

@@ -252,7 +252,7 @@ export const workCommands: CommandGroups = {
         "--since <time>": ["30m, 24h, 7d or a date", parseSince],
         "--tool <name>": "only this tool or toolkit",
         "--outcome <word>":
-          "ok, error, failed, running, an error code such as TIMEOUT, or a decision such as blocked",
+          "ok, error, failed, running, lost, an error code such as TIMEOUT, or a decision such as blocked",
         "--limit <number>": [
           "show at most this many, newest first (default: 50)",
           wholeNumber("limit", 1, 100_000),
@@ -271,6 +271,11 @@ export const workCommands: CommandGroups = {
           does: "check that no row of the audit was changed, moved or removed",
           examples: ["audit verify"],
           load: async () => (await import("./commands/audit.ts")).runAuditVerify,
+        },
+        accept: {
+          does: "begin a new audit after the store was removed, replaced or set back",
+          examples: ["audit accept"],
+          load: async () => (await import("./commands/audit.ts")).runAuditAccept,
         },
       },
     },

@@ -7,7 +7,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers, type UnusableServer } from "../config/unusable.ts";
 import { commandLine } from "../upstream/source.ts";
 import { type Discovery, discoverApproved } from "./discover.ts";
-import { recordInProject } from "./project-store.ts";
+import { findStoreProblem, recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /** The checks of one server, and advice for those that failed. */
@@ -26,6 +26,14 @@ export interface Check {
   readonly command?: readonly string[] | undefined;
   /** The last lines of stderr. */
   readonly stderr?: readonly string[] | undefined;
+}
+
+/** Undefined if the store is as it was written. */
+export async function diagnoseStore(settings: Settings): Promise<ServerDiagnosis | undefined> {
+  const problem = await findStoreProblem(settings);
+  if (!problem) return undefined;
+  const { message: what, hint: advice, next } = problem;
+  return { name: "store", ok: false, checks: [{ what, ok: false, advice, next }] };
 }
 
 /** Checks each configured server: its entry, its program, whether it starts and lists tools. */

@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { createAgentToolkit } from "../agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "../agents/groups.ts";
 import { createPlanners, type PlannerConfig } from "../agents/planners.ts";
@@ -26,7 +25,7 @@ import { createRegistry, type Registry } from "../registry/registry.ts";
 import type { FaceChoice, NameStyle } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
-import { openStore, type StoreSettings } from "../store/open-store.ts";
+import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
 import type { Call, Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
@@ -133,8 +132,12 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
 
   // Registrations are restored after the first answers; clients hear of them as a change of the list.
   const { registrations, modules, monitor, kept } = parts;
-  if (kept && options.store && ("url" in options.store || existsSync(options.store.path)))
-    setTimeout(() => void kept.restore(), restoreMs).unref();
+  if (options.store && mayHaveRows(options.store))
+    setTimeout(() => {
+      // Notices a store that was changed, and ends the calls that a crash left open. The store reports a failure itself.
+      base.store.flush().catch(() => {});
+      void kept?.restore();
+    }, restoreMs).unref();
 
   const { finder, groups, lisp } = own;
   return {

@@ -1,11 +1,15 @@
-import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname } from "node:path";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { formatTime } from "../base/text.ts";
-import { findStoreLocation, openStore, type StoreSettings } from "../store/open-store.ts";
+import {
+  findStoreLocation,
+  mayHaveRows,
+  openStore,
+  type StoreSettings,
+} from "../store/open-store.ts";
 import type { KeptCall, Store } from "../store/store.ts";
 import { type Ledger, openLedger } from "../trust/ledger.ts";
 import type { Discovery } from "./discover.ts";
@@ -34,10 +38,6 @@ export function projectStoreSettings({
   return location && { ...location, retention: config.store };
 }
 
-function mayHaveRows(settings: StoreSettings): boolean {
-  return "url" in settings || existsSync(settings.path);
-}
-
 export async function withProjectStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openProjectStore();
   if (!store) {
@@ -49,6 +49,19 @@ export async function withProjectStore<T>(use: (store: Store) => Promise<T>): Pr
     return await use(store);
   } finally {
     await store.close();
+  }
+}
+
+/** Why the store is not the one that was written before; undefined if it is. */
+export async function findStoreProblem(settings: Settings): Promise<HallError | undefined> {
+  const store = await openProjectStore(settings);
+  try {
+    await store?.audit.check();
+    return undefined;
+  } catch (error) {
+    return error instanceof HallError ? error : new HallError("UNAVAILABLE", messageOf(error));
+  } finally {
+    await store?.close();
   }
 }
 

@@ -3,14 +3,16 @@ import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
-import { readHistory } from "./project-store.ts";
-import { loadSettings } from "./settings.ts";
+import { findStoreProblem, readHistory } from "./project-store.ts";
+import { loadSettings, type Settings } from "./settings.ts";
 
 /** The running hall, or what the config, the lock and the store say without one. */
 export type ProjectStatus =
   | ({ readonly running: true } & HallStatus)
   | {
       readonly running: false;
+      /** Absent if nothing was recorded, or all is well. */
+      readonly store?: { readonly problem: string };
       readonly upstreams: readonly UpstreamStatus[];
       readonly registrations: readonly never[];
     };
@@ -18,11 +20,20 @@ export type ProjectStatus =
 export async function readStatus(folder: string): Promise<ProjectStatus> {
   const status = await askHall(folder, "status", {});
   if (status) return { running: true, ...status };
-  return { running: false, upstreams: await readKnownUpstreams(folder), registrations: [] };
+  const settings = await loadSettings({ folder }, "error");
+  const problem = (await findStoreProblem(settings))?.message;
+  return {
+    running: false,
+    ...(problem === undefined ? {} : { store: { problem } }),
+    upstreams: await readKnownUpstreams(folder, settings),
+    registrations: [],
+  };
 }
 
-async function readKnownUpstreams(folder: string): Promise<readonly UpstreamStatus[]> {
-  const settings = await loadSettings({ folder }, "error");
+async function readKnownUpstreams(
+  folder: string,
+  settings: Settings,
+): Promise<readonly UpstreamStatus[]> {
   const servers = configuredServers(settings.loaded);
   const lock = await readLock(folder, () => {});
   const histories = await readHistory(settings, Object.keys(servers));

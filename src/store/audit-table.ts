@@ -1,5 +1,14 @@
 import type { Json } from "../base/json.ts";
-import { type Anchor, type ChainedRow, ChainWalk, chainHash, prunedEntry } from "./chain.ts";
+import {
+  type Anchor,
+  type ChainedRow,
+  ChainWalk,
+  chainHash,
+  chainStart,
+  type Ends,
+  prunedEntry,
+} from "./chain.ts";
+import type { Mark, Seal } from "./seal.ts";
 import { listRows, type Sql, type SqlRow, storableText } from "./sql.ts";
 import type { AuditEntry, AuditRow, CallFilter, Verification } from "./store.ts";
 
@@ -11,17 +20,40 @@ export interface DatedEntry {
   readonly at: number;
 }
 
-/** Continues the chain from its last row, whichever process wrote that. */
-export async function appendAudit(sql: Sql, entries: readonly DatedEntry[]): Promise<void> {
-  if (entries.length === 0) return;
-  let { seq, hash } = await readEnd(sql, "head");
+/** Continues the chain from its last row, whichever process wrote that. Returns how far it goes now. */
+export async function appendAudit(
+  sql: Sql,
+  entries: readonly DatedEntry[],
+  seal: Seal,
+): Promise<Mark> {
+  const { head, sealed } = await readEnds(sql);
+  let { seq, hash } = head;
+  const key = sealed && (await seal.key());
   const rows = entries.map(({ entry, at }) => {
     const row = { seq: ++seq, at, ...storableEntry(entry) };
-    hash = chainHash(hash, row);
+    hash = chainHash(hash, row, key);
     return [seq, at, row.kind, row.subject, row.caller, row.reason, row.details, hash];
   });
   await sql.withRows(columns, rows, insertRows);
   await writeEnd(sql, "head", { seq, hash });
+  return markOf(sealed, { seq, hash });
+}
+
+function markOf(sealed: Anchor | undefined, { seq, hash }: Anchor): Mark {
+  return { store: sealed?.hash ?? "", seq, hash };
+}
+
+/** Why the store is not the one that was written up to the mark; undefined if it is. */
+export async function findSetBack(sql: Sql, mark: Mark | undefined): Promise<string | undefined> {
+  if (!mark) return undefined;
+  const { anchor, head, sealed } = await readEnds(sql);
+  if (mark.store !== (sealed?.hash ?? "")) return "was replaced by another one";
+  if (head.seq < mark.seq)
+    return `was set back: its last decision is row ${head.seq}, and row ${mark.seq} was written`;
+  const known = [chainStart, anchor, head].find(({ seq }) => seq === mark.seq);
+  if (mark.seq < anchor.seq || known?.hash === mark.hash) return undefined;
+  const [row] = await sql.query("SELECT hash FROM audit WHERE seq = ?", [mark.seq]);
+  return !known && row?.hash === mark.hash ? undefined : `was changed at row ${mark.seq}`;
 }
 
 export async function listAudit(sql: Sql, filter: CallFilter): Promise<readonly AuditRow[]> {
@@ -53,8 +85,14 @@ function readDetails(text: string): Json {
 const pageRows = 5_000;
 
 /** Reads page by page, because the audit may not fit into memory. */
-export async function verifyAudit(sql: Sql): Promise<Verification> {
-  const walk = new ChainWalk(await readEnd(sql, "anchor"), await readEnd(sql, "head"));
+export async function verifyAudit(sql: Sql, seal: Seal): Promise<Verification> {
+  const ends = await readEnds(sql);
+  const { sealed } = ends;
+  if (sealed && (await findSealer(sql, seal)) !== "us") {
+    const reason = "the rows from here on have the key of another user, who can check them";
+    return { rows: 0, head: ends.head.hash || null, broken: { seq: sealed.seq + 1, reason } };
+  }
+  const walk = new ChainWalk(ends, sealed && { since: sealed.seq, key: await seal.key() });
   for (let last = Number.MIN_SAFE_INTEGER; ; ) {
     const page = (await sql.query(
       `SELECT ${columns.join(", ")} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
@@ -64,13 +102,24 @@ export async function verifyAudit(sql: Sql): Promise<Verification> {
       const broken = walk.step(row);
       if (broken) return broken;
     }
-    if (page.length < pageRows) return walk.end();
+    if (page.length < pageRows) break;
     last = page.at(-1)?.seq ?? last;
   }
+
+  const found = walk.end();
+  if (found.broken) return found;
+  const mark = await seal.readMark();
+  const what = await findSetBack(sql, mark);
+  return what === undefined
+    ? found
+    : { ...found, broken: { seq: mark?.seq ?? 0, reason: `the store ${what}` } };
 }
 
 /** Removes rows older than a time and appends a row that says so. */
-export async function pruneAudit(sql: Sql, before: number, now: number): Promise<number> {
+export async function pruneAudit(
+  sql: Sql,
+  { before, now, seal }: { readonly before: number; readonly now: number; readonly seal: Seal },
+): Promise<number> {
   const [last] = await sql.query(
     `SELECT seq, hash FROM audit
      WHERE seq < coalesce((SELECT seq FROM audit WHERE at >= ? ORDER BY seq LIMIT 1), 9223372036854775807)
@@ -82,15 +131,35 @@ export async function pruneAudit(sql: Sql, before: number, now: number): Promise
   const anchor: Anchor = { seq: Number(last.seq), hash: String(last.hash) };
   await writeEnd(sql, "anchor", anchor);
   const removed = await sql.change("DELETE FROM audit WHERE seq <= ?", [anchor.seq]);
-  await appendAudit(sql, [
-    { entry: prunedEntry(anchor, "older than the retention period"), at: now },
-  ]);
+  const entry = prunedEntry(anchor, "older than the retention period");
+  await appendAudit(sql, [{ entry, at: now }], seal);
   return removed;
 }
 
-async function readEnd(sql: Sql, name: "anchor" | "head"): Promise<Anchor> {
-  const [row] = await sql.query("SELECT seq, hash FROM chain WHERE name = ?", [name]);
-  return { seq: Number(row?.seq ?? 0), hash: String(row?.hash ?? "") };
+async function readEnds(sql: Sql): Promise<Ends> {
+  const rows = await sql.query("SELECT name, seq, hash FROM chain");
+  const ends = new Map(
+    rows.map(({ name, seq, hash }) => [name, { seq: Number(seq), hash: String(hash) }]),
+  );
+  const { anchor = chainStart, head = chainStart, sealed } = Object.fromEntries(ends);
+  return { anchor, head, sealed };
+}
+
+/** Everything after the last row is keyed from now on. Does nothing if the chain has a key. */
+export async function sealChain(sql: Sql, seal: Seal): Promise<void> {
+  const { head, sealed } = await readEnds(sql);
+  if (!sealed)
+    await sql.change("INSERT INTO chain VALUES ('sealed', ?, ?)", [
+      head.seq,
+      await seal.name(head.seq),
+    ]);
+}
+
+/** Whose key the chain has. */
+export async function findSealer(sql: Sql, seal: Seal): Promise<"nobody" | "us" | "somebody else"> {
+  const { sealed } = await readEnds(sql);
+  if (!sealed) return "nobody";
+  return (await seal.isOwn(sealed.hash, sealed.seq)) ? "us" : "somebody else";
 }
 
 async function writeEnd(sql: Sql, name: "anchor" | "head", { seq, hash }: Anchor): Promise<void> {

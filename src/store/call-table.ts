@@ -19,10 +19,10 @@ const endedColumns = [
 ];
 const endedIndexes = endedColumns.map((column) => callColumns.indexOf(column));
 const insertCalls = `INSERT INTO calls (${callColumns.join(", ")}) {rows}`;
-const updateColumns = ["seq", ...endedColumns];
+const updateColumns = ["seq", "id", ...endedColumns];
 const updateCalls = `WITH given (${updateColumns.join(", ")}) AS ({rows})
   UPDATE calls SET ${endedColumns.map((column) => `${column} = given.${column}`).join(", ")}
-  FROM given WHERE calls.seq = given.seq`;
+  FROM given WHERE calls.seq = given.seq AND calls.id = given.id`;
 
 /** Counting has a fixed cost, so it waits for this many calls. */
 const countEvery = 5_000;
@@ -31,7 +31,13 @@ const countEvery = 5_000;
 export class CallTable {
   /** Row numbers of calls that have begun and not ended, by call id. */
   readonly #running = new Map<string, number>();
+  readonly #writer: string;
   #uncounted = 0;
+
+  /** `writer` names this process. */
+  constructor(writer: string) {
+    this.#writer = writer;
+  }
 
   /** Returns what to run once the transaction is committed. */
   async write(sql: Sql, batch: readonly PendingWrite[]): Promise<() => void> {
@@ -42,6 +48,11 @@ export class CallTable {
       begun.size === 0 ? insertCalls : `${insertCalls} RETURNING seq, id`,
     );
     const started = inserted.filter(({ id }) => begun.has(String(id)));
+    await sql.withRows(
+      ["seq", "writer"],
+      started.map(({ seq }) => [Number(seq), this.#writer]),
+      "INSERT INTO running (seq, writer) {rows}",
+    );
     if (ended.size > 0) await this.#end(sql, ended);
 
     const uncounted = this.#uncounted + rows.length;
@@ -88,11 +99,38 @@ export class CallTable {
   }
 
   async #end(sql: Sql, ended: ReadonlyMap<string, PackedValue[]>): Promise<void> {
-    const seqs = [...ended.keys()].map((id) => this.#running.get(id) as number);
-    const ends = [...ended.values()].map((end, index) => [seqs[index] as number, ...end]);
+    const ends = [...ended].map(([id, end]) => [this.#running.get(id) as number, id, ...end]);
+    const seqs = ends.map(([seq]) => seq as number);
     await sql.withRows(updateColumns, ends, updateCalls);
-    await countLateCalls(sql, seqs);
+    await stopRunning(sql, seqs);
   }
+}
+
+/** Calls that no longer run are counted, if the count has passed them. */
+async function stopRunning(sql: Sql, seqs: readonly number[]): Promise<void> {
+  const rows = seqs.map((seq) => [seq]);
+  await sql.withRows(["seq"], rows, "DELETE FROM running WHERE seq IN ({rows})");
+  await countLateCalls(sql, seqs);
+}
+
+/** Ends the calls of processes that have ended without it: nobody knows whether they did their work. */
+export async function endLostCalls(
+  sql: Sql,
+  hasEnded: (writer: string, begunAt: number) => Promise<boolean>,
+): Promise<void> {
+  const lost: number[] = [];
+  const begun = await sql.query(
+    "SELECT running.seq AS seq, writer, coalesce(at, 0) AS at FROM running LEFT JOIN calls USING (seq)",
+  );
+  for (const { seq, writer, at } of begun)
+    if (await hasEnded(String(writer), Number(at))) lost.push(Number(seq));
+  const rows = lost.map((seq) => [seq]);
+  await sql.withRows(
+    ["seq"],
+    rows,
+    "UPDATE calls SET outcome = 'lost' WHERE outcome = 'running' AND seq IN ({rows})",
+  );
+  await stopRunning(sql, lost);
 }
 
 interface SortedCalls {

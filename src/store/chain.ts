@@ -1,15 +1,14 @@
-import { hash as digest } from "node:crypto";
+import { createHmac, hash as digest } from "node:crypto";
 import type { AuditEntry, AuditRow, Verification } from "./store.ts";
 
-/** Covers everything in the row and the hash of the row before it. */
+/** Covers everything in the row and the hash of the row before it. With a key, only its owner can compute it. */
 export function chainHash(
   previous: string,
   { seq, at, kind, subject, caller, reason, details }: Omit<ChainedRow, "hash">,
+  key?: Buffer,
 ): string {
-  return digest(
-    "sha256",
-    JSON.stringify([previous, seq, at, kind, subject, caller, reason, details]),
-  );
+  const text = JSON.stringify([previous, seq, at, kind, subject, caller, reason, details]);
+  return key ? createHmac("sha256", key).update(text).digest("hex") : digest("sha256", text);
 }
 
 /** A row as it is stored: the details are text, so that parsing cannot change what is hashed. */
@@ -24,6 +23,15 @@ export interface Anchor {
 }
 
 export const chainStart: Anchor = { seq: 0, hash: "" };
+
+/** The ends of a chain. */
+export interface Ends {
+  /** The last row that was pruned. */
+  readonly anchor: Anchor;
+  readonly head: Anchor;
+  /** The last row without a key, and the name of the store. A database has none: its users do not share a key. */
+  readonly sealed: Anchor | undefined;
+}
 
 const prunedKind = "pruned";
 
@@ -41,10 +49,13 @@ export class ChainWalk {
   #rows = 0;
   /** True if a row of the chain itself records the pruning. */
   #isAnchored: boolean;
+  /** The rows after `keyed.since` are keyed. */
+  readonly #keyed: Keyed | undefined;
 
-  constructor(anchor: Anchor, head: Anchor) {
+  constructor({ anchor, head }: Pick<Ends, "anchor" | "head">, keyed?: Keyed) {
     this.#anchor = anchor;
     this.#head = head;
+    this.#keyed = keyed;
     this.#last = anchor;
     this.#isAnchored = anchor.seq === chainStart.seq && anchor.hash === chainStart.hash;
   }
@@ -53,7 +64,8 @@ export class ChainWalk {
   step(row: ChainedRow): Verification | undefined {
     const { seq, hash } = this.#last;
     if (row.seq !== seq + 1) return this.#broken(seq + 1, "the row is missing");
-    if (row.hash !== chainHash(hash, row)) return this.#broken(row.seq, "the row was changed");
+    const key = this.#keyed && row.seq > this.#keyed.since ? this.#keyed.key : undefined;
+    if (row.hash !== chainHash(hash, row, key)) return this.#broken(row.seq, "the row was changed");
     if (row.kind === prunedKind && row.details === JSON.stringify(this.#anchor))
       this.#isAnchored = true;
     this.#last = { seq: row.seq, hash: row.hash };
@@ -75,4 +87,9 @@ export class ChainWalk {
   #broken(seq: number, reason: string): Verification {
     return { rows: this.#rows, head: this.#last.hash || null, broken: { seq, reason } };
   }
+}
+
+interface Keyed {
+  readonly since: number;
+  readonly key: Buffer;
 }

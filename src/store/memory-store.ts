@@ -217,8 +217,12 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
         details: JSON.parse(row.details) as Json,
       }));
     },
+    async check() {},
+    async accept() {
+      return false;
+    },
     async verify() {
-      const walk = new ChainWalk(anchor, head);
+      const walk = new ChainWalk({ anchor, head });
       for (const row of rows) {
         const broken = walk.step(row);
         if (broken) return broken;

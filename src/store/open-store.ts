@@ -1,11 +1,13 @@
-import { existsSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join, relative, resolve } from "node:path";
+import { dataFolder } from "../base/files.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import { createScrub, type PackedValue, packCall } from "./call-row.ts";
 import type { Collection } from "./document-table.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import { redactUrl } from "./postgres/url.ts";
-import type { StoreLocation } from "./protocol.ts";
+import { placeOf, redactUrl } from "./postgres/url.ts";
+import type { StoreLocation, WriterOptions } from "./protocol.ts";
+import { markFile } from "./seal.ts";
 import { type DocumentStore, defaultRetention, type Retention, type Store } from "./store.ts";
 import { WriterThread } from "./writer-thread.ts";
 
@@ -16,6 +18,8 @@ export type StoreSettings = StoreLocation & {
   readonly fullAt?: number | undefined;
   /** The built worker. Default: beside the program. */
   readonly worker?: URL | undefined;
+  /** Where the key and the marks of stores are kept. Default: in the user's data folder. */
+  readonly sealFolder?: string | undefined;
 };
 
 export interface OpenStoreOptions {
@@ -45,6 +49,7 @@ export function openStore(
   const scrub = createScrub(secrets);
   const thread = new WriterThread({
     location,
+    seal: sealOf(settings),
     name,
     retention,
     isReader,
@@ -68,7 +73,9 @@ export function openStore(
       append: (entry) =>
         thread.write({ what: "append", entry: scrub.entry(entry), at: Date.now() }),
       list: (filter = {}) => thread.read({ what: "audit", filter }),
+      check: () => thread.read({ what: "check" }),
       verify: () => thread.read({ what: "verify" }),
+      accept: (entry) => thread.read({ what: "accept", entry, at: Date.now() }),
     },
     registrations: createDocuments("registrations", thread),
     discoveries: createDocuments("discoveries", thread),
@@ -83,6 +90,27 @@ export function openStore(
     state: () => ({ ...identity, ...thread.state() }),
     close: () => thread.close(),
   };
+}
+
+function sealOf(settings: StoreSettings): WriterOptions["seal"] {
+  const { sealFolder = join(dataFolder(), "store") } = settings;
+  const place = "url" in settings ? placeOf(settings.url) : realPath(settings.path);
+  return { folder: sealFolder, place };
+}
+
+/** The folder of the project may be reached through links. The store and its own folder may not exist. */
+function realPath(path: string): string {
+  const project = dirname(dirname(resolve(path)));
+  try {
+    return join(realpathSync(project), relative(project, resolve(path)));
+  } catch {
+    return resolve(path);
+  }
+}
+
+/** False if nothing was ever written there, as far as this user knows. */
+export function mayHaveRows(settings: StoreSettings): boolean {
+  return "url" in settings || existsSync(settings.path) || existsSync(markFile(sealOf(settings)));
 }
 
 function createDocuments(collection: Collection, thread: WriterThread): DocumentStore {

@@ -36,7 +36,11 @@ export type Write =
 export type Read =
   | { readonly what: "calls"; readonly filter: CallFilter }
   | { readonly what: "audit"; readonly filter: CallFilter }
+  /** Fails if the store is not the one that was written before. */
+  | { readonly what: "check" }
   | { readonly what: "verify" }
+  /** Begins a new audit with this row if the store is not the one that was written before. */
+  | { readonly what: "accept"; readonly entry: AuditEntry; readonly at: number }
   | { readonly what: "statistics"; readonly since: number }
   | { readonly what: "find"; readonly collection: Collection; readonly key: string }
   | { readonly what: "documents"; readonly collection: Collection; readonly prefix: string }
@@ -51,6 +55,8 @@ export type FromWriter =
       readonly id: number;
       readonly code: ErrorCode;
       readonly message: string;
+      /** True if the store is not the one that was written before. */
+      readonly isChanged: boolean;
     }
   /** Null when the writer works again. */
   | { readonly kind: "problem"; readonly message: string | null }
@@ -65,4 +71,6 @@ export interface WriterOptions {
   readonly retention: Retention;
   /** A damaged file is left in place. */
   readonly isReader: boolean;
+  /** What the user's data folder keeps of the store. */
+  readonly seal: { readonly folder: string; readonly place: string };
 }

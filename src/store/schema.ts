@@ -90,13 +90,36 @@ function createTables({ serial, key, bytes, clustered, extras }: Dialect): strin
     CREATE TABLE documents (
       shelf text NOT NULL, key text NOT NULL, body text NOT NULL, expires_at bigint,
       PRIMARY KEY (shelf, key)) ${clustered};
+    ${createRunning(key)}
     ${extras}`;
 }
 
+/** Calls that have begun and not ended, and the process that runs each. */
+function createRunning(key: string): string {
+  return `CREATE TABLE running (seq ${key}, writer text NOT NULL);`;
+}
+
+interface Change {
+  readonly apply: string;
+  /** Leads back to the tables before the change. */
+  readonly revert: string;
+}
+
+const addRunning = ({ key }: Dialect): Change => ({
+  apply: `${createRunning(key)} INSERT INTO running SELECT seq, '' FROM calls WHERE outcome = 'running';`,
+  revert: "DROP TABLE running;",
+});
+
 /** Changes since the first version of each engine's tables, oldest first. */
-const changes: Readonly<Record<EngineKind, readonly string[]>> = {
-  sqlite: ["ALTER TABLE spans ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;"],
-  postgresql: [],
+const changes: Readonly<Record<EngineKind, readonly Change[]>> = {
+  sqlite: [
+    {
+      apply: "ALTER TABLE spans ADD COLUMN cancelled INTEGER NOT NULL DEFAULT 0;",
+      revert: "ALTER TABLE spans DROP COLUMN cancelled;",
+    },
+    addRunning(dialects.sqlite),
+  ],
+  postgresql: [addRunning(dialects.postgresql)],
 };
 
 export function newestVersion(kind: EngineKind): number {
@@ -116,5 +139,11 @@ export async function migrate(sql: Sql, kind: EngineKind, version: number): Prom
   }
 
   if (version === 0) await sql.script(createTables(dialects[kind]));
-  else for (const change of changes[kind].slice(version - 1)) await sql.script(change);
+  else for (const change of changes[kind].slice(version - 1)) await sql.script(change.apply);
+}
+
+/** The statements that make the tables of a version. */
+export function tablesOf(kind: EngineKind, version: number): string {
+  const reverts = changes[kind].slice(version - 1).map(({ revert }) => revert);
+  return [createTables(dialects[kind]), ...reverts.reverse()].join("\n");
 }

@@ -37,6 +37,8 @@ export interface Engine {
   read<T>(work: (sql: Sql) => Promise<T>): Promise<T>;
   /** The last of the calls to remove, oldest first, to come closer to the size limit. */
   findExcess(sql: Sql, bytesMax: number): Promise<number | undefined>;
+  /** Sets a file aside, so that a new one begins. A database stays as it is. */
+  startAnew(): Promise<void>;
   /** Returns free space and drops what only this engine keeps. */
   cleanUp(now: number): Promise<void>;
   /** True if the row itself cannot be written: others would succeed, and a retry would fail again. */

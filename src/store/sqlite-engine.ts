@@ -1,23 +1,33 @@
 import {
+  accessSync,
   chmodSync,
   closeSync,
+  constants,
+  copyFileSync,
+  lstatSync,
   mkdirSync,
+  mkdtempSync,
   openSync,
   renameSync,
+  rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
-import { appendAudit } from "./audit-table.ts";
+import { appendAudit, findSealer, sealChain } from "./audit-table.ts";
 import { migrate, newestVersion } from "./schema.ts";
+import { type Seal, StoreChanged } from "./seal.ts";
 import type { Engine, Sql } from "./sql.ts";
 import { type Database, openDatabase, SqliteSql } from "./sqlite.ts";
+import { hasOurSchema } from "./sqlite-schema.ts";
 
 export interface SqliteOptions {
   readonly path: string;
   /** A damaged file is left in place. */
   readonly isReader: boolean;
+  readonly seal: Seal;
   notify(message: string): void;
 }
 
@@ -25,17 +35,22 @@ interface OpenFile {
   readonly database: Database;
   readonly sql: Sql;
   /** Identifies the file, whatever it is renamed to. */
-  readonly inode: number;
+  readonly identity: string | undefined;
+  /** A folder to remove when the file is closed. */
+  readonly copy?: string | undefined;
 }
 
 /** How long one statement waits for another process. The writer retries after that. */
 const busyMs = 1_000;
 
-/** A SQLite file. A damaged one is renamed, never removed, and the next transaction starts a new file. */
+/**
+ * A SQLite file. One that is damaged or that this user did not make is renamed, never removed, and the next transaction
+ * starts a new file. One that was removed or emptied is not started anew before a person accepts it.
+ */
 export class SqliteEngine implements Engine {
   readonly #options: SqliteOptions;
   #file: OpenFile | undefined;
-  /** The new name of a damaged file, until its successor has recorded it. */
+  /** Why a file was renamed, until its successor has recorded it. */
   #replaced: string | undefined;
 
   constructor(options: SqliteOptions) {
@@ -79,38 +94,72 @@ export class SqliteEngine implements Engine {
     return !(isTransient(error) || isCorrupt(error) || error instanceof HallError);
   }
 
+  async startAnew(): Promise<void> {
+    const { path } = this.#options;
+    const identity = identityOf(path);
+    await this.close();
+    this.#setAside("changed", identity);
+    this.#replaced = undefined;
+  }
+
   async close(): Promise<void> {
     const file = this.#file;
     this.#file = undefined;
-    if (file) closeDatabase(file.database);
+    if (!file) return;
+    closeDatabase(file.database);
+    if (file.copy !== undefined) rmSync(file.copy, { recursive: true, force: true });
   }
 
+  /** The file is looked at every time: one that was removed would take all rows with it. */
   async #open(): Promise<OpenFile> {
-    if (this.#file) return this.#file;
-    const { path, isReader } = this.#options;
-    makePrivate(path);
-    const inode = inodeOf(path);
-    try {
-      this.#file = await openFile(path);
-    } catch (error) {
-      if (isReader || !isCorrupt(error)) throw error;
-      this.#replaced = setFileAside(path, inode);
-      this.#file = await openFile(path);
-    }
+    const { path, seal } = this.#options;
+    const held = this.#file;
+    const stats = statSync(path, { throwIfNoEntry: false });
+    if (held && (held.copy !== undefined || (stats?.size && identityOf(path) === held.identity)))
+      return held;
+    if (!stats?.size && (held || (await seal.readMark())))
+      throw new StoreChanged(stats ? "was emptied" : "was removed");
 
-    if (this.#replaced !== undefined) await this.#recordLoss(this.#file, this.#replaced);
+    // Another file is in its place: it was moved back, or begun by another process.
+    await this.close();
+    const file = await this.#openOrReplace();
+    this.#file = file;
+    if (this.#replaced !== undefined) await this.#recordLoss(file, this.#replaced);
     this.#replaced = undefined;
-    return this.#file;
+    return file;
+  }
+
+  async #openOrReplace(): Promise<OpenFile> {
+    const { path, isReader, seal } = this.#options;
+    const identity = identityOf(path);
+    try {
+      return await openFile(this.#options);
+    } catch (error) {
+      const isForeign = error instanceof ForeignFile;
+      if (isReader || !(isForeign || isCorrupt(error))) throw error;
+      if (isForeign && (await seal.readMark()))
+        throw new StoreChanged("was replaced by another one");
+      this.#setAside(isForeign ? "foreign" : "corrupt", identity);
+      return openFile(this.#options);
+    }
+  }
+
+  #setAside(kind: keyof typeof asideReasons, identity: string | undefined): void {
+    const { path, seal } = this.#options;
+    seal.forgetMark();
+    const name = setFileAside(path, kind, identity);
+    if (name !== undefined) this.#replaced = `${asideReasons[kind]}: it was renamed to "${name}"`;
   }
 
   /** The new file starts a new audit chain; its first row says what happened to the old one. */
-  async #recordLoss(file: OpenFile, name: string): Promise<void> {
-    this.#options.notify(
-      `the store was damaged: it was renamed to "${name}" and a new one started`,
-    );
-    const reason = `the previous file was damaged and renamed to "${name}"`;
+  async #recordLoss(file: OpenFile, what: string): Promise<void> {
+    const { notify, seal } = this.#options;
+    notify(`the store ${what} and a new one started`);
+    const reason = `the previous file ${what}`;
     const entry = { kind: "replaced", subject: "store", caller: "guildhall", reason };
-    await transact(file, "BEGIN IMMEDIATE", (sql) => appendAudit(sql, [{ entry, at: Date.now() }]));
+    await transact(file, "BEGIN IMMEDIATE", (sql) =>
+      appendAudit(sql, [{ entry, at: Date.now() }], seal),
+    );
   }
 
   #abandon(): void {
@@ -123,10 +172,25 @@ export class SqliteEngine implements Engine {
       // A damaged file may not close; the end of the process closes it.
     }
     try {
-      this.#replaced = setFileAside(this.#options.path, file.inode);
+      this.#setAside("corrupt", file.identity);
     } catch (error) {
       this.#options.notify(`the store is damaged and cannot be renamed: ${messageOf(error)}`);
     }
+  }
+}
+
+const asideReasons = {
+  corrupt: "was damaged",
+  foreign: "was not made by this user",
+  changed: "was not the one that was written",
+};
+
+/** A file with other tables than ours, or without this user's seal. */
+class ForeignFile extends HallError {
+  constructor(path: string) {
+    super("UNAVAILABLE", `"${path}" was not made by this user's Guildhall`, {
+      hint: "Move it away if you did not expect it there.",
+    });
   }
 }
 
@@ -150,17 +214,24 @@ async function transact<T>(
   }
 }
 
-async function openFile(path: string): Promise<OpenFile> {
+async function openFile({ path: given, isReader, seal }: SqliteOptions): Promise<OpenFile> {
+  const copy = isReader ? copyReadOnly(given) : undefined;
+  const path = copy === undefined ? given : join(copy, basename(given));
+  const bornAt = copy === undefined ? birthOf(path) : Number.POSITIVE_INFINITY;
   makePrivate(path);
   const hasCrashed = sizeOf(`${path}-wal`) > 0;
-  const database = await openDatabase(path, "PRAGMA auto_vacuum = INCREMENTAL;");
+  const database = await openDatabase(
+    path,
+    "PRAGMA trusted_schema = OFF; PRAGMA auto_vacuum = INCREMENTAL;",
+  );
   try {
     database.exec(
       `PRAGMA busy_timeout = ${busyMs}; PRAGMA synchronous = FULL; PRAGMA journal_size_limit = 67108864;`,
     );
     if (hasCrashed) checkIntegrity(database, path);
-    const file = { database, sql: new SqliteSql(database), inode: inodeOf(path) };
-    await updateSchema(file);
+    const file = { database, sql: new SqliteSql(database), identity: identityOf(path), copy };
+    const sealer = await prepareTables(file, { seal, bornAt, path: given });
+    if (sealer !== "us" && !isReader) throw new ForeignFile(given);
     return file;
   } catch (error) {
     database.close();
@@ -168,13 +239,25 @@ async function openFile(path: string): Promise<OpenFile> {
   }
 }
 
-/** Several processes may try at once, so the version is read again inside the transaction. */
-async function updateSchema(file: OpenFile): Promise<void> {
+/** Several processes may try at once, so everything is read again inside the transaction. Returns whose key the audit has. */
+async function prepareTables(
+  file: OpenFile,
+  { seal, bornAt, path }: { readonly seal: Seal; readonly bornAt: number; readonly path: string },
+): Promise<"nobody" | "us" | "somebody else"> {
   const newest = newestVersion("sqlite");
-  if ((await readVersion(file.sql)) === newest) return;
-  await transact(file, "BEGIN IMMEDIATE", async (sql) => {
-    await migrate(sql, "sqlite", await readVersion(sql));
-    await sql.script(`PRAGMA user_version = ${newest}`);
+  const before = await readVersion(file.sql);
+  if (before <= newest && !(await hasOurSchema(file.database, before))) throw new ForeignFile(path);
+  if (before === newest && (await findSealer(file.sql, seal)) === "us") return "us";
+
+  return transact(file, "BEGIN IMMEDIATE", async (sql) => {
+    const version = await readVersion(sql);
+    if (version !== newest) {
+      await migrate(sql, "sqlite", version);
+      await sql.script(`PRAGMA user_version = ${newest}`);
+    }
+    // Earlier versions had no key. What a clone brings now is younger than this user's key.
+    if (version === 0 || (await seal.isBeforeKey(bornAt))) await sealChain(sql, seal);
+    return findSealer(sql, seal);
   });
 }
 
@@ -254,16 +337,50 @@ function resultCode(error: unknown): number | undefined {
 }
 
 /** Renames the file and those beside it. Undefined if another process was faster and the path has a new file. */
-function setFileAside(path: string, inode: number): string | undefined {
-  if (inodeOf(path) !== inode) return undefined;
-  const aside = `${path}.corrupt-${new Date().toISOString().replace(/[:.]/g, "-")}`;
+function setFileAside(
+  path: string,
+  kind: string,
+  identity: string | undefined,
+): string | undefined {
+  if (identity === undefined || identityOf(path) !== identity) return undefined;
+  const aside = `${path}.${kind}-${new Date().toISOString().replace(/[:.]/g, "-")}`;
   for (const suffix of ["", "-wal", "-shm"])
     if (sizeOf(path + suffix) >= 0) renameSync(path + suffix, aside + suffix);
   return aside;
 }
 
-function inodeOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.ino ?? 0;
+/**
+ * SQLite reads a file in WAL mode only where it can write beside it. Where it cannot, for example on a read-only medium,
+ * a copy is read; this is its folder.
+ */
+function copyReadOnly(path: string): string | undefined {
+  if (sizeOf(path) < 0) return undefined;
+  try {
+    accessSync(dirname(path), constants.W_OK);
+    closeSync(openSync(path, "r+"));
+    return undefined;
+  } catch {
+    const folder = mkdtempSync(join(tmpdir(), "guildhall-"));
+    for (const suffix of ["", "-wal"]) {
+      if (!lstatSync(path + suffix, { throwIfNoEntry: false })?.isFile()) continue;
+      const copy = join(folder, basename(path) + suffix);
+      copyFileSync(path + suffix, copy);
+      chmodSync(copy, 0o600);
+    }
+    return folder;
+  }
+}
+
+/** Device and inode; undefined if there is no file. */
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats && `${stats.dev} ${stats.ino}`;
+}
+
+/** When the file came to this place, which no archive can forge. */
+function birthOf(path: string): number {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats ? stats.birthtimeMs || stats.ctimeMs : Number.POSITIVE_INFINITY;
 }
 
 function sizeOf(path: string): number {

@@ -2,12 +2,20 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { Archive } from "./archive.ts";
 import type { FromWriter, ToWriter, WriterOptions } from "./protocol.ts";
+import { Seal } from "./seal.ts";
 import type { Engine } from "./sql.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
 import { Writer } from "./writer.ts";
+import { nameWriter } from "./writer-name.ts";
 
 const options = workerData as WriterOptions;
-const archive = new Archive(await createEngine(options), options.retention);
+const seal = new Seal({ ...options.seal, notify });
+const archive = new Archive({
+  engine: await createEngine(options),
+  seal,
+  writer: await nameWriter(),
+  retention: options.retention,
+});
 const writer = new Writer(archive, send);
 parentPort?.on("message", (message: ToWriter) => writer.receive(message));
 
@@ -16,10 +24,13 @@ function send(message: FromWriter): void {
   if (message.kind === "closed") parentPort?.close();
 }
 
+function notify(message: string): void {
+  send({ kind: "notice", message });
+}
+
 /** The PostgreSQL driver is loaded only if it is used. */
 async function createEngine({ location, isReader }: WriterOptions): Promise<Engine> {
   if ("url" in location)
     return new (await import("./postgres/engine.ts")).PostgresEngine(location.url);
-  const notify = (message: string): void => send({ kind: "notice", message });
-  return new SqliteEngine({ path: location.path, isReader, notify });
+  return new SqliteEngine({ path: location.path, isReader, seal, notify });
 }

@@ -48,8 +48,8 @@ export interface CallStore {
   list(filter?: CallFilter): Promise<readonly KeptCall[]>;
 }
 
-/** A call that a crash interrupted stays `running`. */
-export type CallOutcome = "running" | "ok" | "error" | "failed";
+/** `lost`: its process ended before it did, so nobody knows whether it did its work. Set when a hall starts. */
+export type CallOutcome = "running" | "ok" | "error" | "failed" | "lost";
 
 export interface CallRow {
   readonly id: string;
@@ -107,7 +107,11 @@ export interface AuditStore {
   append(entry: AuditEntry): Promise<void>;
   /** Filtered like calls: `tool` is compared with the subject, `outcome` with the kind. */
   list(filter?: CallFilter): Promise<readonly AuditRow[]>;
+  /** Rejects with UNAVAILABLE if the store was removed, replaced, emptied or set back since it was written. */
+  check(): Promise<void>;
   verify(): Promise<Verification>;
+  /** After that: begins a new audit with this row. False if the store is as it was written. */
+  accept(entry: AuditEntry): Promise<boolean>;
 }
 
 export interface AuditEntry {

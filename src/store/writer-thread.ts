@@ -11,6 +11,7 @@ import type {
   Write,
   WriterOptions,
 } from "./protocol.ts";
+import { StoreChanged } from "./seal.ts";
 import type { CallRow } from "./store.ts";
 
 export interface WriterThreadOptions extends WriterOptions {
@@ -169,11 +170,11 @@ export class WriterThread {
   }
 
   #start(): void {
-    const { location, retention, isReader, worker: file, log } = this.#options;
+    const { location, retention, isReader, seal, worker: file, log } = this.#options;
     const worker = new Worker(
       file ?? findWorker("store-worker", new URL("./store-worker.ts", import.meta.url)),
       {
-        workerData: { location, retention, isReader } satisfies WriterOptions,
+        workerData: { location, retention, isReader, seal } satisfies WriterOptions,
         env: {},
         execArgv: [],
         stdout: true,
@@ -225,7 +226,11 @@ export class WriterThread {
         this.#takeRequest(message.id)?.resolve(message.value);
         return;
       case "rejected":
-        this.#takeRequest(message.id)?.reject(this.#error(message.code, message.message));
+        this.#takeRequest(message.id)?.reject(
+          message.isChanged
+            ? new HallError(message.code, message.message, StoreChanged)
+            : this.#error(message.code, message.message),
+        );
         return;
       case "problem":
         this.#update({ problem: message.message ?? undefined });

@@ -2,6 +2,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { backoffMs } from "../base/timing.ts";
 import type { Archive } from "./archive.ts";
 import type { FromWriter, PendingWrite, Read, ToWriter } from "./protocol.ts";
+import { StoreChanged } from "./seal.ts";
 
 /** Durable writes commit at once; other rows are batched for this long, because a commit costs the same for one row as for many. */
 const gatherMs = 50;
@@ -26,6 +27,8 @@ export class Writer {
   readonly #send: (message: FromWriter) => void;
   #pending: PendingWrite[] = [];
   #problem: string | null = null;
+  /** True if the store is not the one that was written before: waiting does not help. */
+  #isChanged = false;
   #failures = 0;
   /** Operations run one at a time, in the order they arrived. */
   #turn: Promise<void> = Promise.resolve();
@@ -109,6 +112,7 @@ export class Writer {
     }
 
     this.#failures = 0;
+    this.#isChanged = false;
     this.#setProblem(null);
     this.#confirm(batch);
   }
@@ -122,6 +126,7 @@ export class Writer {
 
   async #onFailure(batch: readonly PendingWrite[], error: unknown): Promise<void> {
     if (this.#archive.isRowError(error)) return this.#commitOneByOne(batch);
+    this.#isChanged = error instanceof StoreChanged;
     this.#setProblem(messageOf(error));
     this.#pending = [...this.#rejectOverdue(batch), ...this.#pending];
     if (!this.#isClosing) this.#commitIn(backoffMs(++this.#failures, retry));
@@ -142,7 +147,7 @@ export class Writer {
   #reject(item: PendingWrite, message: string): void {
     this.#send({ kind: "notice", message: `cannot write a row: ${message}` });
     if (item.kind === "write")
-      this.#send({ kind: "rejected", id: item.id, code: "INTERNAL", message });
+      this.#send({ kind: "rejected", id: item.id, code: "INTERNAL", message, isChanged: false });
     else this.#send({ kind: "committed", batch: item.batch });
   }
 
@@ -150,9 +155,11 @@ export class Writer {
   #rejectOverdue(batch: readonly PendingWrite[]): PendingWrite[] {
     const now = Date.now();
     const message = `cannot write to the store: ${this.#problem}`;
+    const isChanged = this.#isChanged;
     return batch.filter((item) => {
-      if (item.kind === "calls" || (item.deadline > now && !this.#isClosing)) return true;
-      this.#send({ kind: "rejected", id: item.id, code: "UNAVAILABLE", message });
+      const isOver = item.kind === "write" && (item.deadline <= now || this.#isClosing);
+      if (item.kind === "calls" || !(isOver || isChanged)) return true;
+      this.#send({ kind: "rejected", id: item.id, code: "UNAVAILABLE", message, isChanged });
       return false;
     });
   }
@@ -171,7 +178,8 @@ export class Writer {
     } catch (error) {
       const code = error instanceof HallError ? error.code : "UNAVAILABLE";
       const message = `cannot read the store: ${messageOf(error)}`;
-      this.#send({ kind: "rejected", id, code, message });
+      const isChanged = error instanceof StoreChanged;
+      this.#send({ kind: "rejected", id, code, message, isChanged });
     }
   }
 

@@ -1,9 +1,9 @@
-import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHash, createHmac, timingSafeEqual } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { HallError } from "../base/errors.ts";
-import { dataFolder, placePrivate, replacePrivate, withFileLock } from "../base/files.ts";
+import { dataFolder, replacePrivate, withFileLock } from "../base/files.ts";
 import { hashOf, isObject } from "../base/json.ts";
+import { loadUserKey, readUserKey } from "../base/user-key.ts";
 
 /**
  * A user's decisions about one project on this machine: the servers that may start, the reviewed
@@ -104,7 +104,7 @@ export function openLedger(
       return "";
     });
     if (text === "") return noEntries;
-    const entries = parse(text, await readKey(folder), project);
+    const entries = parse(text, await readUserKey(folder), project);
     if (!entries)
       warn(
         `"${file}" is damaged or not signed with this user's key: all trust is ignored; run \`guildhall verify\``,
@@ -116,11 +116,11 @@ export function openLedger(
     file,
     read,
     async sign(text) {
-      return sign([project, text], (await readKey(folder)) ?? (await makeKey(folder)));
+      return sign([project, text], await loadUserKey(folder));
     },
     change: (edit) =>
       withFileLock(`${file}.lock`, lockMsMax, async () => {
-        const key = (await readKey(folder)) ?? (await makeKey(folder));
+        const key = await loadUserKey(folder);
         const entries = edit(await read());
         const body = { project, ...entries };
         await replacePrivate(
@@ -153,17 +153,4 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
 
 function sign(body: unknown, key: Buffer): string {
   return createHmac("sha256", key).update(hashOf(body)).digest("base64url");
-}
-
-async function readKey(folder: string): Promise<Buffer | undefined> {
-  const key = await readFile(join(folder, "key")).catch(() => undefined);
-  return key && key.length >= 32 ? key : undefined;
-}
-
-/** All projects share the key. If two halls create it at the same time, the first one wins. */
-async function makeKey(folder: string): Promise<Buffer> {
-  await placePrivate(join(folder, "key"), randomBytes(32));
-  const key = await readKey(folder);
-  if (!key) throw new HallError("INTERNAL", `the key in "${folder}" cannot be used`);
-  return key;
 }

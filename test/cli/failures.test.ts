@@ -106,6 +106,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "stats --since soon", "INVALID_PARAMS", 2],
   ["sound", "audit --since soon", "INVALID_PARAMS", 2],
   ["broken", "audit verify", "CONFIG", 78],
+  ["broken", "audit accept", "CONFIG", 78],
 ];
 
 describe("with --json a command that fails prints one object with the error", () => {

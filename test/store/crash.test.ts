@@ -17,12 +17,14 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("20 processes killed while writing lose no acknowledged row, and the chain is intact", async () => {
-  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(
+test("20 processes killed while writing lose no acknowledged row, the chain is intact, and their calls end as lost", async () => {
+  const { kills, acknowledged, missing, broken, warnings, alive, running, lost } = await crash(
     built,
     join(folder, "state.db"),
     20,
   );
   expect([kills, missing, broken, warnings, alive]).toEqual([20, [], undefined, [], 0]);
   expect(acknowledged).toBeGreaterThan(100);
+  expect(running).toBe(0);
+  expect(lost).toBeGreaterThan(0);
 });

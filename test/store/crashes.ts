@@ -13,6 +13,9 @@ export interface Crashes {
   readonly broken: unknown;
   readonly warnings: readonly string[];
   readonly alive: number;
+  /** Calls that are still recorded as running, and those recorded as lost. */
+  readonly running: number;
+  readonly lost: number;
 }
 
 /** Kills no process before it has printed `promises` acknowledged rows. */
@@ -36,6 +39,10 @@ export async function crash(
     pids.push(...children.flatMap(({ pid }) => (pid === undefined ? [] : [pid])));
   }
   const store = openAt(place, built.worker, (message) => void warnings.push(message));
+  await store.flush();
+  const [running, lost] = await Promise.all(
+    ["running", "lost"].map(async (outcome) => (await store.calls.list({ outcome })).length),
+  );
   const missing = await findMissing(store, acknowledged);
   const { broken } = await store.audit.verify();
   await store.close();
@@ -46,6 +53,8 @@ export async function crash(
     broken,
     warnings,
     alive: pids.filter(isAlive).length,
+    running: running ?? 0,
+    lost: lost ?? 0,
   };
 }
 

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   copyFileSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -23,6 +24,7 @@ import {
   openStore,
   type StoreSettings,
 } from "../../src/store/open-store.ts";
+import { Seal } from "../../src/store/seal.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
@@ -60,15 +62,23 @@ function open(path: string, options: Partial<StoreSettings & OpenStoreOptions> =
   const logged: string[] = [];
   const note = (_: unknown, message: string): void => void logged.push(message);
   const log = { warn: note, error: note } as unknown as OpenStoreOptions["log"];
-  const store = openStore({ worker: built.worker, ...options, path }, { log, ...options });
+  const store = openStore(
+    { worker: built.worker, sealFolder: join(folder, "seals"), ...options, path },
+    { log, ...options },
+  );
   stores.push(store);
   return Object.defineProperty(store, "logged", { value: logged }) as Opened;
 }
 
+function sealFor(path: string): Seal {
+  return new Seal({ folder: join(folder, "seals"), place: path, notify() {} });
+}
+
 /** Writes audit rows with given times. */
 async function append(path: string, entries: readonly DatedEntry[]): Promise<void> {
-  const engine = new SqliteEngine({ path, isReader: false, notify() {} });
-  await engine.write((sql) => appendAudit(sql, entries));
+  const seal = sealFor(path);
+  const engine = new SqliteEngine({ path, isReader: false, seal, notify() {} });
+  await engine.write((sql) => appendAudit(sql, entries, seal));
   await engine.close();
 }
 
@@ -246,7 +256,8 @@ async function fillDisk(path: string): Promise<void> {
   expect(await store.calls.list({ limit: 100_000 })).toHaveLength(count);
   await store.close();
   // Checks a copy, because a closed file may stay open until it is collected and would block the unmount.
-  copyFileSync(path, join(folder, "copy.db"));
+  for (const suffix of ["", "-wal"])
+    if (existsSync(path + suffix)) copyFileSync(path + suffix, join(folder, `copy.db${suffix}`));
   expect(await quickCheck(join(folder, "copy.db"))).toBe("ok");
 }
 
@@ -298,9 +309,10 @@ describe("a change to the audit", () => {
     bytes: Buffer,
   ): Promise<{ readonly seq: number } | "unreadable" | undefined> {
     writeFileSync(path, bytes);
-    const engine = new SqliteEngine({ path, isReader: false, notify() {} });
+    const seal = sealFor(path);
+    const engine = new SqliteEngine({ path, isReader: true, seal, notify() {} });
     try {
-      return (await engine.read(verifyAudit)).broken;
+      return (await engine.read((sql) => verifyAudit(sql, seal))).broken;
     } catch {
       return "unreadable";
     } finally {
@@ -365,7 +377,13 @@ describe("a change to the audit", () => {
     for (const [what, [sql, seq]] of Object.entries(changes)) {
       writeFileSync(path, bytes);
       const database = await openDatabase(path);
-      database.exec(`DROP TRIGGER audit_stays; DROP TRIGGER audit_keeps; ${sql}`);
+      const triggers = database
+        .prepare("SELECT sql FROM sqlite_schema WHERE type = 'trigger'")
+        .all()
+        .map((trigger) => `${trigger.sql};`);
+      database.exec(
+        `DROP TRIGGER audit_stays; DROP TRIGGER audit_keeps; ${sql}; ${triggers.join("")}`,
+      );
       database.close();
       expect(await verifyAfter(path, readFileSync(path)), what).toMatchObject({ seq });
     }

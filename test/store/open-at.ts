@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { openStore } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
 
@@ -8,7 +9,11 @@ export function openAt(place: string, worker: URL, note: (message: string) => vo
     error: (_: unknown, text: string) => note(text),
   };
   return openStore(
-    { ...(place.startsWith("postgres:") ? { url: place } : { path: place }), worker },
+    {
+      ...(place.startsWith("postgres:") ? { url: place } : { path: place }),
+      worker,
+      sealFolder: fileURLToPath(new URL("seals", worker)),
+    },
     { log: log as never, secrets: undefined },
   );
 }

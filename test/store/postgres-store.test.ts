@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openStore, type StoreSettings } from "../../src/store/open-store.ts";
 import type { Store } from "../../src/store/store.ts";
@@ -36,7 +37,12 @@ function open(url: string, { logged = [], ...options }: TestOptions = {}): Store
   const note = (details: unknown, message: string): void =>
     void logged.push(`${message} ${JSON.stringify(details)}`);
   const store = openStore(
-    { url, worker: built.worker, ...options },
+    {
+      url,
+      worker: built.worker,
+      sealFolder: fileURLToPath(new URL("seals", built.worker)),
+      ...options,
+    },
     { log: { warn: note, error: note } as never, secrets: undefined },
   );
   return Object.defineProperty(store, Symbol.asyncDispose, {
@@ -54,13 +60,14 @@ const entry = (subject: string) => ({
 describeStore("in a database", async () => open(cluster.url()));
 
 test("processes killed while writing to one database lose no acknowledged row, and the chain is intact", async () => {
-  const { kills, acknowledged, missing, broken, warnings, alive } = await crash(
+  const { kills, acknowledged, missing, broken, warnings, alive, running } = await crash(
     built,
     cluster.url(),
     4,
     12,
   );
   expect([kills, missing, broken, warnings, alive]).toEqual([4, [], undefined, [], 0]);
+  expect(running).toBe(0);
   expect(acknowledged).toBeGreaterThanOrEqual(4 * 12);
 });
 
@@ -72,7 +79,28 @@ test("four processes that start at once create the tables once and write one cha
   await using store = open(url);
   expect(await store.audit.verify()).toMatchObject({ rows: 8, head: expect.any(String) });
   expect(await store.calls.list({ limit: 1_000 })).toHaveLength(4 * 2 * 21);
-  expect(await cluster.query("SELECT number FROM raced.version")).toEqual([{ number: 1 }]);
+  expect(await cluster.query("SELECT number FROM raced.version")).toEqual([{ number: 2 }]);
+});
+
+test("a database that was set back is reported and not written until a person accepts it", async () => {
+  const url = cluster.url({ schema: "restored" });
+  await using store = open(url);
+  await store.audit.append(entry("a"));
+  await store.audit.append(entry("b"));
+  await cluster.query(`ALTER TABLE restored.audit DISABLE TRIGGER ALL; DELETE FROM restored.audit WHERE seq = 2;
+    UPDATE restored.chain SET seq = 1, hash = (SELECT hash FROM restored.audit) WHERE name = 'head'`);
+  const refused = { code: "UNAVAILABLE", message: expect.stringContaining("was set back") };
+  await expect(store.audit.append(entry("refused"))).rejects.toMatchObject(refused);
+  expect(store.state().problem).toContain("was set back");
+  expect(await store.audit.verify()).toMatchObject({ broken: { seq: 2 } });
+  expect(await store.audit.accept(entry("accepted"))).toBe(true);
+  await store.audit.append(entry("c"));
+  expect(await store.audit.list()).toMatchObject([
+    { subject: "a" },
+    { subject: "accepted", details: { seq: 2 } },
+    { subject: "c" },
+  ]);
+  expect(await store.audit.verify()).toMatchObject({ rows: 3 });
 });
 
 test("while the database is down calls continue, durable writes are rejected, and rows are written afterwards", async () => {

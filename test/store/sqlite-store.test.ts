@@ -40,7 +40,8 @@ function open(
   const { logged = [], ...rest } = options;
   const note = (_: unknown, message: string): void => void logged.push(message);
   const log = { warn: note, error: note } as unknown as OpenStoreOptions["log"];
-  return openStore({ worker: built.worker, ...rest, path }, { log, ...rest });
+  const sealFolder = join(path, "..", "..", "seals");
+  return openStore({ worker: built.worker, sealFolder, ...rest, path }, { log, ...rest });
 }
 
 test("no file is created before the first row", async () => {
@@ -72,7 +73,9 @@ test("a file of the first version is migrated and keeps its counts", async () =>
   await first.prune();
   await first.close();
   const database = await openDatabase(path);
-  database.exec("ALTER TABLE spans DROP COLUMN cancelled; PRAGMA user_version = 1");
+  database.exec(
+    "ALTER TABLE spans DROP COLUMN cancelled; DROP TABLE running; PRAGMA user_version = 1",
+  );
   database.close();
   const second = open(path);
   second.calls.add(callRow({ id: "call_2", at: Date.now(), outcome: "failed", code: "CANCELLED" }));

@@ -1,8 +1,10 @@
-import { HallError } from "../../base/errors.ts";
+import { userInfo } from "node:os";
+import { HallError, messageOf } from "../../base/errors.ts";
 import { formatTime, plural } from "../../base/text.ts";
 import { withProjectStore } from "../../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../../store/store.ts";
 import type { JsonOption } from "../declaration.ts";
+import { createPerson } from "../person.ts";
 import { paint, print, table } from "../print.ts";
 import { formatMs } from "./stats.ts";
 
@@ -32,13 +34,33 @@ export async function runAuditVerify(options: JsonOption): Promise<void> {
   const found = await withProjectStore((store) => store.audit.verify());
   const { rows, head: last, broken } = found;
   if (broken) {
+    const intact = rows === 0 ? "" : `The ${plural(rows, "row")} before it are intact. `;
     throw new HallError("EXECUTION", `the audit is broken at row ${broken.seq}: ${broken.reason}`, {
-      hint: `The ${plural(rows, "row")} before it are intact. Keep the store as evidence (.guildhall/state.db, or the database in store.url) and find out who can write to it.`,
+      hint: `${intact}Keep what is left as evidence (.guildhall/state.db, or the database in store.url) and find out who can write to it.`,
       details: { ok: false, ...found },
     });
   }
   const text = `${plural(rows, "row")} verified${last === null ? "" : `; last hash ${last}`}`;
   print({ ok: true, ...found }, text, options);
+}
+
+/** Only a person may accept a loss: what was lost may be the record of what a model did. */
+export async function runAuditAccept(options: JsonOption): Promise<void> {
+  const isNew = await withProjectStore(async (store) => {
+    const problem = await store.audit.check().then(() => undefined, messageOf);
+    if (problem === undefined) return false;
+    await createPerson().confirm(`You are about to begin a new audit, because ${problem}.`);
+    return store.audit.accept({
+      kind: "accepted",
+      subject: "store",
+      caller: `user ${userInfo().username}`,
+      reason: `${problem}; details name its last known row`,
+    });
+  });
+  const text = isNew
+    ? "a new audit has begun; its first row names the last known row of the old one"
+    : "nothing to accept: the store is as it was written";
+  print({ accepted: isNew }, text, options);
 }
 
 type Event = (KeptCall & { readonly event: "call" }) | (AuditRow & { readonly event: "audit" });

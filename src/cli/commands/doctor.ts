@@ -1,7 +1,12 @@
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
-import { type Check, diagnoseServers, type ServerDiagnosis } from "../../hall/doctor.ts";
+import {
+  type Check,
+  diagnoseServers,
+  diagnoseStore,
+  type ServerDiagnosis,
+} from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
@@ -10,17 +15,18 @@ import { paint, print } from "../print.ts";
 export async function runDoctor(options: JsonOption): Promise<void> {
   const settings = await loadProject();
   if (process.stderr.isTTY) process.stderr.write("checking the servers …\n");
+  const store = await diagnoseStore(settings);
   const servers = await diagnoseServers(settings);
-  const failing = servers.filter(({ ok }) => !ok);
+  const found = store ? [store, ...servers] : servers;
+  const failing = servers.filter(({ ok }) => !ok).length;
+  const faults = [
+    ...(store ? ["the store needs attention"] : []),
+    ...(failing > 0 ? [`${failing} of ${plural(servers.length, "server")} need attention`] : []),
+  ];
+  const hint = options.json ? "See `details`." : "See the advice above.";
   const failure =
-    failing.length === 0
-      ? undefined
-      : new HallError(
-          "UNAVAILABLE",
-          `${failing.length} of ${plural(servers.length, "server")} need attention`,
-          { hint: options.json ? "See `details`." : "See the advice above." },
-        );
-  print(servers, servers.map(format).join("\n\n"), { ...options, failure });
+    faults.length === 0 ? undefined : new HallError("UNAVAILABLE", faults.join("; "), { hint });
+  print(found, found.map(format).join("\n\n"), { ...options, failure });
 }
 
 function format({ name, ok, checks }: ServerDiagnosis): string {

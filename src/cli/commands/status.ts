@@ -28,10 +28,11 @@ export async function runRestart(server: string, options: JsonOption): Promise<v
 
 function formatStatus(status: ProjectStatus): string {
   if (!status.running) {
-    const { upstreams } = status;
+    const { upstreams, store } = status;
     const head = "no hall is running in this project; a client or `guildhall serve` starts one";
     const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
-    return `${head}${earlier}\n${formatUpstreams(upstreams)}`;
+    const problem = store ? `\n${paint("red", store.problem)}` : "";
+    return `${head}${problem}${earlier}\n${formatUpstreams(upstreams)}`;
   }
   const { version, pid, startedAt, clients, store, upstreams, registrations } = status;
   const minutes = Math.round((Date.now() - startedAt) / 60_000);

@@ -77,6 +77,8 @@ export class PostgresEngine implements Engine {
     return last?.seq == null ? undefined : Number(last.seq);
   }
 
+  async startAnew(): Promise<void> {}
+
   async cleanUp(now: number): Promise<void> {
     await this.write((sql) =>
       sql.change("DELETE FROM writers WHERE at < ?", [now - writersKeptMs]),

@@ -69,6 +69,16 @@ export function redactUrl(url: string): string {
   }
 }
 
+/** The same for all users of the same tables. */
+export function placeOf(url: string): string {
+  try {
+    const { host, port, database, schema } = parseDatabaseUrl(url);
+    return `postgres://${host}:${port}/${database}/${schema}`;
+  } catch {
+    return "postgres://";
+  }
+}
+
 function sslModeOf(mode: string | undefined, host: string): SslMode {
   if (mode === undefined) return isLocal(host) ? "disable" : "verify-full";
   const known = sslModes.find((name) => name === mode);
