@@ -84,7 +84,10 @@ export async function assembleConfig({
     (path) => sourceAt(ofFiles, path) === "project",
   );
   const unusable = [...ofServers].map(([name, own]): [string, UnusableServer] => {
-    const entry = Object.hasOwn(complete.mcpServers, name) ? complete.mcpServers[name] : undefined;
+    // Under a prefix that is not its own, nothing of it is listed.
+    const isNamed = !own.some(({ path }) => path[2] === "prefix");
+    const entry =
+      isNamed && Object.hasOwn(complete.mcpServers, name) ? complete.mcpServers[name] : undefined;
     return [name, { type: "unusable", problems: tellOfServer(own, layers), entry }];
   });
   return {

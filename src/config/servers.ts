@@ -14,8 +14,9 @@ export function findServerProblems({ mcpServers, mcp }: JsonObject, folder: stri
     ([name, server]) =>
       isObject(server) ? problemsAt(["mcpServers", name], findServerFaults(server, folder)) : [],
   );
+  const ofPrefixes = findPrefixProblems(isObject(mcpServers) ? mcpServers : {});
   const ofClient = isObject(mcp) ? problemsAt(["mcp"], findClientFaults(mcp, folder)) : [];
-  return [...ofServers, ...ofClient];
+  return [...ofServers, ...ofPrefixes, ...ofClient];
 }
 
 /** Fields, each with what is wrong about it, if anything. */
@@ -42,9 +43,49 @@ export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
         text: "is not a server name; expected 1 to 40 letters, digits, _ and -; rename it",
       });
     }
+    if (builtInNames.has(name.toLowerCase()))
+      problems.push({
+        path,
+        text: "is the name of a built-in toolkit; expected another; rename it",
+      });
     seen.set(name.toLowerCase(), name);
   }
   return problems;
+}
+
+/** The built-in toolkits: no server may have their names, or take them as its prefix. */
+export const builtInNames: ReadonlySet<string> = new Set([
+  "calculator",
+  "document_analyzer",
+  "guildhall",
+  "image_generator",
+  "search_tool",
+  "speckit",
+  "time_tool",
+]);
+
+/** A prefix that is another's name: calls meant for that one would reach this server. */
+function findPrefixProblems(servers: JsonObject): Problem[] {
+  const entries = Object.entries(servers).map(([name, server]) => ({
+    name,
+    prefix: isObject(server) && typeof server.prefix === "string" ? server.prefix : "",
+  }));
+  const takes = new Map<string, string[]>();
+  for (const { name, prefix } of entries)
+    for (const text of new Set([name.toLowerCase(), prefix.toLowerCase()]))
+      takes.set(text, [...(takes.get(text) ?? []), name]);
+  return entries.flatMap(({ name, prefix }) => {
+    const text = prefix.toLowerCase();
+    const other = takes.get(text)?.find((taker) => taker !== name);
+    if (prefix === "" || (other === undefined && !builtInNames.has(text))) return [];
+    const of = other === undefined ? "a built-in toolkit" : `the server ${quote(other)}`;
+    return [
+      {
+        path: ["mcpServers", name, "prefix"],
+        text: `belongs to ${of}; expected one of its own; change it`,
+      },
+    ];
+  });
 }
 
 function findServerFaults(server: JsonObject, folder: string): Faults {

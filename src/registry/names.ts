@@ -1,75 +1,136 @@
 import { createHash } from "node:crypto";
 import { HallError } from "../base/errors.ts";
 import { findNear } from "../base/text.ts";
-import type { Target } from "../tool.ts";
+import type { Toolkit } from "../tool.ts";
 
-/** Clients and model APIs refuse longer names. */
-export const nameCharactersMax = 60;
+/** The bound of model APIs is 64; the dot of a full name is shown as two characters. */
+export const nameCharactersMax = 63;
 
-/** `toolkit.tool`; a name that is too long is cut and gets a hash, so that it stays unique. */
-export function joinName(prefix: string, name: string): string {
-  const full = prefix === "" ? name : `${prefix}.${name}`;
-  if (full.length <= nameCharactersMax) return full;
-  const hash = createHash("sha256").update(full).digest("hex").slice(0, 8);
-  return `${full.slice(0, nameCharactersMax - hash.length - 1)}_${hash}`;
+type Named = Pick<Toolkit, "id" | "prefix" | "source">;
+
+/**
+ * The full name of a tool or prompt: `toolkit.tool`, cut with a hash if it is too long. A name of others
+ * without a prefix has no dot and no `__`, so that it is never another toolkit's.
+ */
+export function fullNameOf({ id, prefix = id, source = "built-in" }: Named, name: string): string {
+  if (prefix !== "") return cutName(`${prefix}.${name}`);
+  return cutName(source === "built-in" ? name : name.replace(/\.+|_{2,}/g, "_"));
 }
 
-/** Resolves `toolkit.tool`, `toolkit__tool`, and the bare name if it is unique. */
-export interface NameIndex {
-  add(targets: readonly Target[]): void;
-  remove(targets: readonly Target[]): void;
-  find(name: string): Target | undefined;
-  /** Throws NOT_FOUND with near names, or with the choices when the name is ambiguous. */
-  get(name: string): Target;
+/** The name as model APIs accept it, `^[a-zA-Z0-9_-]{1,64}$`: `toolkit__tool`, anything else as `_`. */
+export function safeNameOf(fullName: string): string {
+  return fullName.replace(".", "__").replace(unsafe, "_");
 }
 
-export function createNameIndex(): NameIndex {
-  const full = new Shared();
-  const bare = new Shared();
-  /** Tools that the name may mean besides an exact match. */
-  const others = (name: string): readonly Target[] => {
-    const underscored = dottedOf(name).flatMap((dotted) => full.get(dotted));
-    return underscored.length === 0
-      ? bare.get(name)
-      : [...new Set([...underscored, ...bare.get(name)])];
-  };
-  const find = (name: string): Target | undefined => only(full.get(name)) ?? only(others(name));
+const unsafe = /[^A-Za-z0-9_-]/gu;
+
+function cutName(name: string): string {
+  return name.length <= nameCharactersMax ? name : withHash(name, name);
+}
+
+/** Cuts the name where needed, so that it fits with a short hash of what it stands for. */
+function withHash(name: string, meaning: string): string {
+  const hash = createHash("sha256").update(meaning).digest("hex").slice(0, 6);
+  return `${name.slice(0, nameCharactersMax - hash.length - 1)}_${hash}`;
+}
+
+/** A tool or a prompt of a toolkit. */
+export interface Listed {
+  readonly toolkit: Named;
+  readonly fullName: string;
+}
+
+/**
+ * Resolves names. A full name is unique, because prefixes are; its other spellings (`toolkit__tool`, the
+ * name as it is shown) come next, and the bare name last. Where a name has several meanings it has none.
+ */
+export interface NameIndex<T extends Listed> {
+  add(items: readonly T[]): void;
+  remove(items: readonly T[]): void;
+  find(name: string): T | undefined;
+  /** Throws NOT_FOUND with those of the known names that are near, or with the choices when the name is ambiguous. */
+  get(name: string, known?: Iterable<string>): T;
+  /** The name to show to clients: safe for every model API, and resolved to this item only. */
+  shownName(item: T): string;
+}
+
+export function createNameIndex<T extends Listed>(
+  kind: "tool" | "prompt",
+  bareOf: (item: T) => string,
+): NameIndex<T> {
+  const full = new Shared<T>();
+  const bare = new Shared<T>();
+  /** By safe name, where that is more than `__` for the first dot. */
+  const odd = new Shared<T>();
+
+  function meaningsOf(name: string): readonly T[] {
+    const exact = full.get(cutName(name));
+    if (exact.length > 0) return exact;
+    const spelled = dottedOf(name).flatMap((dotted) => full.get(cutName(dotted)));
+    if (spelled.length > 0) return spelled;
+    const others = [odd.get(name), bare.get(name)].find(({ length }) => length > 0);
+    return others ?? withHashOf(name);
+  }
+  /** Items that share their safe name with others are shown with a hash. */
+  function withHashOf(name: string): readonly T[] {
+    if (!/_[0-9a-f]{6}$/.test(name)) return [];
+    const start = name.slice(0, -7);
+    return full.all().filter((item) => {
+      const safe = safeNameOf(item.fullName);
+      return safe.startsWith(start) && hashedName(safe, item) === name;
+    });
+  }
+  const hashedName = (safe: string, item: T): string =>
+    withHash(safe, `${item.toolkit.id}.${bareOf(item)}`);
+  const find = (name: string): T | undefined => only(meaningsOf(name));
+  function shownName(item: T): string {
+    const safe = safeNameOf(item.fullName);
+    return find(safe) === item ? safe : hashedName(safe, item);
+  }
+
   return {
-    add(targets) {
-      for (const target of targets) {
-        full.add(target.fullName, target);
-        bare.add(target.tool.name, target);
+    add(items) {
+      for (const item of items) {
+        full.add(item.fullName, item);
+        if (!plain.test(item.fullName)) odd.add(safeNameOf(item.fullName), item);
+        // A bare name that reads like a full one could pass for another toolkit's.
+        if (!/\.|__/.test(bareOf(item))) bare.add(bareOf(item), item);
       }
     },
-    remove(targets) {
-      for (const target of targets) {
-        full.remove(target.fullName, target);
-        bare.remove(target.tool.name, target);
+    remove(items) {
+      for (const item of items) {
+        full.remove(item.fullName, item);
+        odd.remove(safeNameOf(item.fullName), item);
+        bare.remove(bareOf(item), item);
       }
     },
     find,
-    get(name) {
-      const target = find(name);
-      if (target) return target;
-      const choices = [...full.get(name), ...others(name)].map(({ fullName }) => fullName).sort();
+    get(name, known = full.names()) {
+      const meanings = meaningsOf(name);
+      const found = only(meanings);
+      if (found) return found;
+      const choices = meanings
+        .map((item) => (find(item.fullName) === item ? item.fullName : shownName(item)))
+        .sort();
       if (choices.length > 0) {
         throw new HallError(
           "NOT_FOUND",
-          `ambiguous tool "${name}" (${choices.length} tools: ${choices.join(", ")})`,
-          {
-            hint: "Use one of the full names.",
-            details: { choices },
-          },
+          `ambiguous ${kind} "${name.slice(0, 100)}" (${choices.length} ${kind}s: ${choices.join(", ")})`,
+          { hint: "Use one of the full names.", details: { choices } },
         );
       }
-      const near = findNear(name, full.names());
+      const near = findNear(name, known);
       const suggestion = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
-      throw new HallError("NOT_FOUND", `Unknown tool: ${name.slice(0, 100)}${suggestion}`, {
+      throw new HallError("NOT_FOUND", `Unknown ${kind}: ${name.slice(0, 100)}${suggestion}`, {
         details: { near },
       });
     },
+    shownName,
   };
 }
+
+/** Full names that are safe once `__` stands for their first dot. */
+const plain = /^[\w-]*(\.[\w-]*)?$/;
 
 /** Full names that become this one with `__` for the first dot. Computed on demand: an index would slow the start down. */
 function dottedOf(name: string): readonly string[] {
@@ -85,33 +146,35 @@ function dottedOf(name: string): readonly string[] {
   return found;
 }
 
-function only(sharing: readonly Target[]): Target | undefined {
+function only<T>(sharing: readonly T[]): T | undefined {
   return sharing.length === 1 ? sharing[0] : undefined;
 }
 
-const noTargets: readonly Target[] = [];
+/** The items of each name. */
+class Shared<T> {
+  readonly #byName = new Map<string, T[]>();
 
-/** The tools of each name. */
-class Shared {
-  readonly #byName = new Map<string, Target[]>();
+  get(name: string): readonly T[] {
+    return this.#byName.get(name) ?? [];
+  }
 
-  get(name: string): readonly Target[] {
-    return this.#byName.get(name) ?? noTargets;
+  all(): readonly T[] {
+    return [...this.#byName.values()].flat();
   }
 
   names(): Iterable<string> {
     return this.#byName.keys();
   }
 
-  add(name: string, target: Target): void {
+  add(name: string, item: T): void {
     // Appended in place, because a thousand toolkits may each have a tool named "search".
     const sharing = this.#byName.get(name);
-    if (sharing) sharing.push(target);
-    else this.#byName.set(name, [target]);
+    if (sharing) sharing.push(item);
+    else this.#byName.set(name, [item]);
   }
 
-  remove(name: string, target: Target): void {
-    const left = this.get(name).filter((other) => other !== target);
+  remove(name: string, item: T): void {
+    const left = this.get(name).filter((other) => other !== item);
     if (left.length > 0) this.#byName.set(name, left);
     else this.#byName.delete(name);
   }

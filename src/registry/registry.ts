@@ -6,7 +6,7 @@ import { findNear } from "../base/text.ts";
 import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
 import type { OfferKind } from "../trust/pin.ts";
 import { type Held, refuseHeld } from "../trust/trust.ts";
-import { createNameIndex, joinName, type NameIndex } from "./names.ts";
+import { createNameIndex, fullNameOf } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
@@ -71,14 +71,13 @@ class ToolkitEntry {
 
   async read(kind: ListKind): Promise<void> {
     const { toolkit } = this;
-    const prefix = toolkit.prefix ?? toolkit.id;
     switch (kind) {
       case "tools": {
         const tools = await toolkit.list();
         this.tools = tools.map((tool) => ({
           toolkit,
           tool,
-          fullName: joinName(prefix, tool.name),
+          fullName: fullNameOf(toolkit, tool.name),
         }));
         return;
       }
@@ -93,7 +92,7 @@ class ToolkitEntry {
         this.prompts = prompts.map((prompt) => ({
           toolkit,
           prompt,
-          fullName: joinName(prefix, prompt.name),
+          fullName: fullNameOf(toolkit, prompt.name),
         }));
       }
     }
@@ -118,7 +117,8 @@ class ToolkitRegistry implements Registry {
   readonly #holds: NonNullable<RegistryOptions["holds"]>;
   readonly #entries = new Map<string, ToolkitEntry>();
   readonly #listeners = new Set<(kind: ListKind) => void>();
-  readonly #names: NameIndex = createNameIndex();
+  readonly #names = createNameIndex<Target>("tool", ({ tool }) => tool.name);
+  readonly #promptNames = createNameIndex<PromptTarget>("prompt", ({ prompt }) => prompt.name);
   /** The hall's own tools. Agents come and go with their groups; the others are fixed. */
   #ownNames: ReadonlyMap<string, Target> = new Map();
   #agents: OwnToolkit | undefined;
@@ -134,6 +134,7 @@ class ToolkitRegistry implements Registry {
   readonly add = async (toolkit: Toolkit): Promise<void> => {
     if (this.#entries.has(toolkit.id))
       throw new HallError("CONFLICT", `toolkit "${toolkit.id}" already exists`);
+    this.#requireOwnPrefix(toolkit);
     const entry = this.#createEntry(toolkit);
     this.#entries.set(toolkit.id, entry);
     await Promise.all([
@@ -144,6 +145,7 @@ class ToolkitRegistry implements Registry {
   };
 
   readonly replace = async (toolkit: Toolkit): Promise<Toolkit> => {
+    this.#requireOwnPrefix(toolkit);
     const entry = this.#createEntry(toolkit);
     const old = await this.#readReplacement(entry).catch((error: unknown) => {
       entry.stopListening?.();
@@ -151,8 +153,9 @@ class ToolkitRegistry implements Registry {
     });
     this.#entries.set(toolkit.id, entry);
     old.stopListening?.();
-    this.#names.remove(old.tools);
+    this.#unname(old);
     this.#names.add(entry.tools);
+    this.#promptNames.add(entry.prompts);
     this.#publish("tools");
     for (const kind of ["resources", "prompts"] as const)
       if (old[kind].length + entry[kind].length > 0) this.#publish(kind);
@@ -163,7 +166,7 @@ class ToolkitRegistry implements Registry {
     const entry = this.#entries.get(id);
     if (!entry) return;
     this.#entries.delete(id);
-    this.#names.remove(entry.tools);
+    this.#unname(entry);
     entry.stopListening?.();
     if (entry.tools.length > 0) this.#publish("tools");
     if (entry.resources.length + entry.templates.length > 0) this.#publish("resources");
@@ -239,18 +242,11 @@ class ToolkitRegistry implements Registry {
   readonly prompts = (): readonly PromptTarget[] => this.#all("prompts").sort(byName);
 
   readonly getPrompt = (name: string): PromptTarget => {
-    const known = this.#all("prompts");
-    const found = findPrompt(known, name);
-    if (found) return found;
-    const held = findPrompt(
-      [...this.#entries.values()].flatMap(({ prompts }) => prompts),
-      name,
-    );
-    if (held) this.#refuseHeld(held.toolkit, "prompts", held.prompt);
-    const fullNames = known.map(({ fullName }) => fullName);
-    throw new HallError("NOT_FOUND", `Unknown prompt: ${name.slice(0, 100)}`, {
-      details: { near: findNear(name, fullNames) },
-    });
+    // Names of prompts that are held back are not suggested.
+    const known = this.#all("prompts").map(({ fullName }) => fullName);
+    const found = this.#promptNames.get(name, known);
+    this.#refuseHeld(found.toolkit, "prompts", found.prompt);
+    return found;
   };
 
   readonly looking = (name?: string): Promise<void> | undefined => {
@@ -283,14 +279,31 @@ class ToolkitRegistry implements Registry {
     return this.#entries.get(entry.toolkit.id) === entry;
   }
 
+  /** Two toolkits with one prefix could pass for each other. */
+  #requireOwnPrefix({ id, prefix = id }: Toolkit): void {
+    if (prefix === "") return;
+    const wanted = prefix.toLowerCase();
+    for (const { toolkit } of this.#entries.values())
+      if (toolkit.id !== id && (toolkit.prefix ?? toolkit.id).toLowerCase() === wanted)
+        throw new HallError("CONFLICT", `the prefix "${prefix}" is already that of ${toolkit.id}`);
+  }
+
+  #unname({ tools, prompts }: ToolkitEntry): void {
+    this.#names.remove(tools);
+    this.#promptNames.remove(prompts);
+  }
+
   async #relist(entry: ToolkitEntry, kind: ListKind): Promise<void> {
-    const before = entry.tools;
+    const { tools, prompts } = entry;
     try {
       await entry.read(kind);
       if (!this.#isCurrent(entry)) return;
       if (kind === "tools") {
-        this.#names.remove(before);
+        this.#names.remove(tools);
         this.#names.add(entry.tools);
+      } else if (kind === "prompts") {
+        this.#promptNames.remove(prompts);
+        this.#promptNames.add(entry.prompts);
       }
     } catch (error) {
       const toolkit = entry.toolkit.id;
@@ -394,15 +407,4 @@ function compare(a: string, b: string): number {
 
 function byName(a: { readonly fullName: string }, b: { readonly fullName: string }): number {
   return compare(a.fullName, b.fullName);
-}
-
-function findPrompt(known: readonly PromptTarget[], name: string): PromptTarget | undefined {
-  return (
-    known.find(({ fullName }) => fullName === name) ??
-    onlyOne(known.filter(({ prompt }) => prompt.name === name))
-  );
-}
-
-function onlyOne<T>(found: readonly T[]): T | undefined {
-  return found.length === 1 ? found[0] : undefined;
 }

@@ -6,7 +6,7 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
-import { joinName } from "../registry/names.ts";
+import { fullNameOf } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/trust.ts";
@@ -190,7 +190,7 @@ async function findFunction(
   const toolkit = getToolkit(readString(params, "tool_name"), parts);
   const name = readString(params, "function_name");
   const find = (): Target | undefined => {
-    const target = parts.registry.findTool(joinName(toolkit.prefix ?? toolkit.id, name));
+    const target = parts.registry.findTool(fullNameOf(toolkit, name));
     return target?.toolkit === toolkit ? target : undefined;
   };
   let target = find();

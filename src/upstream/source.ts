@@ -3,14 +3,18 @@ import type { ServerConfig } from "../config/schema.ts";
 import { type Written, written } from "../config/variables.ts";
 
 /**
- * The command or URL of a server as the files have it, with `${NAME}` in the place of values. A change
- * invalidates the lock entry and the approval. The names of variables count: a project must not send
+ * The command or URL of a server as the files have it, with `${NAME}` in the place of values, and its
+ * prefix. A change invalidates the lock entry and the approval: with another's prefix, an approved server
+ * could answer in its place. The names of variables count: a project must not send
  * another secret to an approved server. The values do not: they change, and the lock is committed.
  */
 export function sourceOf(config: ServerConfig): string {
   const { env, headers, oauth, ...reached } = config[written] ?? {};
   const texts = Object.entries({ env, headers, oauth }).filter(([, text]) => text !== undefined);
-  const rest = texts.length > 0 ? [Object.fromEntries(texts)] : [];
+  const rest = [
+    ...(texts.length > 0 ? [Object.fromEntries(texts)] : []),
+    ...(config.prefix === undefined ? [] : [{ prefix: config.prefix }]),
+  ];
   if (config.type === "stdio")
     return hashOf([
       reached.command ?? config.command,
@@ -29,6 +33,15 @@ export function sourceOf(config: ServerConfig): string {
 
 /** The same for display. Literal values of a project's file are shown: they decide what runs, and where it sends data. */
 export function describeSource(config: ServerConfig): string {
+  return `${describeAddress(config)}${describePrefix(config)}`;
+}
+
+function describePrefix({ prefix }: ServerConfig): string {
+  if (prefix === undefined) return "";
+  return prefix === "" ? ", its tools without a prefix" : `, its tools as ${prefix}.*`;
+}
+
+function describeAddress(config: ServerConfig): string {
   const texts = config[written] ?? {};
   if (config.type !== "stdio") {
     const { url = config.url, headers = config.headers, oauth = {} } = texts;

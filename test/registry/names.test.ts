@@ -1,5 +1,10 @@
 import { expect, test } from "vitest";
-import { createNameIndex, type NameIndex } from "../../src/registry/names.ts";
+import {
+  createNameIndex,
+  fullNameOf,
+  type NameIndex,
+  safeNameOf,
+} from "../../src/registry/names.ts";
 import type { Target, Toolkit } from "../../src/tool.ts";
 
 test("a full name may be written with two underscores for its first dot, wherever else it has underscores or dots", () => {
@@ -19,25 +24,54 @@ test("a name that two tools may be written as names neither, and both are told",
   );
 });
 
-test("a tool's bare name counts beside names with underscores, and once where both are its own", () => {
-  const own = { ...target("x.x__y"), tool: { name: "x__x__y", inputSchema: { type: "object" } } };
-  const names = createNameIndex();
-  names.add([own]);
-  expect(names.find("x__x__y")).toBe(own);
-  const other = {
-    ...target("other.tool"),
-    tool: { name: "x__x__y", inputSchema: { type: "object" } },
-  };
-  names.add([other]);
-  expect(names.find("x__x__y")).toBeUndefined();
-  names.remove([other]);
-  expect(names.find("x__x__y")).toBe(own);
-  names.remove([own]);
-  expect(names.find("x__x__y")).toBeUndefined();
+test("a bare name counts if it is the only one and does not read like a full name", () => {
+  const names = indexOf(["x.list", "x.y__z", "x.y.z"]);
+  expect(names.find("list")?.fullName).toBe("x.list");
+  expect(names.find("y__z")).toBeUndefined();
+  expect(names.find("y.z")).toBeUndefined();
+  names.add([target("other.list")]);
+  expect(names.find("list")).toBeUndefined();
 });
 
-function indexOf(fullNames: readonly string[]): NameIndex {
-  const names = createNameIndex();
+test("a name that is too long is cut with a hash, and is found in full as well", () => {
+  const toolkit = { id: "github" };
+  const long = `search_${"all_".repeat(20)}repositories`;
+  const fullName = fullNameOf(toolkit, long);
+  expect(fullName).toMatch(/^github\.search_(all_)+[a-z_]*_[0-9a-f]{6}$/);
+  const names = indexOf([fullName, fullNameOf(toolkit, `${long}2`)]);
+  for (const name of [`github.${long}`, `github__${long}`, fullName, safeNameOf(fullName)])
+    expect(names.find(name)?.fullName).toBe(fullName);
+});
+
+test("every name is shown as model APIs accept it, and finds its tool again", () => {
+  const fullNames = [
+    "github.create_issue",
+    "a.b.c",
+    "a.b_c",
+    "shop.búsqueda",
+    "shop.日本",
+    "shop.中国",
+    "a.b__c",
+    "a__b.c",
+    fullNameOf({ id: "a".repeat(40) }, "é".repeat(80)),
+  ];
+  const names = indexOf(fullNames);
+  const shown = fullNames.map((name) => names.shownName(names.get(name)));
+  expect(shown.slice(0, 4)).toEqual([
+    "github__create_issue",
+    expect.stringMatching(/^a__b_c_[0-9a-f]{6}$/),
+    "a__b_c",
+    "shop__b_squeda",
+  ]);
+  for (const [at, name] of shown.entries()) {
+    expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+    expect(names.find(name)?.fullName).toBe(fullNames[at]);
+  }
+  expect(new Set(shown).size).toBe(fullNames.length);
+});
+
+function indexOf(fullNames: readonly string[]): NameIndex<Target> {
+  const names = createNameIndex<Target>("tool", ({ tool }) => tool.name);
   names.add(fullNames.map(target));
   return names;
 }
