@@ -80,6 +80,8 @@ export interface RegistrationStatus {
   readonly runner: "connection" | "endpoint" | null;
   readonly tools: number;
   readonly registeredAt: number;
+  /** It has the name of a built-in toolkit, and serves instead while it has a runner. */
+  readonly replacesBuiltIn: boolean;
   /** Set if it cannot be called: why. */
   readonly problem: string | undefined;
 }

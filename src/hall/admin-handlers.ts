@@ -134,6 +134,7 @@ function describeRegistrations(hall: Hall): HallStatus["registrations"] {
       runner: runner?.kind ?? null,
       tools: registration.tools.length,
       registeredAt,
+      replacesBuiltIn: hall.registrations.isReplacement(toolkit.id),
       problem,
     };
   });

@@ -19,6 +19,8 @@ export interface Registrations {
   /** Restores the built-in toolkit that it replaced. Throws TOOLKIT_NOT_FOUND. */
   unregister(name: string): Promise<RegisteredToolkit>;
   all(): readonly RegisteredToolkit[];
+  /** True if it took the name of a built-in toolkit, which serves while no service is attached. */
+  isReplacement(name: string): boolean;
   /** Closes the replaced toolkits; the registry closes the others. */
   close(): Promise<void>;
 }
@@ -42,7 +44,7 @@ export function createRegistrations(options: RegistrationsOptions): Registration
 class RegistrationBook implements Registrations {
   readonly #options: RegistrationsOptions;
   readonly #registered = new Map<string, RegisteredToolkit>();
-  /** Built-in toolkits that a registration replaces. */
+  /** Built-in toolkits that a registration replaces while it has a runner. */
   readonly #shadowed = new Map<string, Toolkit>();
   /** Names by their skeleton, because comparing with a thousand others would dominate the cost. */
   readonly #skeletons = new Map<string, string>();
@@ -60,8 +62,11 @@ class RegistrationBook implements Registrations {
 
   readonly all = (): readonly RegisteredToolkit[] => [...this.#registered.values()];
 
+  readonly isReplacement = (name: string): boolean => this.#shadowed.has(name);
+
   readonly close = async (): Promise<void> => {
-    for (const toolkit of this.#shadowed.values()) await toolkit.close();
+    for (const [name, built] of this.#shadowed)
+      await (this.#isServing(built) ? this.#registered.get(name) : built)?.close();
   };
 
   async #register(params: JsonObject, line: Runner | undefined): Promise<RegisteredToolkit> {
@@ -73,6 +78,7 @@ class RegistrationBook implements Registrations {
     if (runner) toolkit.attach(runner);
     else if (!toolkit.runner)
       this.#options.health.record(toolkit).lost(toolkit.problem?.() ?? "no service is attached");
+    await this.#settle(toolkit);
     return toolkit;
   }
 
@@ -140,11 +146,12 @@ class RegistrationBook implements Registrations {
       registeredAt: Date.now(),
       changed: (changed) => this.#changed(changed),
     });
-    if (this.#options.registry.findToolkit(name)) {
-      const old = await this.#options.registry.replace(toolkit);
-      if (old === known) await known?.close();
-      else this.#shadowed.set(name, old);
-    } else await this.#options.registry.add(toolkit);
+    const { registry } = this.#options;
+    const there = registry.findToolkit(name);
+    if (!there) await registry.add(toolkit);
+    else if (there === known) await registry.replace(toolkit);
+    else this.#shadowed.set(name, there);
+    await known?.close();
     this.#registered.set(name, toolkit);
     this.#skeletons.set(skeletonOf(name), name);
     this.#options.log.info(
@@ -154,7 +161,20 @@ class RegistrationBook implements Registrations {
     return toolkit;
   }
 
+  /** A built-in toolkit serves while the registration that took its name has no runner. */
+  async #settle(toolkit: RegisteredToolkit): Promise<void> {
+    const built = this.#shadowed.get(toolkit.id);
+    if (!built || this.#registered.get(toolkit.id) !== toolkit) return;
+    const serving = toolkit.runner ? toolkit : built;
+    if (!this.#isServing(serving)) await this.#options.registry.replace(serving);
+  }
+
+  #isServing(toolkit: Toolkit): boolean {
+    return this.#options.registry.findToolkit(toolkit.id) === toolkit;
+  }
+
   #changed(toolkit: RegisteredToolkit): void {
+    if (!toolkit.runner) void this.#inOrder(() => this.#settle(toolkit));
     const problem = toolkit.problem?.();
     const record = this.#options.health.record(toolkit);
     if (problem === undefined) record.reset();
@@ -185,7 +205,7 @@ class RegistrationBook implements Registrations {
     const built = this.#shadowed.get(toolkit.id);
     this.#shadowed.delete(toolkit.id);
     if (built) {
-      await this.#options.registry.replace(built);
+      if (!this.#isServing(built)) await this.#options.registry.replace(built);
       await toolkit.close();
     } else await this.#options.registry.remove(toolkit.id);
     this.#options.log.info({ toolkit: toolkit.id, id: toolkit.toolId }, "unregistered");

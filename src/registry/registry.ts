@@ -8,6 +8,7 @@ import type { OfferKind } from "../trust/pin.ts";
 import { type Held, refuseHeld } from "../trust/trust.ts";
 import { createNameIndex, fullNameOf } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
+import { listedUris, type Owned, pickOwner, readOwnUri } from "./resource-owners.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
 export interface Registry {
@@ -26,9 +27,9 @@ export interface Registry {
   getTool(name: string): Target;
   resources(): readonly Resource[];
   resourceTemplates(): readonly JsonObject[];
-  /** The toolkit that serves a uri. Throws NOT_FOUND. */
-  getResourceOwner(uri: string): Toolkit;
-  findTemplateOwner(uriTemplate: string): Toolkit | undefined;
+  /** The toolkit that serves a URI, and its own URI for it. Throws NOT_FOUND, also if there are several. */
+  getResourceOwner(uri: string): Owned;
+  findTemplateOwner(uriTemplate: string): Owned | undefined;
   prompts(): readonly PromptTarget[];
   /** Throws NOT_FOUND. */
   getPrompt(name: string): PromptTarget;
@@ -203,24 +204,26 @@ class ToolkitRegistry implements Registry {
     return this.#names.get(name);
   };
 
-  readonly resources = (): readonly Resource[] =>
-    this.#all("resources").sort((a, b) => compare(a.uri, b.uri));
+  readonly resources = (): readonly Resource[] => {
+    const items = this.#owned("resources", ({ uri }) => uri);
+    const uris = listedUris(items);
+    return items
+      .map(({ item }, at) => ({ ...item, uri: uris[at] ?? item.uri }))
+      .sort((a, b) => compare(a.uri, b.uri));
+  };
 
-  readonly resourceTemplates = (): readonly JsonObject[] =>
-    this.#all("templates").sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate)));
+  readonly resourceTemplates = (): readonly JsonObject[] => {
+    const items = this.#owned("templates", ({ uriTemplate }) => String(uriTemplate));
+    const uris = listedUris(items);
+    return items
+      .map(({ item }, at): JsonObject => ({ ...item, uriTemplate: uris[at] }))
+      .sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate)));
+  };
 
-  readonly getResourceOwner = (uri: string): Toolkit => {
-    const entries = [...this.#entries.values()];
-    // A listed resource wins over a template: one server's `{anything}` must not hide another's.
-    const owner =
-      entries.find((entry) => this.#read(entry, "resources").some((item) => item.uri === uri)) ??
-      entries.find(
-        (entry) =>
-          entry.toolkit.resources?.covers?.(uri, this.#read(entry, "templates")) &&
-          !entry.resources.some((item) => item.uri === uri),
-      );
-    if (owner) return owner.toolkit;
-    for (const { toolkit, resources } of entries)
+  readonly getResourceOwner = (uri: string): Owned => {
+    const owner = this.#findNamedOwner(uri) ?? pickOwner(this.#ownersOf(uri));
+    if (owner) return owner;
+    for (const { toolkit, resources } of this.#entries.values())
       this.#refuseHeld(
         toolkit,
         "resources",
@@ -232,11 +235,12 @@ class ToolkitRegistry implements Registry {
     });
   };
 
-  readonly findTemplateOwner = (uriTemplate: string): Toolkit | undefined => {
-    const owner = [...this.#entries.values()].find((entry) =>
-      this.#read(entry, "templates").some((template) => template.uriTemplate === uriTemplate),
+  readonly findTemplateOwner = (uriTemplate: string): Owned | undefined => {
+    const { id, uri } = readOwnUri(uriTemplate) ?? { id: undefined, uri: uriTemplate };
+    const owners = this.#owned("templates", (item) => String(item.uriTemplate)).filter(
+      (owned) => owned.uri === uri && (id === undefined || owned.toolkit.id === id),
     );
-    return owner?.toolkit;
+    return pickOwner(owners);
   };
 
   readonly prompts = (): readonly PromptTarget[] => this.#all("prompts").sort(byName);
@@ -327,6 +331,39 @@ class ToolkitRegistry implements Registry {
 
   #all<K extends "resources" | "templates" | "prompts">(kind: K): ToolkitEntry[K][number][] {
     return [...this.#entries.values()].flatMap((entry) => this.#read(entry, kind));
+  }
+
+  #owned<K extends "resources" | "templates">(
+    kind: K,
+    uriOf: (item: ToolkitEntry[K][number]) => string,
+  ): (Owned & { readonly item: ToolkitEntry[K][number] })[] {
+    return [...this.#entries.values()].flatMap((entry) =>
+      this.#read(entry, kind).map((item) => ({
+        toolkit: entry.toolkit,
+        uri: uriOf(item),
+        item,
+      })),
+    );
+  }
+
+  /** The toolkit that a URI names, if that one serves the rest. */
+  #findNamedOwner(uri: string): Owned | undefined {
+    const named = readOwnUri(uri);
+    return named && this.#ownersOf(named.uri).find(({ toolkit }) => toolkit.id === named.id);
+  }
+
+  /** A listed resource wins over a template: one server's `{anything}` must not hide another's. */
+  #ownersOf(uri: string): readonly Owned[] {
+    const entries = [...this.#entries.values()];
+    const listed = entries.filter((entry) =>
+      this.#read(entry, "resources").some((item) => item.uri === uri),
+    );
+    const covering = entries.filter(
+      (entry) =>
+        entry.toolkit.resources?.covers?.(uri, this.#read(entry, "templates")) &&
+        !entry.resources.some((item) => item.uri === uri),
+    );
+    return (listed.length > 0 ? listed : covering).map(({ toolkit }) => ({ toolkit, uri }));
   }
 
   /** One list of an entry, without what is held back. */

@@ -46,11 +46,9 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   async "tools/registered"(_params, _request, parts) {
-    const toolkits = parts.registry
-      .toolkits()
-      .filter(({ source }) => source === "registered" || source === "module");
+    const modules = parts.registry.toolkits().filter(({ source }) => source === "module");
     return {
-      tools: await describeToolkits(toolkits, parts),
+      tools: await describeToolkits([...parts.registrations.all(), ...modules], parts),
       failed_modules: parts.modules.failures(),
     };
   },
@@ -263,7 +261,7 @@ function describeToolkits(
   for (const { toolkit, tool } of parts.registry.tools()) names.get(toolkit)?.push(tool.name);
   const described = toolkits.map(async (toolkit): Promise<JsonObject> => {
     const health = await parts.health.read(toolkit);
-    const { toolId, registeredAt, runner } = toolkit as Partial<RegisteredToolkit>;
+    const { toolId, registeredAt, runner, registration } = toolkit as Partial<RegisteredToolkit>;
     return {
       name: toolkit.id,
       ...(toolId === undefined ? {} : { tool_id: toolId }),
@@ -272,7 +270,7 @@ function describeToolkits(
       category: toolkit.category ?? null,
       version: versionOf(toolkit, parts),
       status: wireStates[health.state],
-      functions: names.get(toolkit) ?? [],
+      functions: registration?.tools.map(({ name }) => name) ?? names.get(toolkit) ?? [],
       ...(toolId === undefined
         ? {}
         : {

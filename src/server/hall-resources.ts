@@ -75,9 +75,12 @@ export function withHallResources(options: HallResourcesOptions): Registry {
   };
   return {
     ...registry,
-    resources: () => [...resources, ...registry.resources()],
+    resources: () => [
+      ...resources,
+      ...registry.resources().filter(({ uri }) => !Object.hasOwn(hallResources, uri)),
+    ],
     getResourceOwner: (uri) =>
-      Object.hasOwn(hallResources, uri) ? owner : registry.getResourceOwner(uri),
+      Object.hasOwn(hallResources, uri) ? { toolkit: owner, uri } : registry.getResourceOwner(uri),
   };
 }
 

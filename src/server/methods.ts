@@ -40,14 +40,12 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
 
   "resources/read": (params, request, parts) => {
     const uri = readString(params, "uri");
-    const source = parts.registry.getResourceOwner(uri).resources;
+    const owned = parts.registry.getResourceOwner(uri);
+    const source = owned.toolkit.resources;
     if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
-    return runAsking(
-      params,
-      request,
-      parts,
-      within(parts.timeoutMs, (context) => source.read(uri, context)),
-    );
+    const read = async (context: CallContext): Promise<JsonObject> =>
+      renameContents(await source.read(owned.uri, context), owned.uri, uri);
+    return runAsking(params, request, parts, within(parts.timeoutMs, read));
   },
 
   "prompts/get": (params, request, parts) => {
@@ -187,15 +185,23 @@ function findCompleter(
     return { toolkit, reference: { ...ref, name: prompt.name } };
   }
   if (ref.type === "ref/resource" && typeof ref.uri === "string") {
-    return {
-      toolkit: registry.findTemplateOwner(ref.uri) ?? registry.getResourceOwner(ref.uri),
-      reference: ref,
-    };
+    const { toolkit, uri } =
+      registry.findTemplateOwner(ref.uri) ?? registry.getResourceOwner(ref.uri);
+    return { toolkit, reference: { ...ref, uri } };
   }
   throw new HallError(
     "INVALID_PARAMS",
     "ref must name a prompt (ref/prompt) or a resource (ref/resource)",
   );
+}
+
+/** What a server returns under its own URI has the one that was read. */
+function renameContents(result: JsonObject, own: string, uri: string): JsonObject {
+  if (own === uri || !Array.isArray(result.contents)) return result;
+  const contents = result.contents.map((item: unknown) =>
+    isObject(item) && item.uri === own ? { ...item, uri } : item,
+  );
+  return { ...result, contents };
 }
 
 export function readString(params: JsonObject, field: string): string {

@@ -83,5 +83,6 @@ export function watchResource(
   { registry }: ServerParts,
   changed: () => void,
 ): () => void {
-  return registry.getResourceOwner(uri).resources?.watch?.(uri, changed) ?? (() => {});
+  const owned = registry.getResourceOwner(uri);
+  return owned.toolkit.resources?.watch?.(owned.uri, changed) ?? (() => {});
 }

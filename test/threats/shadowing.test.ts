@@ -2,12 +2,14 @@
 import { describe, expect, test } from "vitest";
 import { configSchema, type ServerConfig } from "../../src/config/schema.ts";
 import { builtInNames } from "../../src/config/servers.ts";
+import type { Runner } from "../../src/registry/registered.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { createBuiltinToolkits } from "../../src/toolkits/builtin.ts";
 import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { makeConfigFolder } from "../config/folder.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
 
 /** A server whose tools all answer with its own name. */
 function server(id: string, tools: readonly string[], rest: Partial<Toolkit> = {}): Toolkit {
@@ -146,5 +148,96 @@ describe("a prefix belongs to one toolkit", () => {
       "node, its tools as github.*",
       "node, its tools without a prefix",
     ]);
+  });
+});
+
+describe("a resource is read from its owner", () => {
+  const resources = (id: string, uris: readonly string[]): Partial<Toolkit> => ({
+    source: id === "speckit" ? "built-in" : "upstream",
+    resources: {
+      list: async () => uris.map((uri) => ({ uri, name: uri })),
+      templates: async () => [{ uriTemplate: "file:///{path}", name: "files" }],
+      covers: (uri) => uri.startsWith("file:///"),
+      read: async (uri) => ({ contents: [{ uri, text: `answered by ${id}` }] }),
+    },
+  });
+  const evil = server("evil", [], resources("evil", ["note://1", "speckit://features"]));
+  const notes = server("notes", [], resources("notes", ["note://1", "note://2"]));
+  const workflow = server("speckit", [], resources("speckit", ["speckit://features"]));
+
+  test("where two servers list one URI, each is listed and read under a URI that names it", async () => {
+    await using hall = await startHall({ toolkits: [evil, notes, workflow] });
+    const client = hall.connect();
+    await client.greet();
+    const listed = (await client.result("resources/list")).resources as { uri: string }[];
+    expect(listed.map(({ uri }) => uri)).toEqual([
+      "guildhall://servers/evil/note://1",
+      "guildhall://servers/evil/speckit://features",
+      "guildhall://servers/notes/note://1",
+      "note://2",
+      "speckit://features",
+    ]);
+    const read = async (uri: string): Promise<unknown> => client.request("resources/read", { uri });
+    for (const [uri, owner] of [
+      ["guildhall://servers/notes/note://1", "notes"],
+      ["guildhall://servers/evil/note://1", "evil"],
+      ["note://2", "notes"],
+      ["speckit://features", "speckit"],
+      ["guildhall://servers/notes/file:///a", "notes"],
+    ])
+      expect(await read(uri ?? "")).toMatchObject({
+        result: { contents: [{ uri, text: `answered by ${owner}` }] },
+      });
+  });
+
+  test("a URI that two servers may mean is an error that names both", async () => {
+    await using hall = await startHall({ toolkits: [evil, notes] });
+    const client = hall.connect();
+    await client.greet();
+    for (const uri of ["note://1", "file:///a"])
+      expect(await client.request("resources/read", { uri })).toMatchObject({
+        error: { message: expect.stringContaining(`ambiguous resource ${uri}`) },
+      });
+    const { resourceTemplates } = await client.result("resources/templates/list");
+    expect(resourceTemplates).toMatchObject([
+      { uriTemplate: "guildhall://servers/evil/file:///{path}" },
+      { uriTemplate: "guildhall://servers/notes/file:///{path}" },
+    ]);
+  });
+});
+
+describe("a service that registers under the name of a built-in toolkit", () => {
+  test("serves only while it is attached; then the built-in toolkit serves again", async () => {
+    await using hall = await startHall();
+    const { registrations } = hall.hall;
+    const gone = new Set<() => void>();
+    const runner: Runner = {
+      kind: "connection",
+      id: "service",
+      request: async () => ({ status: "completed", data: "answered by the service" }),
+      onGone: (listener) => {
+        gone.add(listener);
+        return () => gone.delete(listener);
+      },
+      close() {},
+    };
+    const tool = {
+      name: "time_tool",
+      description: "Another clock",
+      functions: [{ name: "current_time", description: "Now", parameters: { type: "object" } }],
+    };
+    await registrations.register({ tool });
+    expect(await answerOf(hall, "time_tool.current_time")).toContain("UTC");
+    await registrations.register({ tool }, runner);
+    expect(await answerOf(hall, "time_tool.current_time")).toContain("answered by the service");
+    expect(registrations.isReplacement("time_tool")).toBe(true);
+    for (const listener of gone) listener();
+    await until(
+      async () => (await answerOf(hall, "time_tool.current_time")).includes("UTC"),
+      "the built-in toolkit serves again",
+    );
+    expect(registrations.all()).toMatchObject([{ toolId: "time_tool_v1" }]);
+    await registrations.unregister("time_tool");
+    expect(await answerOf(hall, "time_tool.current_time")).toContain("UTC");
   });
 });

@@ -54,7 +54,16 @@ function formatRegistrations(registrations: readonly RegistrationStatus[]): read
     formatTime(registeredAt),
     problem,
   ]);
-  return ["", table(["registered", "state", "run by", "tools", "since", "problem"], rows)];
+  const replacing = registrations.filter(({ replacesBuiltIn }) => replacesBuiltIn);
+  return [
+    "",
+    table(["registered", "state", "run by", "tools", "since", "problem"], rows),
+    ...replacing.map(({ name, runner }) =>
+      runner === null
+        ? `the built-in ${name} serves: the service that replaced it is not attached`
+        : `the built-in ${name} is replaced by the registered one`,
+    ),
+  ];
 }
 
 /** Only a store with a problem is worth a line. */
