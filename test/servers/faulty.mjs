@@ -6,6 +6,7 @@
 // How it lists:   tools=N, bad-definition, endless-pages, repeated-cursor, hang-list, no-tools, resources, broken-resources, prompts
 // How it ends:    stubborn (heeds neither the end of its input nor SIGTERM)
 // What it leaves: starts=FILE (one line for each start: its process id)
+// Only printed:   describe (the lists as JSON)
 // Every other word is a tool it offers beside `echo`: see `acts`.
 import { spawn } from "node:child_process";
 import { appendFileSync, closeSync, existsSync, readFileSync } from "node:fs";
@@ -539,6 +540,19 @@ function receive(line) {
     listeners.delete(message.params?.requestId);
 }
 
+/** Prints the lists instead of serving them, for a test that records them as reviewed. */
+function describe() {
+  const resourceTemplates = methods["resources/templates/list"]();
+  const usable = tools().filter((tool) => tool?.inputSchema);
+  const offer = {
+    tools: has("no-tools") ? [] : usable,
+    prompts: methods["prompts/list"]().prompts,
+    resources,
+    templates: resourceTemplates.resourceTemplates,
+  };
+  process.stdout.write(JSON.stringify(offer));
+}
+
 async function start() {
   const file = setting("starts");
   const startsBefore =
@@ -562,4 +576,5 @@ async function start() {
   createInterface({ input: process.stdin }).on("line", receive);
 }
 
-void start();
+if (has("describe")) describe();
+else void start();

@@ -1,4 +1,4 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, execFileSync, spawn } from "node:child_process";
 import {
   existsSync,
   mkdirSync,
@@ -17,6 +17,7 @@ import type { HallOptions } from "../../src/hall/hall.ts";
 import type { Tool } from "../../src/tool.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { reviewServer } from "../../src/trust/review.ts";
+import type { Offer } from "../../src/upstream/lists.ts";
 import type { LockedServer } from "../../src/upstream/lock.ts";
 import { sourceOf } from "../../src/upstream/source.ts";
 import type { Upstream, UpstreamState } from "../../src/upstream/upstream.ts";
@@ -59,6 +60,8 @@ export function definitionOf(name: string): Tool {
       "x-extra": { kept: true },
     },
     annotations: { readOnlyHint: true, "x-hint": 1 },
+    icons: [{ src: "https://example.com/i.png" }],
+    _meta: { "example.com/rank": 1 },
   };
 }
 
@@ -195,7 +198,7 @@ function trustServers(configHome: string, names: ReadonlySet<string>): void {
   allowUnattended(configHome, { trust: { tools } });
 }
 
-/** Records that the user approved these servers of a project; their tools were not reviewed. */
+/** Records that the user approved these servers of a project with all they offer. */
 async function approveServers(
   folder: string,
   dataHome: string,
@@ -207,12 +210,17 @@ async function approveServers(
   });
   const reviews = Object.entries(servers).map(([name, { command, args }]) => {
     const source = sourceOf({ ...faulty(), command, args });
-    return [name, reviewServer({ source, reached: command, tools: [] })] as const;
+    return [name, reviewServer({ source, reached: command, ...offerOf(args) })] as const;
   });
   await ledger.change((entries) => ({
     ...entries,
     servers: { ...entries.servers, ...Object.fromEntries(reviews) },
   }));
+}
+
+function offerOf(args: readonly string[]): Pick<Offer, "tools"> & Partial<Offer> {
+  if (args[0] !== faultyFile) return { tools: [] };
+  return JSON.parse(execFileSync(process.execPath, [...args, "describe"], { encoding: "utf8" }));
 }
 
 export function usePlaces(): Places {
