@@ -61,15 +61,6 @@ test("docs/architecture.md names files and functions that exist", () => {
   expect(functions.filter((name) => !new RegExp(`\\b${name}\\b`).test(source))).toEqual([]);
 });
 
-test("docs/threats.md names tests that exist", () => {
-  const rows = readPage("docs/threats.md").text.match(/^\| (?!threat \|).*$/gm) ?? [];
-  const missing = rows.filter((row) => {
-    const [, file = "", title = ""] = /(test\/\S+\.test\.ts) `([^`]+)` \|$/.exec(row) ?? [];
-    return !existsSync(`${root}${file}`) || !readFileSync(`${root}${file}`, "utf8").includes(title);
-  });
-  expect(missing).toEqual([]);
-});
-
 function isThere(page: string, target: string): boolean {
   const [path = "", heading] = target.split("#");
   const file = path === "" ? page : join(dirname(page), path);
