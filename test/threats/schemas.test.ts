@@ -101,7 +101,8 @@ test("a tool whose schema never ends is refused, and every other request is answ
     },
   });
   expect(await home.run(cli, ["build", "--yes"])).toMatchObject({ code: 0 });
-  await using hall = spawnHall(["--alone"], { cwd: home.project, env: home.env });
+  const env = { ...home.env, XDG_DATA_HOME: home.locate("~/.local/share") };
+  await using hall = spawnHall(["--alone"], { cwd: home.project, env });
   await hall.greet();
 
   const value = JSON.parse(`${'{"a":'.repeat(60)}{}${"}".repeat(60)}`);

@@ -1048,7 +1048,8 @@ describe.concurrent("a session that has expired", () => {
 
   test("is replaced together with the subscriptions of clients", () =>
     beside({ era: "legacy" }, async ({ call, sick, client }) => {
-      await client.result("resources/subscribe", { uri: "note://1" });
+      const uri = "guildhall://servers/sick/note://1";
+      await client.result("resources/subscribe", { uri });
       await until(() => sick.heard("resources/subscribe") === 1, "the server is told");
       sick.sessions.clear();
       expect(textOf(await call("echo", { n: 1 }))).toBe('{"n":1}');
@@ -1061,7 +1062,7 @@ describe.concurrent("a session that has expired", () => {
           params: { uri: "note://1" },
         });
       expect(await client.heard("notifications/resources/updated")).toMatchObject({
-        params: { uri: "note://1" },
+        params: { uri },
       });
     }));
 });
