@@ -1,7 +1,6 @@
-import { join } from "node:path";
+import { readProjectFile } from "../base/project-files.ts";
 import type { Target } from "../tool.ts";
 import { agentName } from "./agent-file.ts";
-import { readIfThere } from "./agent-folder.ts";
 
 /**
  * What a project says about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it,
@@ -27,7 +26,10 @@ const charactersMax = 100_000;
 const aboutMax = 1_000;
 
 export async function readNotes(folder: string, options: NotesOptions): Promise<Notes> {
-  const texts = await Promise.all(noteFiles.map((name) => readIfThere(join(folder, name))));
+  // Often one is a link to the other, which is read anyway.
+  const texts = await Promise.all(
+    noteFiles.map((name) => readProjectFile(folder, name).catch(() => undefined)),
+  );
   return parseNotes(texts.map((text) => (text ?? "").slice(0, charactersMax)).join("\n"), options);
 }
 

@@ -1,6 +1,6 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { removeProjectFile, replaceProjectFile } from "../base/project-files.ts";
 import { plural } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 import {
@@ -18,7 +18,6 @@ import {
   type LockedAgent,
   readAgentFolder,
   readAgentsLock,
-  replaceFile,
   writeAgentsLock,
 } from "./agent-folder.ts";
 import { describeUnknown, type SortedTools, sortTools } from "./groups.ts";
@@ -179,9 +178,9 @@ function writeGuide(domain: string | undefined): string {
 /** Writes the planned files and the lock. */
 export async function applyPlan(folder: string, { changes, lock }: Plan): Promise<void> {
   for (const { path, after } of changes) {
-    const file = join(folder, ".guildhall", path);
-    if (after === undefined) await rm(file, { force: true });
-    else await replaceFile(file, after);
+    const file = join(".guildhall", path);
+    if (after === undefined) await removeProjectFile(folder, file);
+    else await replaceProjectFile(folder, file, after);
   }
   await writeAgentsLock(folder, lock);
 }

@@ -144,7 +144,8 @@ class Workflow implements Toolkit {
     if (warning !== undefined) run.note(warning);
     if (existsSync(join(place.project, ".specify", "extensions.yml")))
       run.note("hooks in .specify/extensions.yml are not supported and were not run");
-    const memory = join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`);
+    const file = join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`);
+    const memory = { root: folder, file };
     try {
       const answer = await step({ place, args, context, run, memory, settings: this.#settings });
       await run.end(answer.isPaused ? "paused" : "completed", answer.text.split("\n")[0] ?? "");

@@ -1,17 +1,15 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { agentName, fileNameOf, replaceFields, writeTools } from "../../agents/agent-file.ts";
 import {
-  agentsPath,
+  agentPath,
   type FoldedAgent,
   readAgentFolder,
   readAgentsLock,
-  replaceFile,
   writeAgentsLock,
 } from "../../agents/agent-folder.ts";
 import { sortTools } from "../../agents/groups.ts";
 import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
 import { HallError } from "../../base/errors.ts";
+import { removeProjectFile, replaceProjectFile } from "../../base/project-files.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear } from "../../base/text.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
@@ -122,8 +120,9 @@ function writeToolsOf(
   { fileName, agent }: FoldedAgent,
   tools: readonly string[],
 ): Promise<void> {
-  return replaceFile(
-    join(agentsPath(folder), fileName),
+  return replaceProjectFile(
+    folder,
+    agentPath(fileName),
     replaceFields(agent.matter, { tools: writeTools([...new Set(tools)]) }),
   );
 }
@@ -143,12 +142,13 @@ export async function runGroupsRename(
 
   const isTaken = agents.some((other) => other.fileName === fileNameOf(renamed));
   const file = isTaken ? fileName : fileNameOf(renamed);
-  await replaceFile(
-    join(agentsPath(folder), file),
+  await replaceProjectFile(
+    folder,
+    agentPath(file),
     replaceFields(agent.matter, { name: [`name: ${renamed}`] }),
   );
   if (file !== fileName) {
-    await rm(join(agentsPath(folder), fileName), { force: true });
+    await removeProjectFile(folder, agentPath(fileName));
     await renameInLock(folder, fileName, file);
   }
   await notifyHall(folder, { groupsChanged: {} });

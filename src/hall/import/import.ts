@@ -71,7 +71,8 @@ export async function findServers({
     for (const place of client.files) {
       for (const file of await filesAt(place, machine)) {
         if (only !== undefined && file !== only) continue;
-        const document = await readDocument(file).catch((error: unknown) => {
+        const project = place.scope === "project" ? machine.folder : undefined;
+        const document = await readDocument(file, project).catch((error: unknown) => {
           if (!(error instanceof ConfigError)) throw error;
           warnings.push(`${shorten(error.message, machine)}; skipped the file of ${client.name}`);
         });
