@@ -1,10 +1,11 @@
 #!/usr/bin/env node
 import * as nodeModule from "node:module";
+import { join } from "node:path";
 import { nameProcess } from "../base/ancestors.ts";
+import { cacheFolder, makePrivateFolder } from "../base/files.ts";
 import { runLine } from "./run.ts";
 
-// Newer versions of Node cache compiled code between starts; Node 20 lacks the function.
-(nodeModule as { enableCompileCache?: () => unknown }).enableCompileCache?.();
+keepCompiledCode();
 
 // Processes that we start cannot approve anything.
 nameProcess(process.argv[2] ?? "");
@@ -18,3 +19,17 @@ void runLine(process.argv.slice(2)).then((code) => {
   process.stdout.write("", () => process.exit(code));
   setTimeout(() => process.exit(code), flushMsMax);
 });
+
+/**
+ * Newer versions of Node cache compiled code between starts; Node 20 lacks the function. Node runs what it finds
+ * in the cache, and by default it is in the temporary folder, where another user can put it.
+ */
+function keepCompiledCode(): void {
+  const { enableCompileCache } = nodeModule as { enableCompileCache?: (folder: string) => unknown };
+  if (!enableCompileCache) return;
+  try {
+    enableCompileCache(makePrivateFolder(join(cacheFolder(), "compiled")));
+  } catch {
+    // No folder of our own, for example without a home: start without a cache.
+  }
+}
