@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { dataFolder, placePrivate, replacePrivate, withFileLock } from "../base/files.ts";
 import { hashOf, isObject } from "../base/json.ts";
+import { readRegular } from "../base/project-files.ts";
 
 /**
  * A user's decisions about one project on this machine: the servers that may start, the reviewed
@@ -98,13 +98,13 @@ export function openLedger(
   );
 
   async function read(): Promise<Entries> {
-    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT")
-        warn(`cannot read "${file}" (${error.code}): all trust is ignored`);
-      return "";
+    const found = await readOwn(file).catch((error: unknown) => {
+      warn(`cannot read "${file}" (${messageOf(error)}): all trust is ignored`);
+      return undefined;
     });
-    if (text === "") return noEntries;
-    const entries = parse(text, await readKey(folder), project);
+    if (!found || found.length === 0) return noEntries;
+    const key = await readKey(folder).catch(() => undefined);
+    const entries = parse(found.toString("utf8"), key, project);
     if (!entries)
       warn(
         `"${file}" is damaged or not signed with this user's key: all trust is ignored; run \`guildhall verify\``,
@@ -156,8 +156,28 @@ function sign(body: unknown, key: Buffer): string {
 }
 
 async function readKey(folder: string): Promise<Buffer | undefined> {
-  const key = await readFile(join(folder, "key")).catch(() => undefined);
+  const key = await readOwn(join(folder, "key"));
   return key && key.length >= 32 ? key : undefined;
+}
+
+const bytesMax = 64 * 1024 * 1024;
+
+/**
+ * A file that this user wrote and nobody else could read or change; undefined if there is none. Throws DENIED for
+ * another user's, as root would read with `sudo -E`.
+ */
+async function readOwn(file: string): Promise<Buffer | undefined> {
+  const found = await readRegular(file, bytesMax);
+  if (found.kind === "missing") return undefined;
+  const isOwn =
+    found.kind === "read" &&
+    found.stats.uid === (process.geteuid?.() ?? found.stats.uid) &&
+    (process.platform === "win32" || (found.stats.mode & 0o077) === 0);
+  if (isOwn) return found.bytes;
+  throw new HallError(
+    "DENIED",
+    `"${file}" must be a file, owned by you and not accessible to others`,
+  );
 }
 
 /** All projects share the key. If two halls create it at the same time, the first one wins. */
