@@ -68,8 +68,8 @@ const limits: readonly Limit[] = [
   },
   {
     path: ["listen", "tokenFile"],
-    text: "is inside the project, whose author may know the token; use a file elsewhere, or pass this one with --token-file",
-    isRefused: (file, config) => typeof file === "string" && !isOutside(file, config),
+    text: "chooses a token that others may know; only the user's own config file, GUILDHALL__LISTEN__TOKENFILE or --token-file may set it",
+    isRefused: () => true,
   },
   { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },
   { path: ["trust", "policy"], text: fewer, isRefused: isLowered },

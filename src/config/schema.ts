@@ -117,7 +117,7 @@ export const configSchema = z.strictObject({
     ),
     port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
     tokenFile: field(
-      "A file with the token that every caller must send. A project's file cannot name one inside the project.",
+      "A file with the token that every caller must send. It must come from the user's own file or --token-file.",
       z.optional(text()),
     ),
   }),
