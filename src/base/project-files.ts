@@ -21,7 +21,7 @@ import { formatBytes } from "./text.ts";
  * The project's own folder may be behind a link; nothing below it.
  */
 
-export const projectBytesMax = 2 * 1024 * 1024;
+const projectBytesMax = 2 * 1024 * 1024;
 
 /** Undefined if there is no file. Throws DENIED for links and everything but a regular file, TOO_LARGE. */
 export async function readProjectFile(

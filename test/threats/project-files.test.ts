@@ -138,7 +138,7 @@ const traps: Readonly<Record<string, (path: string, outside: string) => void>> =
   "a link to a file": (path, outside) => symlinkSync(join(outside, "precious"), path),
   "a link to nothing": (path, outside) => symlinkSync(join(outside, "absent"), path),
   "a link to a folder": (path, outside) => symlinkSync(outside, path),
-  "a pipe": (path) => execFileSync("mkfifo", [path]),
+  "a pipe": (path) => execFileSync("sh", ["-c", 'mkfifo "$1"', "sh", path]),
   "a folder": (path) => mkdirSync(path),
   "a file of 1 GB": (path) => {
     writeFileSync(path, "");
