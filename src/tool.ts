@@ -77,6 +77,8 @@ export interface Caller {
   readonly principal: string;
   /** The name the client reports: for logs, never for decisions. */
   readonly client: string;
+  /** True if its user's answers may also allow later calls. */
+  readonly mayGrant?: boolean;
   /** The key of the rate limit; undefined for callers without one, such as a client on stdio. */
   readonly quota?: string | undefined;
   /** True if the connection has a session, so that state can be kept for it. */

@@ -219,6 +219,11 @@ export const hallCommands: CommandGroups = {
           examples: ["token create ci"],
           load: async () => (await import("./commands/token.ts")).runTokenCreate,
         },
+        show: {
+          does: "print the token of your own halls, for use in other commands",
+          examples: ["token show"],
+          load: async () => (await import("./commands/token.ts")).runTokenShow,
+        },
         list: {
           does: "list the names of the tokens",
           examples: ["token list --json"],

@@ -71,6 +71,11 @@ const limits: readonly Limit[] = [
     text: "is inside the project, whose author may know the token; use a file elsewhere, or pass this one with --token-file",
     isRefused: (file, config) => typeof file === "string" && !isOutside(file, config),
   },
+  {
+    path: ["listen", "open"],
+    text: "opens the hall to other users of this machine; only the user's own config file or GUILDHALL__LISTEN__OPEN may set it",
+    isRefused: (open) => open === true,
+  },
   { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },
   { path: ["trust", "policy"], text: fewer, isRefused: isLowered },
   { path: ["trust", "servers", "*"], text: fewer, isRefused: isLowered },

@@ -120,6 +120,10 @@ export const configSchema = z.strictObject({
       "A file with the token that every caller must send. A project's file cannot name one inside the project.",
       z.optional(text()),
     ),
+    open: field(
+      "Admit every program on this machine without a token, whichever user runs it. Only the user's own file may set it.",
+      z.optional(z.boolean()),
+    ),
   }),
   toolkits: field(
     "Globs of modules that export toolkits, relative to this file's folder, such as ./tools/*.js.",

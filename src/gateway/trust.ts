@@ -185,7 +185,7 @@ async function decide(
     : await askPerson(
         parts.approvals.ask(subject),
         context,
-        asksEachTime(target) ? ["once", "no"] : answers,
+        asksEachTime(target) || !call.caller.mayGrant ? ["once", "no"] : answers,
       );
 
   if (answer === undefined) {

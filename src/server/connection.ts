@@ -24,6 +24,7 @@ import {
 import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, methods, readString, unknownMethod, whenListed } from "./methods.ts";
+import { allRights, isAllowed, type Rights } from "./rights.ts";
 import type { AcceptOptions, ServerParts } from "./server.ts";
 import { watchedMax, watchResource } from "./subscriptions.ts";
 
@@ -44,7 +45,7 @@ export class ClientConnection {
   readonly #parts: ServerParts;
   readonly #principal: string;
   readonly #isOrdered: boolean;
-  readonly #isNetwork: boolean;
+  readonly #rights: Rights;
   readonly #gone: () => void;
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
@@ -60,14 +61,20 @@ export class ClientConnection {
   constructor(
     channel: Channel,
     parts: ServerParts,
-    { principal = withoutToken, isOrdered = true, isNetwork = false, quota }: AcceptOptions,
+    {
+      principal = "local",
+      rights = allRights,
+      isOrdered = true,
+      isNetwork = false,
+      quota,
+    }: AcceptOptions,
     gone: () => void,
   ) {
     this.id = parts.connectionId();
     this.#parts = parts;
     this.#principal = principal;
     this.#isOrdered = isOrdered;
-    this.#isNetwork = isNetwork;
+    this.#rights = rights;
     this.#quota = isNetwork ? (quota ?? this.id) : undefined;
     this.#gone = gone;
     this.#peer = new Peer(channel, {
@@ -98,10 +105,16 @@ export class ClientConnection {
     });
   }
 
-  /** True if we may send sampling requests on our own, which only legacy clients accept. */
+  /**
+   * True if we may send sampling requests on our own, which only legacy clients accept. The prompts
+   * are the user's, so another caller must not read them.
+   */
   get canSample(): boolean {
     return (
-      this.#state.kind === "ready" && this.#isOrdered && isObject(this.#state.capabilities.sampling)
+      this.#state.kind === "ready" &&
+      this.#isOrdered &&
+      isObject(this.#state.capabilities.sampling) &&
+      isAllowed(this.#rights, "admin")
     );
   }
 
@@ -185,6 +198,7 @@ export class ClientConnection {
       exchange,
       connection: this.id,
       principal: this.#principal,
+      rights: this.#rights,
       quota: this.#quota,
       progressTokens: this.#progressTokens,
     };
@@ -232,9 +246,8 @@ export class ClientConnection {
       client,
       logLevel: undefined,
     });
-    const mayRegister = !this.#isNetwork || this.#principal !== withoutToken;
     const runner = this.#isOrdered ? this.#runner() : undefined;
-    return dialectMethods[method](params, { ...request, mayRegister, runner }, this.#parts);
+    return dialectMethods[method](params, { ...request, runner }, this.#parts);
   }
 
   /** This connection as the runner of toolkits that were registered on it. */
@@ -373,8 +386,6 @@ export function isNotification(method: string): boolean {
   return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
 
-/** The principal of a caller on this machine that sent no token. */
-const withoutToken = "local";
 /** How long to write out the last answers when shutting down at once. */
 const hurriedFlushMs = 500;
 /** Long, because the client may ask its user first. */

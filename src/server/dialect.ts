@@ -13,11 +13,11 @@ import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
+import { isAllowed } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
-/** A request in the dialect: whether it may register, and how the client receives calls. */
+/** A request in the dialect, and how the client receives calls. */
 export interface DialectRequest extends ClientRequest {
-  readonly mayRegister: boolean;
   /** Undefined if the client cannot receive requests. */
   readonly runner: Runner | undefined;
 }
@@ -118,8 +118,8 @@ export function changesRegistry(method: string): boolean {
   return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
 }
 
-function requireToken({ mayRegister }: DialectRequest, method: string): void {
-  if (mayRegister) return;
+function requireToken({ rights }: DialectRequest, method: string): void {
+  if (isAllowed(rights, "admin")) return;
   throw new HallError("DENIED", `${method} requires the token over HTTP and WebSocket`, {
     hint: "Send it as `Authorization: Bearer TOKEN` when you connect.",
   });

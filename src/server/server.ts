@@ -24,14 +24,17 @@ import {
   type ShownTool,
   showTools,
 } from "./faces.ts";
+import type { Rights } from "./rights.ts";
 import { StatelessRequests } from "./stateless.ts";
 
 export interface AcceptOptions {
   /** The authenticated caller. One principal cannot use what another opened. Default "local". */
   readonly principal?: string;
+  /** Default: all. */
+  readonly rights?: Rights;
   /** False where messages may overtake each other; such a client cannot be sent requests either. Default true. */
   readonly isOrdered?: boolean;
-  /** Over HTTP or WebSocket calls are rate-limited, and registering requires the token. */
+  /** Over HTTP or WebSocket calls are rate-limited. */
   readonly isNetwork?: boolean;
   /** The key of its rate limit. Default: the connection. */
   readonly quota?: string;
@@ -137,7 +140,7 @@ export class Server {
     const sampler = this.#connections.values().find(({ canSample }) => canSample);
     if (sampler) return sampler.sample(params);
     throw new HallError("UNAVAILABLE", "no connected client supports sampling", {
-      hint: "Connect a client that supports sampling, or use the model planner.",
+      hint: "Connect a client that supports sampling, over stdio or with your token, or use the model planner.",
     });
   }
 

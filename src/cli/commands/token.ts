@@ -1,4 +1,6 @@
 import { formatTime } from "../../base/text.ts";
+import { readToken } from "../../hall/serve.ts";
+import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
 import { openNamedTokens } from "../../server/http/tokens.ts";
 import type { JsonOption } from "../declaration.ts";
 import { print, table } from "../print.ts";
@@ -7,6 +9,13 @@ export async function runTokenCreate(name: string, options: JsonOption): Promise
   const token = await openNamedTokens().create(name);
   const text = `${token}\n\nThis token is shown only once. Send it as \`Authorization: Bearer TOKEN\`; calls are recorded under the name ${name}.`;
   print({ name, token }, text, options);
+}
+
+/** The user's own token, or the one that the config names. */
+export async function runTokenShow(options: SettingsOptions): Promise<void> {
+  const { config } = await loadSettings(options, "warn");
+  const token = await readToken(config);
+  print({ token }, token, options);
 }
 
 export async function runTokenList(options: JsonOption): Promise<void> {

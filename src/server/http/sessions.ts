@@ -6,6 +6,7 @@ import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
+import type { Identity } from "./guard.ts";
 import { accepts, sendJson } from "./post.ts";
 import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -42,16 +43,17 @@ export class Sessions {
   }
 
   /** Opens a connection for `initialize` without a session id. */
-  open(message: Message, response: ServerResponse, principal: string): Refusal | undefined {
+  open(message: Message, response: ServerResponse, caller: Identity): Refusal | undefined {
     if (!this.#makeRoom()) return tooManyConnections(this.#options.countMax);
     const id = randomBytes(24).toString("base64url");
     const streams = new SessionStreams(this.#options);
     const connection = this.#options.server.accept(streams, {
-      principal,
+      ...caller,
       isOrdered: false,
       isNetwork: true,
     });
     streams.canPoll = () => connection.version === "2025-11-25";
+    const { principal } = caller;
     const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
     this.#sessions.set(id, session);
     response.setHeader("mcp-session-id", id);

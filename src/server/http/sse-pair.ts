@@ -5,6 +5,7 @@ import type { Channel, Receiver } from "../../wire/channel.ts";
 import type { Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
+import type { Identity } from "./guard.ts";
 import { accepts } from "./post.ts";
 import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 
@@ -25,7 +26,7 @@ export class SsePair {
     this.#options = options;
   }
 
-  open(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
+  open(request: IncomingMessage, response: ServerResponse, caller: Identity): Refusal | undefined {
     const { server, countMax } = this.#options;
     if (!accepts(request, "text/event-stream"))
       return invalidRequest(406, "Accept must include text/event-stream");
@@ -34,8 +35,8 @@ export class SsePair {
     const stream = new EventStream(response, this.#options);
     stream.send({ event: "endpoint", data: `/messages?sessionId=${id}` });
     const channel = createChannel(stream, response);
-    const connection = server.accept(channel, { principal, isNetwork: true });
-    this.#connections.set(id, { connection, principal });
+    const connection = server.accept(channel, { ...caller, isNetwork: true });
+    this.#connections.set(id, { connection, principal: caller.principal });
     response.on("close", () => this.#connections.delete(id));
     return undefined;
   }
