@@ -367,18 +367,23 @@ export class ClientConnection {
   }
 }
 
-/** The required fields of `initialize`. Throws INVALID_REQUEST. */
+/** Kept as long as the connection. */
+const introductionMax = 16 * 1024;
+
+/** The required fields of `initialize`. Throws INVALID_REQUEST, or TOO_LARGE. */
 export function readGreeting({ protocolVersion, capabilities, clientInfo }: JsonObject): {
   readonly protocolVersion: string;
   readonly capabilities: JsonObject;
   readonly clientInfo: JsonObject;
 } {
-  if (typeof protocolVersion === "string" && isObject(capabilities) && isObject(clientInfo))
-    return { protocolVersion, capabilities, clientInfo };
-  throw new HallError(
-    "INVALID_REQUEST",
-    "initialize requires protocolVersion, capabilities and clientInfo",
-  );
+  if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo))
+    throw new HallError(
+      "INVALID_REQUEST",
+      "initialize requires protocolVersion, capabilities and clientInfo",
+    );
+  if (JSON.stringify([capabilities, clientInfo]).length > introductionMax)
+    throw new HallError("TOO_LARGE", "clientInfo and capabilities have more than 16 KB");
+  return { protocolVersion, capabilities, clientInfo };
 }
 
 /** Methods that are notifications even with `"id": null`, which some clients send. */

@@ -77,6 +77,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "approvals", "UNAVAILABLE", 69],
   ["sound", "approve 3f9c0b7ad1e24c55a8b6d012", "UNAVAILABLE", 69],
   ["sound", "token create local", "INVALID_PARAMS", 2],
+  ["broken", "token show", "CONFIG", 78],
   ["sound", "token list extra", "USAGE", 2],
   ["sound", "token revoke nobody", "NOT_FOUND", 66],
   ["broken", "tools", "CONFIG", 78],

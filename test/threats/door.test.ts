@@ -6,7 +6,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { httpClients } from "../../src/server/http/clients.ts";
 import { modern } from "../servers/client.ts";
 import { type Door, doorToken, openDoor } from "../servers/door.ts";
-import { askModern, connectWebSocket } from "../servers/door-clients.ts";
+import { askModern, connectWebSocket, greet } from "../servers/door-clients.ts";
 import { createEchoToolkit } from "../servers/toolkits.ts";
 import { openWorld } from "../trust/world.ts";
 
@@ -29,7 +29,8 @@ function askAsOther(
   { host = "127.0.0.1", token }: { readonly host?: string; readonly token?: string } = {},
 ): Promise<string> {
   const header = token === undefined ? "" : `Authorization: Bearer ${token}\r\n`;
-  const request = `${head}Host: 127.0.0.1:${port}\r\n${header}\r\n{}`;
+  const body = head.startsWith("POST") ? "{}" : "";
+  const request = `${head}Host: 127.0.0.1:${port}\r\n${header}\r\n${body}`;
   const script = `
     const socket = require("node:net").connect(${port}, ${JSON.stringify(host)});
     socket.write(${JSON.stringify(request)});
@@ -136,11 +137,13 @@ test("a caller without a token cannot lend its model, and reads no prompt of the
   await using door = await openDoor({ toolkits: [] });
   const stranger = await connectWebSocket(door);
   await stranger.greet("2025-11-25", { sampling: {} });
+  await stranger.result("ping");
   const params = { messages: [], maxTokens: 10 };
   await expect(door.hall.server.sample(params)).rejects.toMatchObject({ code: "UNAVAILABLE" });
   expect(stranger.unread).toEqual([]);
   const own = await connectWebSocket(door, { headers: { authorization } });
   await own.greet("2025-11-25", { sampling: {} });
+  await own.result("ping");
   const sampling = door.hall.server.sample(params);
   const { id } = await own.heard("sampling/createMessage");
   own.send({ jsonrpc: "2.0", id, result: { role: "assistant" } });
@@ -155,5 +158,38 @@ test("printed lines read the token by command", () => {
     "Cursor, in ~/.cursor/mcp.json": `{"mcpServers":{"guildhall":{"url":"${url}","headers":{"Authorization":"Bearer \${env:GUILDHALL_TOKEN}"}}}}`,
     "VS Code": `code --add-mcp '{"name":"guildhall","type":"http","url":"${url}","headers":{"Authorization":"Bearer '"$(guildhall token show)"'"}}'`,
     Codex: `codex mcp add guildhall --url ${url} --bearer-token-env-var GUILDHALL_TOKEN`,
+  });
+});
+
+describe("a flood of sessions", () => {
+  const named = (name: string): { readonly headers: { readonly authorization: string } } => ({
+    headers: { authorization: `Bearer ${name}` },
+  });
+  const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
+
+  test("closes the flooder's own ones, not those of another caller", async () => {
+    await using door = await openDoor({ toolkits: [], sessionsMax: 4, findName: (name) => name });
+    const victim = await greet(door, named("victim"));
+    for (let i = 0; i < 20; i++) {
+      const flooder = await greet(door, named("flooder"));
+      await flooder.send(list);
+    }
+    expect((await victim.send(list)).status).toBe(200);
+  });
+
+  test("closes those that never did anything first", async () => {
+    await using door = await openDoor({ toolkits: [], sessionsMax: 4 });
+    const client = await greet(door);
+    await client.send(list);
+    for (let i = 0; i < 20; i++) await greet(door);
+    expect((await client.send(list)).status).toBe(200);
+  });
+
+  test("cannot fill the memory with what clients say of themselves", async () => {
+    await using door = await openDoor({ toolkits: [] });
+    const capabilities = { experimental: { x: "x".repeat(16 * 1024) } };
+    await expect(greet(door, { capabilities })).rejects.toThrow("more than 16 KB");
+    const socket = await connectWebSocket(door);
+    await expect(socket.greet("2025-11-25", capabilities)).rejects.toThrow("more than 16 KB");
   });
 });

@@ -11,8 +11,7 @@ const nobody = 65_534;
  */
 export class SameUser {
   readonly #known = new WeakMap<Socket, boolean | Promise<boolean>>();
-  #reading: Promise<string> = Promise.resolve("");
-  #nextReading: Promise<string> | undefined;
+  readonly #tables = [new SocketTable("/proc/net/tcp"), new SocketTable("/proc/net/tcp6")];
 
   /** Looks once per connection. */
   has(socket: Socket): boolean | Promise<boolean> {
@@ -30,28 +29,34 @@ export class SameUser {
     const ends = endsOf(socket);
     const user = process.geteuid?.();
     if (ends.length === 0 || user === undefined || user === nobody) return false;
-    // The table is read in parts, and a socket that closes meanwhile can hide another: look twice.
-    const owner = findOwner(await this.#read(), ends) ?? findOwner(await this.#read(), ends);
-    return owner === user;
+    // A table is read in parts, and a socket that closes meanwhile can hide another: look twice.
+    for (const table of [...this.#tables, ...this.#tables]) {
+      const owner = findOwner(await table.read(), ends);
+      if (owner !== undefined) return owner === user;
+    }
+    return false;
+  }
+}
+
+class SocketTable {
+  readonly #file: string;
+  #reading: Promise<string> = Promise.resolve("");
+  #nextReading: Promise<string> | undefined;
+
+  constructor(file: string) {
+    this.#file = file;
   }
 
   /** Connections that arrive during a reading share the next one, which has them all. */
-  #read(): Promise<string> {
+  read(): Promise<string> {
     this.#nextReading ??= this.#reading.then(() => {
       this.#nextReading = undefined;
-      this.#reading = readTables();
+      // A kernel without IPv6 has only one table, and other systems have none.
+      this.#reading = readFile(this.#file, "latin1").catch(() => "");
       return this.#reading;
     });
     return this.#nextReading;
   }
-}
-
-async function readTables(): Promise<string> {
-  // A kernel without IPv6 has only the first one, and other systems have neither.
-  const tables = ["/proc/net/tcp", "/proc/net/tcp6"].map((file) =>
-    readFile(file, "latin1").catch(() => ""),
-  );
-  return (await Promise.all(tables)).join("");
 }
 
 /** The row of the other end's socket as the tables write it; IPv4 may also be written as IPv6. */
@@ -84,11 +89,11 @@ function portHex(port = 0): string {
 }
 
 /** The owner's uid. A socket that its program has closed has no inode, and is shown as root's. */
-function findOwner(tables: string, ends: readonly string[]): number | undefined {
+function findOwner(table: string, ends: readonly string[]): number | undefined {
   for (const end of ends) {
-    const at = tables.indexOf(end);
+    const at = table.indexOf(end);
     if (at === -1) continue;
-    const [, , , , uid, , inode] = tables.slice(at + end.length, at + end.length + 100).split(/ +/);
+    const [, , , , uid, , inode] = table.slice(at + end.length, at + end.length + 100).split(/ +/);
     if (inode !== "0") return Number(uid);
   }
   return undefined;

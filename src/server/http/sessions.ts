@@ -17,7 +17,7 @@ export interface SessionsOptions extends EventStreamOptions {
   readonly pollAfterMs: number;
   /** Unused connections are closed after this long. */
   readonly idleMsMax: number;
-  /** Beyond this many, the connection that idles longest is closed. */
+  /** Beyond this many, an unused connection of the caller with the most is closed. */
   readonly countMax: number;
 }
 
@@ -27,6 +27,8 @@ interface Session {
   readonly connection: ClientConnection;
   readonly streams: SessionStreams;
   usedAt: number;
+  /** False until the client has done more than introduce itself. */
+  isUsed: boolean;
 }
 
 /** Legacy connections over HTTP, identified by `Mcp-Session-Id`: one client, many streams. */
@@ -44,7 +46,7 @@ export class Sessions {
 
   /** Opens a connection for `initialize` without a session id. */
   open(message: Message, response: ServerResponse, caller: Identity): Refusal | undefined {
-    if (!this.#makeRoom()) return tooManyConnections(this.#options.countMax);
+    if (!this.#makeRoom(caller.principal)) return tooManyConnections(this.#options.countMax);
     const id = randomBytes(24).toString("base64url");
     const streams = new SessionStreams(this.#options);
     const connection = this.#options.server.accept(streams, {
@@ -54,7 +56,8 @@ export class Sessions {
     });
     streams.canPoll = () => connection.version === "2025-11-25";
     const { principal } = caller;
-    const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
+    const usedAt = performance.now();
+    const session: Session = { id, principal, connection, streams, usedAt, isUsed: false };
     this.#sessions.set(id, session);
     response.setHeader("mcp-session-id", id);
     streams.post(message, response);
@@ -73,6 +76,7 @@ export class Sessions {
     if ("status" in session) return session;
     const isRequest = session.streams.post(parsed, response);
     if (typeof isRequest === "object") return isRequest;
+    session.isUsed ||= isRequest;
     session.streams.receive(response, () => session.connection.receive(parsed));
     if (!isRequest && !response.headersSent) response.writeHead(202).end();
     return undefined;
@@ -84,6 +88,7 @@ export class Sessions {
     if ("status" in session) return session;
     if (!accepts(request, "text/event-stream"))
       return invalidRequest(406, "Accept must include text/event-stream");
+    session.isUsed = true;
     return session.streams.get(header(request, "last-event-id"), response);
   }
 
@@ -114,14 +119,27 @@ export class Sessions {
     return session;
   }
 
-  #makeRoom(): boolean {
+  /**
+   * Closes a connection if there are too many. A caller displaces only its own and those of callers
+   * that have as many or more: first of the one with the most, never used before used, then the one
+   * that idles longest.
+   */
+  #makeRoom(principal: string): boolean {
     if (this.#sessions.size < this.#options.countMax) return true;
-    for (const session of this.#sessions.values()) {
-      if (session.streams.isBusy) continue;
-      this.#forget(session);
-      return true;
-    }
-    return false;
+    const counts = new Map<string, number>();
+    for (const { principal: owner } of this.#sessions.values())
+      counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    const countOf = (owner: string): number => counts.get(owner) ?? 0;
+    const [first] = [...this.#sessions.values()]
+      .filter(
+        ({ streams, principal: owner }) => !streams.isBusy && countOf(owner) >= countOf(principal),
+      )
+      .sort(
+        (a, b) =>
+          countOf(b.principal) - countOf(a.principal) || Number(a.isUsed) - Number(b.isUsed),
+      );
+    if (first) this.#forget(first);
+    return first !== undefined;
   }
 
   #endIdle(): void {
