@@ -79,6 +79,8 @@ export interface Caller {
   readonly client: string;
   /** True if its user's answers may also allow later calls. */
   readonly mayGrant?: boolean;
+  /** The only tools it may call, as `server.tool` or `server.*`; undefined for all. */
+  readonly tools?: readonly string[] | undefined;
   /** The key of the rate limit; undefined for callers without one, such as a client on stdio. */
   readonly quota?: string | undefined;
   /** True if the connection has a session, so that state can be kept for it. */

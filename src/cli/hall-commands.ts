@@ -216,7 +216,13 @@ export const hallCommands: CommandGroups = {
       subcommands: {
         "create <name>": {
           does: "create a token and show it once",
-          examples: ["token create ci"],
+          options: {
+            "--scope <scope...>":
+              "what it allows: call, read, register:NAME, admin (default: call)",
+            "--tools <tool...>": "the only tools it may call, such as github.create_issue or github.*",
+            ...until,
+          },
+          examples: ["token create ci", "token create ci --tools github.* --until 7d"],
           load: async () => (await import("./commands/token.ts")).runTokenCreate,
         },
         show: {

@@ -6,6 +6,7 @@ import type { Call, Outcome } from "../tool.ts";
 import { breakCircuits } from "./breaker.ts";
 import { type Capacities, limitConcurrency } from "./concurrency.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
+import { keepToAllowed } from "./allow-list.ts";
 import { limitRates, type RateLimits } from "./rate-limit.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
@@ -82,6 +83,7 @@ export function createGateway({
   // The order every call takes, outermost first: these two, `resolveName`, the others.
   const outer: readonly Stage[] = [...(tracing ? [tracing] : []), recordCalls(recording)];
   const inner: readonly ResolvedStage[] = [
+    keepToAllowed,
     ...(rates ? [limitRates(rates)] : []),
     ...(trust ? [refuseHeldBack(trust)] : []),
     validateArguments(validators),

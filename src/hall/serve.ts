@@ -42,7 +42,7 @@ export async function serveProject(
     token,
     open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
-    findName: openNamedTokens().find,
+    findOwner: openNamedTokens().find,
   });
   return {
     url: listener.url,

@@ -1,4 +1,5 @@
 import { configuredServers } from "../config/unusable.ts";
+import { openNamedTokens } from "../server/http/tokens.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
@@ -6,19 +7,30 @@ import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
 import { readHistory } from "./project-store.ts";
 import { loadSettings } from "./settings.ts";
 
+interface TokenStatus {
+  /** Names of tokens that may do everything. */
+  readonly adminTokens: readonly string[];
+}
+
 /** The running hall, or what the config, the lock and the store say without one. */
-export type ProjectStatus =
+export type ProjectStatus = TokenStatus &
+  (
   | ({ readonly running: true } & HallStatus)
   | {
       readonly running: false;
       readonly upstreams: readonly UpstreamStatus[];
       readonly registrations: readonly never[];
-    };
+    });
 
 export async function readStatus(folder: string): Promise<ProjectStatus> {
+  const adminTokens = openNamedTokens()
+    .list()
+    .filter(({ scopes }) => scopes.includes("admin"))
+    .map(({ name }) => name);
   const status = await askHall(folder, "status", {});
-  if (status) return { running: true, ...status };
-  return { running: false, upstreams: await readKnownUpstreams(folder), registrations: [] };
+  if (status) return { running: true, ...status, adminTokens };
+  const upstreams = await readKnownUpstreams(folder);
+  return { running: false, upstreams, registrations: [], adminTokens };
 }
 
 async function readKnownUpstreams(folder: string): Promise<readonly UpstreamStatus[]> {

@@ -24,7 +24,7 @@ import {
 import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, methods, readString, unknownMethod, whenListed } from "./methods.ts";
-import { allRights, isAllowed, type Rights } from "./rights.ts";
+import { allRights, isAllowed, requireScope, type Rights } from "./rights.ts";
 import type { AcceptOptions, ServerParts } from "./server.ts";
 import { watchedMax, watchResource } from "./subscriptions.ts";
 
@@ -224,6 +224,7 @@ export class ClientConnection {
     }
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
+    requireScope(this.#rights, "call", method);
     const { version, capabilities, client } = state;
     const request = this.#clientRequest(exchange, {
       era: "legacy",

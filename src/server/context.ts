@@ -49,7 +49,8 @@ export function createContext(
 export function callerOf(request: ClientRequest): Caller {
   const { connection, client, principal, rights, quota, era } = request;
   const mayGrant = isAllowed(rights, "admin");
-  return { connection, client, principal, mayGrant, quota, isLasting: era === "legacy" };
+  const { tools } = rights;
+  return { connection, client, principal, mayGrant, tools, quota, isLasting: era === "legacy" };
 }
 
 /** The part of `_meta` that does not concern the connection between the client and us. */

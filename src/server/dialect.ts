@@ -13,7 +13,7 @@ import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
-import { isAllowed } from "./rights.ts";
+import { requireScope } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** A request in the dialect, and how the client receives calls. */
@@ -30,7 +30,7 @@ type DialectHandler = (
 
 export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   async "tools/register"(params, request, parts) {
-    requireToken(request, "tools/register");
+    requireScope(request.rights, `register:${nameOf(params)}`, "tools/register");
     const { toolId } = await parts.registrations.register(params, request.runner);
     return {
       tool_id: toolId,
@@ -40,8 +40,9 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   async "tools/unregister"(params, request, parts) {
-    requireToken(request, "tools/unregister");
-    const { toolId } = await parts.registrations.unregister(readString(params, "tool_name"));
+    const name = readString(params, "tool_name");
+    requireScope(request.rights, `register:${name}`, "tools/unregister");
+    const { toolId } = await parts.registrations.unregister(name);
     return { tool_id: toolId, status: "unregistered" };
   },
 
@@ -79,12 +80,13 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
 
   /** Reloads a module of the config. */
   async "tools/refresh"(params, request, parts) {
-    requireToken(request, "tools/refresh");
+    requireScope(request.rights, "admin", "tools/refresh");
     await parts.modules.refresh(readString(params, "tool_name"));
     return { status: "refreshed", failed_modules: parts.modules.failures() };
   },
 
   async "tools/call"(params, request, parts) {
+    requireScope(request.rights, "call", "tools/call");
     const { callId, args, timeoutMs } = readCall(params);
     const { fullName } = await findFunction(params, parts, request);
     const began = performance.now();
@@ -118,11 +120,9 @@ export function changesRegistry(method: string): boolean {
   return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
 }
 
-function requireToken({ rights }: DialectRequest, method: string): void {
-  if (isAllowed(rights, "admin")) return;
-  throw new HallError("DENIED", `${method} requires the token over HTTP and WebSocket`, {
-    hint: "Send it as `Authorization: Bearer TOKEN` when you connect.",
-  });
+/** The name that a registration asks for; what is no name is reported when it is parsed. */
+function nameOf({ tool }: JsonObject): string {
+  return isObject(tool) && typeof tool.name === "string" ? tool.name : "";
 }
 
 export const callIdLengthMax = 128;

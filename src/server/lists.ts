@@ -1,15 +1,17 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Prepared } from "../wire/message.ts";
+import { isListed } from "../gateway/allow-list.ts";
 import { isModernVersion, type Version } from "./client-request.ts";
 import { type Face, parseFaces, type ShownTool } from "./faces.ts";
 import type { MethodHandler } from "./methods.ts";
+import type { Rights } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** The methods that return a list, one page at a time. */
 export const listMethods: Readonly<Record<string, MethodHandler>> = {
-  "tools/list": (params, { version }, parts) => {
-    const shown = parts.shownTools(readFaces(params));
+  "tools/list": (params, { version, rights }, parts) => {
+    const shown = shownTo(rights, params, parts);
     const { items, ...rest } = takePage(shown, "tools", ({ name }) => name, params, parts);
     const tools = items.map((tool) => writeTool(tool, version)).join(",");
     const cursor = JSON.stringify(rest).slice(1, -1);
@@ -38,6 +40,15 @@ export const listMethods: Readonly<Record<string, MethodHandler>> = {
 };
 
 /** One page of a sorted list. The cursor contains the last key, so it stays valid when the list changes. */
+/** A caller that may call only some tools sees just these, whatever the face. */
+function shownTo({ tools }: Rights, params: JsonObject, parts: ServerParts): readonly ShownTool[] {
+  if (tools === undefined) return parts.shownTools(readFaces(params));
+  return parts.shownTools(["tools"]).filter(({ name }) => {
+    const target = parts.registry.findTool(name);
+    return target !== undefined && isListed(tools, target.fullName);
+  });
+}
+
 function takePage<T>(
   sorted: readonly T[],
   kind: string,

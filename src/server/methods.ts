@@ -15,6 +15,7 @@ import {
 import { callerOf, claimProgressToken, createContext } from "./context.ts";
 import { faces } from "./faces.ts";
 import { listMethods } from "./lists.ts";
+import { requireScope } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
 
@@ -231,6 +232,7 @@ export function handleModern(
 ): unknown {
   const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
   if (!handler) throw unknownMethod(method);
+  requireScope(request.rights, "call", method);
   const { info } = parts;
   const result = handler(params, request, parts);
   return result instanceof Promise

@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { httpClients } from "../../src/server/http/clients.ts";
+import { allRights } from "../../src/server/rights.ts";
 import { modern } from "../servers/client.ts";
 import { type Door, doorToken, openDoor } from "../servers/door.ts";
 import { askModern, connectWebSocket, greet } from "../servers/door-clients.ts";
@@ -168,7 +169,7 @@ describe("a flood of sessions", () => {
   const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
 
   test("closes the flooder's own ones, not those of another caller", async () => {
-    await using door = await openDoor({ toolkits: [], sessionsMax: 4, findName: (name) => name });
+    await using door = await openDoor({ toolkits: [], sessionsMax: 4, findOwner: (principal) => ({ principal, rights: allRights }) });
     const victim = await greet(door, named("victim"));
     for (let i = 0; i < 20; i++) {
       const flooder = await greet(door, named("flooder"));

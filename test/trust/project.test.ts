@@ -262,7 +262,7 @@ describe("named tokens", () => {
     const who = createToolkit("who", { delete_it: { run: () => text("done") } });
     await using door = await openDoor({
       toolkits: [who],
-      findName: tokens.find,
+      findOwner: tokens.find,
       trust: { ledger: openLedger("/a/project", { folder, warn: () => {} }) },
       audit: async ({ caller }) => void callers.push(caller),
     });

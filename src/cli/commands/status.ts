@@ -31,7 +31,7 @@ function formatStatus(status: ProjectStatus): string {
     const { upstreams } = status;
     const head = "no hall is running in this project; a client or `guildhall serve` starts one";
     const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
-    return `${head}${earlier}\n${formatUpstreams(upstreams)}`;
+    return [`${head}${earlier}`, formatUpstreams(upstreams), ...formatTokens(status)].join("\n");
   }
   const { version, pid, startedAt, clients, store, upstreams, registrations } = status;
   const minutes = Math.round((Date.now() - startedAt) / 60_000);
@@ -40,6 +40,7 @@ function formatStatus(status: ProjectStatus): string {
     ...formatStore(store),
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),
+    ...formatTokens(status),
   ].join("\n");
 }
 
@@ -54,6 +55,13 @@ function formatRegistrations(registrations: readonly RegistrationStatus[]): read
     problem,
   ]);
   return ["", table(["registered", "state", "run by", "tools", "since", "problem"], rows)];
+}
+
+/** Tokens of 0.1 have all rights; new ones get only those they are given. */
+function formatTokens({ adminTokens }: ProjectStatus): readonly string[] {
+  if (adminTokens.length === 0) return [];
+  const text = `tokens that may do everything: ${adminTokens.join(", ")}`;
+  return ["", `${text}; to limit one, revoke it and create it again with --scope`];
 }
 
 /** Only a store with a problem is worth a line. */

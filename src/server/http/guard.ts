@@ -9,7 +9,7 @@ export interface GuardOptions {
   readonly host: string;
   readonly token: string;
   /** The owner of a named token. */
-  findName?: ((token: string) => string | undefined) | undefined;
+  findOwner?: ((token: string) => Identity | undefined) | undefined;
   /** Admit every program on this machine without a token, whoever runs it. */
   readonly open?: boolean | undefined;
 }
@@ -80,9 +80,8 @@ export class AccessGuard {
   #identifyToken(given: string): Admission {
     if (timingSafeEqual(digest(given), this.#tokenDigest))
       return { principal: "token", rights: allRights };
-    const name = this.#options.findName?.(given);
-    if (name !== undefined) return { principal: name, rights: allRights };
-    return { refusal: unauthorized("invalid token", 'error="invalid_token"') };
+    const owner = this.#options.findOwner?.(given);
+    return owner ?? { refusal: unauthorized("invalid token", 'error="invalid_token"') };
   }
 
   /** A listener for other machines has host names we cannot know; the token protects it instead. */
@@ -112,9 +111,17 @@ export function hasToken({ principal }: Identity): boolean {
   return principal !== withoutToken.principal;
 }
 
-/** Why a caller may not do what requires the scope: 401 without a token. */
-export function refuseWithout(scope: string, { rights }: Identity): Refusal | undefined {
-  return isAllowed(rights, scope) ? undefined : unauthorized("a token is required");
+/** Why a caller may not do what requires the scope: 401 without a token, else 403. */
+export function refuseWithout(scope: string, caller: Identity): Refusal | undefined {
+  if (isAllowed(caller.rights, scope)) return undefined;
+  if (!hasToken(caller)) return unauthorized("a token is required");
+  return {
+    status: 403,
+    code: "DENIED",
+    message: `the token has no scope ${scope}`,
+    hint: "Use a token that has it.",
+    next: [{ do: "run-command", command: `token create NAME --scope ${scope}` }],
+  };
 }
 
 function forbidden(message: string): Refusal {

@@ -13,7 +13,7 @@ import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
-import { AccessGuard, type Admission, type Identity, refuseWithout, targetOf } from "./guard.ts";
+import { AccessGuard, type Admission, hasToken, type Identity, refuseWithout, targetOf } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
 import { sendPage, wantsPage } from "./page.ts";
 import { sendJson } from "./post.ts";
@@ -41,8 +41,8 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   readonly token: string;
   /** The body of `/metrics`; without it the route is not found. */
   metrics?(): string;
-  /** The name of a named token's owner. */
-  findName?: ((token: string) => string | undefined) | undefined;
+  /** The owner of a named token. */
+  findOwner?: ((token: string) => Identity | undefined) | undefined;
   /** Admit every program on this machine without a token. Default false. */
   readonly open?: boolean | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
@@ -83,7 +83,7 @@ class Listener implements HttpListener {
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { server, host, token, findName, open } = options;
+    const { server, host, token, findOwner, open } = options;
     const events: EventStreamOptions = {
       keepAliveMs: options.keepAliveMs ?? 15_000,
       bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
@@ -93,7 +93,7 @@ class Listener implements HttpListener {
     this.#server = server;
     this.#stalledMsMax = events.stalledMsMax;
     this.#sessionsMax = options.sessionsMax ?? 2_000;
-    this.#guard = new AccessGuard({ host, token, findName, open });
+    this.#guard = new AccessGuard({ host, token, findOwner, open });
     this.#sessions = new Sessions({
       ...events,
       server,
@@ -215,8 +215,9 @@ class Listener implements HttpListener {
       return undefined;
     }
     if (pathname.startsWith("/api/toolkits")) {
-      // Listing and changing registered toolkits always requires a token.
-      const refusal = refuseWithout("read", caller);
+      // Always with a token. Calls and changes have scopes of their own, which the dialect checks.
+      const isRead = method === "GET" || !hasToken(caller);
+      const refusal = isRead ? refuseWithout("read", caller) : undefined;
       return refusal ?? serveApi({ request, response, path: pathname, caller }, this.#server);
     }
 

@@ -14,7 +14,7 @@ import { isNotification, readGreeting } from "../connection.ts";
 import { changesRegistry } from "../dialect.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
-import { type Identity, refuseWithout } from "./guard.ts";
+import { hasToken, type Identity, refuseWithout } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
 import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
@@ -110,7 +110,7 @@ export class McpEndpoint {
   /** The registry dialect has no handshake. */
   #postDialect({ request, response, caller }: HttpRequest, message: Request): Answered {
     const { server, events } = this.#options;
-    const refusal = changesRegistry(message.method) ? refuseWithout("admin", caller) : undefined;
+    const refusal = changesRegistry(message.method) && !hasToken(caller) ? refuseWithout("admin", caller) : undefined;
     if (refusal) return { ...refusal, id: message.id };
     const reply = new PostReply(response, accepts(request, "text/event-stream"), events);
     const quota = quotaOf(request, caller.principal);
