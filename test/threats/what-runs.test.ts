@@ -71,7 +71,7 @@ test("a value that the user wrote into their own config is not shown", async () 
 const steering =
   `npm_config_registry npm_config_node_options npm_config_script_shell npm_config_userconfig npm_config_globalconfig npm_config_prefix
   NODE_PATH BUN_OPTIONS UV_INDEX_URL UV_PYTHON PIP_INDEX_URL HOME XDG_CONFIG_HOME TMPDIR NODE_COMPILE_CACHE NODE_EXTRA_CA_CERTS
-  NODE_TLS_REJECT_UNAUTHORIZED HTTPS_PROXY https_proxy DOCKER_HOST KUBECONFIG GIT_ASKPASS SSH_ASKPASS RUSTC_WRAPPER
+  NODE_TLS_REJECT_UNAUTHORIZED https_proxy DOCKER_HOST KUBECONFIG GIT_ASKPASS SSH_ASKPASS RUSTC_WRAPPER
   AWS_SHARED_CREDENTIALS_FILE`.split(/\s+/);
 
 test("a project's file cannot choose programs, packages or hosts by variables", async () => {

@@ -98,10 +98,10 @@ describe("the approved facts of a server", () => {
     headers: { "X-Trace": trace },
     oauth: { clientSecret },
   });
-  const program = (path: string): object => ({
+  const program = (value: string, name = "BOX"): object => ({
     command: "node",
     args: ["box.js"],
-    env: { PATH: path },
+    env: { [name]: value },
   });
 
   test.each<[string, object, object]>([
@@ -113,7 +113,11 @@ describe("the approved facts of a server", () => {
     ],
     ["another variable in the login", remote("1"), remote("1", of("AWS_SECRET_ACCESS_KEY"))],
     ["another variable for a program", program("/usr/bin"), program(of("AWS_SECRET_ACCESS_KEY"))],
-    ["another folder to find programs in", program("/usr/bin"), program("/opt/bin:/usr/bin")],
+    [
+      "another folder to find programs in",
+      program("/usr/bin", "PATH"),
+      program("/opt/bin:/usr/bin", "PATH"),
+    ],
   ])("is not %s", async (_what, approved, now) => {
     expect(sourceOf(await load(now))).not.toBe(sourceOf(await load(approved)));
   });
@@ -135,7 +139,7 @@ describe("the approved facts of a server", () => {
       `https://box.example over http with headers Plain=y, X-Trace=${of("AWS_SECRET_ACCESS_KEY:-x")} and a login with clientSecret=${of("TRACE")}`,
     );
     expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toBe(
-      `node box.js with PATH=$${of("TRACE")}${of("env:TRACE")}`,
+      `node box.js with BOX=$${of("TRACE")}${of("env:TRACE")}`,
     );
   });
 });
