@@ -11,7 +11,7 @@ import {
   parseConfigFile,
 } from "./layer.ts";
 import type { LoadedConfig } from "./load.ts";
-import { findProjectProblems, withoutKeys } from "./project-limits.ts";
+import { findProjectProblems, type WrittenConfig, withoutKeys } from "./project-limits.ts";
 import type { PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
@@ -53,17 +53,18 @@ export async function assembleConfig({
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
+  const checked: WrittenConfig = {
+    tree: expanded.tree,
+    folder,
+    users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
+    isOfProject,
+  };
   const nameProblems = findNameProblems(expanded.tree);
   const { config, problems } = await validateWithout(expanded.tree, [
     ...expanded.problems.filter(({ path }) => !isDisabled(expanded.tree, path)),
     ...nameProblems,
-    ...findServerProblems(expanded.tree, folder),
-    ...findProjectProblems({
-      tree: expanded.tree,
-      folder,
-      users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
-      isOfProject,
-    }),
+    ...findServerProblems(checked, env),
+    ...findProjectProblems(checked),
   ]);
 
   const ofServers = new Map<string, Problem[]>();

@@ -158,11 +158,12 @@ async function findProblem(
   const tree = { mcpServers: { server } };
   // Variables that are not set yet get a placeholder.
   const placeholders = variablesIn(JSON.stringify(server)).map((name) => [name, "variable"]);
-  const expanded = expandVariables(tree, { ...Object.fromEntries(placeholders), ...env });
+  const given = { ...Object.fromEntries(placeholders), ...env };
+  const expanded = expandVariables(tree, given);
   const result = await validateTree(expanded.tree);
   const [problem] = [
     ...expanded.problems,
-    ...findServerProblems(expanded.tree, folder),
+    ...findServerProblems({ tree: expanded.tree, folder, isOfProject: () => true }, given),
     ...("problems" in result ? result.problems : []),
   ];
   return problem;
