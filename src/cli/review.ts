@@ -42,10 +42,12 @@ export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {
         question = isToggled ? `${toolTable({ ...review, tools })}\n` : "";
       }
     },
-    mayLoadModules(patterns) {
-      const list = patterns.map((pattern) => `  ${visible(pattern)}`).join("\n");
+    mayLoadModules(modules) {
+      const list = modules.map(
+        ({ file, change }) => `  ${visible(file)}${change === "same" ? "" : ` (${change})`}`,
+      );
       return askYes(
-        `This project has toolkits that run inside the hall:\n${list}\nLoad them?`,
+        `This project has toolkits that run inside the hall:\n${list.join("\n")}\nLoad them?`,
         ask,
       );
     },

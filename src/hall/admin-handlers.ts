@@ -13,7 +13,7 @@ import type { Hall } from "./hall.ts";
 import type { Settings } from "./settings.ts";
 
 /** What a hall answers on its local socket. */
-export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
+export function createHandlers(hall: Hall, { folder }: Settings): AdminHandlers {
   const startedAt = Date.now();
   return {
     status: async (): Promise<HallStatus> => ({
@@ -52,7 +52,7 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
     async trustChanged({ isRevoked = false }) {
       if (isRevoked) hall.trust?.clearRuntimeTrust();
       await hall.trust?.refresh();
-      if (hall.trust?.mayLoadModules(config.toolkits)) await hall.modules.scan();
+      await hall.modules.scan();
       hall.server.refreshLists();
       await reconcileUpstreams(hall);
       return {};

@@ -84,7 +84,7 @@ export async function buildProject(
     lockFile,
     reviews,
     waiting,
-    areModulesWaiting: !reviewer && hasUnapprovedModules(session),
+    areModulesWaiting: !reviewer && (await hasUnapprovedModules(session)),
     isSilent: isSilent(discoveries, waiting, settings),
     plan,
   };

@@ -240,11 +240,15 @@ async function openRegistrations(base: Base, options: HallOptions) {
     });
   const registrations: Registrations = kept ?? registered;
 
-  const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
-  if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true))
-    await modules.scan();
-  else if (options.modules)
-    log.warn("this project's toolkits are not loaded: approve them with `guildhall verify`");
+  const modules = createModules({
+    patterns: [],
+    folder: ".",
+    ...options.modules,
+    registry,
+    log,
+    mayLoad: (file, digest) => trust?.mayLoadModule(file, digest) ?? true,
+  });
+  if (options.modules) await modules.scan();
   const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
   return { registrations, kept, modules, monitor };
 }

@@ -1,9 +1,9 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { hashOf } from "../base/json.ts";
 import { visible } from "../base/sanitize.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers } from "../config/unusable.ts";
+import { digestModules } from "../registry/modules.ts";
 import type { Tool } from "../tool.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
@@ -34,7 +34,13 @@ export interface Reviewer {
   /** Before a server is started for the first time, or in another way than approved. */
   mayStart(request: StartRequest): Promise<boolean>;
   review(review: ServerReview): Promise<ReviewDecision>;
-  mayLoadModules(patterns: readonly string[]): Promise<boolean>;
+  mayLoadModules(modules: readonly ModuleReview[]): Promise<boolean>;
+}
+
+/** A file of the project that would run inside the hall. */
+export interface ModuleReview {
+  readonly file: string;
+  readonly change: "new" | "changed" | "same";
 }
 
 export interface StartRequest {
@@ -175,21 +181,35 @@ function applyDecision(
   return { ...review, tools, isApproved };
 }
 
-/** True if the project names toolkit modules that are not approved. */
-export function hasUnapprovedModules({
-  settings,
-  entries,
-}: Pick<ReviewSession, "settings" | "entries">): boolean {
-  const { toolkits } = settings.config;
-  return toolkits.length > 0 && entries.modules !== hashOf(toolkits);
+/** True if the project names toolkit modules that are not approved as they are now. */
+export async function hasUnapprovedModules(session: ModuleSession): Promise<boolean> {
+  const modules = compareModules(session.entries, await findModules(session));
+  return modules.some(({ change }) => change !== "same");
 }
 
-/** The hash of the module patterns that are approved from now on. */
-async function reviewModules(session: ReviewSession): Promise<string | undefined> {
-  const { settings, entries, reviewer } = session;
-  const { toolkits } = settings.config;
-  if (!reviewer || !hasUnapprovedModules(session)) return entries.modules;
-  return (await reviewer.mayLoadModules(toolkits)) ? hashOf(toolkits) : entries.modules;
+type ModuleSession = Pick<ReviewSession, "settings" | "entries">;
+
+function findModules({ settings }: ModuleSession): Promise<Readonly<Record<string, string>>> {
+  return digestModules(settings.config.toolkits, settings.folder);
+}
+
+function compareModules(
+  { modules: approved = {} }: Entries,
+  found: Readonly<Record<string, string>>,
+): readonly ModuleReview[] {
+  return Object.entries(found).map(([file, digest]): ModuleReview => {
+    if (!Object.hasOwn(approved, file)) return { file, change: "new" };
+    return { file, change: approved[file] === digest ? "same" : "changed" };
+  });
+}
+
+/** The modules that are approved from now on. */
+async function reviewModules(session: ReviewSession): Promise<Entries["modules"]> {
+  const { entries, reviewer } = session;
+  const found = await findModules(session);
+  const modules = compareModules(entries, found);
+  if (!reviewer || modules.every(({ change }) => change === "same")) return entries.modules;
+  return (await reviewer.mayLoadModules(modules)) ? found : entries.modules;
 }
 
 function prepareReview(
@@ -270,7 +290,7 @@ export async function verifyServers(
   const session = await openReview(settings, reviewer);
   if (server !== undefined) getServer(server, settings.loaded);
   const chosen = server === undefined ? configured : [server];
-  if (chosen.length === 0 && !hasUnapprovedModules(session))
+  if (chosen.length === 0 && !(await hasUnapprovedModules(session)))
     throw new HallError("NOT_FOUND", "nothing to review: no servers are configured", {
       hint: "Add servers under mcpServers in guildhall.json.",
       next: [{ do: "run-command", command: "init" }],
@@ -312,7 +332,8 @@ export async function findChanges(
   const chosen = Object.entries(settings.config.mcpServers).filter(
     ([name]) => server === undefined || name === server,
   );
-  return chosen.map(([name, config]): ServerChanges => {
+  const ofModules = server === undefined ? await findModuleChanges({ settings, entries }) : [];
+  const ofServers = chosen.map(([name, config]): ServerChanges => {
     const review = findReview(entries, name);
     const offer = offers[name] ?? emptyOffer;
     const changes = offerKinds.flatMap((kind) =>
@@ -334,6 +355,25 @@ export async function findChanges(
       gone: changes.length > 0 ? goneFrom(offer, review) : [],
     };
   });
+  return [...ofServers, ...ofModules];
+}
+
+/** The project's modules as one entry, under a name that no server can have. */
+async function findModuleChanges(session: ModuleSession): Promise<readonly ServerChanges[]> {
+  const found = await findModules(session);
+  const modules = compareModules(session.entries, found);
+  const gone = Object.keys(session.entries.modules ?? {}).filter((file) => !(file in found));
+  if (modules.length + gone.length === 0) return [];
+  const filesOf = (kind: ModuleReview["change"]): readonly string[] =>
+    modules.filter(({ change }) => change === kind).map(({ file }) => file);
+  return [
+    {
+      name: "toolkits of this project",
+      changed: filesOf("changed").map((name) => ({ name, fields: [] })),
+      added: filesOf("new"),
+      gone,
+    },
+  ];
 }
 
 /** A review as JSON. */

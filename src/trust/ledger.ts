@@ -25,8 +25,8 @@ export interface Entries {
   readonly servers: Readonly<Record<string, Review>>;
   /** By toolkit id and tool name (`github.create_issue`), independent of the configured prefix. */
   readonly grants: Readonly<Record<string, Grant>>;
-  /** Hash of the approved module patterns of the config. */
-  readonly modules?: string | undefined;
+  /** The approved toolkit modules, by their path in the project, each with a digest of its contents. */
+  readonly modules?: Readonly<Record<string, string>> | undefined;
   /** Hash of the approved server that the project's config names for the terminal client. */
   readonly client?: string | undefined;
 }
@@ -142,8 +142,10 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
     const { servers, grants, modules, client } = body;
+    // Older versions kept a hash of the patterns, which says nothing of the files.
+    const files = isObject(modules) ? modules : undefined;
     return isObject(servers) && isObject(grants)
-      ? ({ servers, grants, modules, client } as unknown as Entries)
+      ? ({ servers, grants, modules: files, client } as unknown as Entries)
       : undefined;
   } catch {
     // Not JSON: the caller reports it.

@@ -1,6 +1,6 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
-import { hashOf, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Target, Tool, Toolkit } from "../tool.ts";
 import type { ApprovalAnswer } from "./approvals.ts";
 import {
@@ -24,7 +24,8 @@ export interface Trust {
   holds(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
   /** Why a server may not be started, as a predicate after its name; undefined if it may. */
   mayStart(server: string, source: string): string | undefined;
-  mayLoadModules(patterns: readonly string[]): boolean;
+  /** True if a person approved this file with these contents. */
+  mayLoadModule(file: string, digest: string): boolean;
   /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
   grant(target: Target, answer: ApprovalAnswer): Promise<void>;
   /** Revokes everything that was trusted until the hall stops. */
@@ -149,7 +150,7 @@ export function createTrust({
         ? undefined
         : "has another command or URL than the one you approved";
     },
-    mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
+    mayLoadModule: (file, digest) => own(entries.modules ?? {}, file) === digest,
     async grant(target, answer) {
       if (answer === "hall") {
         runtimeTrust.set(keyOf(target), pinOf(target.tool));
