@@ -6,7 +6,7 @@ import { configuredServers } from "../config/unusable.ts";
 import { createTrust, type Trust } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock, type LockedServer, readLock } from "../upstream/lock.ts";
-import { sourceOf } from "../upstream/source.ts";
+import { approvalOf } from "../upstream/source.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { openProjectLedger } from "./project-store.ts";
@@ -77,7 +77,7 @@ export async function requireApproved(
   config: ServerConfig,
   settings: Settings,
 ): Promise<void> {
-  const refusal = (await readTrust(settings)).mayStart(name, sourceOf(config));
+  const refusal = (await readTrust(settings)).mayStart(name, approvalOf(config));
   if (refusal !== undefined)
     throw new HallError("DENIED", `${name} ${refusal}`, { next: [{ do: "verify", server: name }] });
 }

@@ -1,10 +1,9 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { plural } from "../base/text.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { configuredServers, type UnusableServer } from "../config/unusable.ts";
+import { environmentOf, realProgram } from "../upstream/program.ts";
 import { commandLine } from "../upstream/source.ts";
 import { type Discovery, discoverApproved } from "./discover.ts";
 import { recordInProject } from "./project-store.ts";
@@ -57,14 +56,14 @@ function checkServer(
 
 function checkEntry(config: ServerConfig): readonly Check[] {
   if (config.type !== "stdio") return [{ what: `remote server, over ${config.type}`, ok: true }];
-  const program = findProgram(config.command);
+  const program = realProgram(config);
   const variables = Object.keys(config.env).join(", ");
   return [
     program === undefined
       ? {
           what: `program "${config.command}" not found`,
           ok: false,
-          advice: `Install it, or set "command" to its full path. PATH is ${process.env.PATH}`,
+          advice: `Install it, or set "command" to its full path. PATH is ${environmentOf(config).PATH}`,
         }
       : { what: `program: ${program}`, ok: true },
     { what: `environment variables: ${variables || "none needed"}`, ok: true },
@@ -93,18 +92,4 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
       ? { what: reason, ok: false, command: commandLine(config), stderr }
       : { what: reason, ok: false, advice: 'Check "url" in its entry.' },
   ];
-}
-
-function findProgram(command: string): string | undefined {
-  const candidates = command.includes("/")
-    ? [isAbsolute(command) ? command : resolve(command)]
-    : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
-  return candidates.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

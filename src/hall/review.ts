@@ -17,7 +17,7 @@ import {
 } from "../trust/review.ts";
 import { emptyOffer, type Offer } from "../upstream/lists.ts";
 import { writeLock } from "../upstream/lock.ts";
-import { describeSource, sourceOf } from "../upstream/source.ts";
+import { approvalOf, describeSource } from "../upstream/source.ts";
 import { notifyHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
@@ -132,7 +132,7 @@ export async function selectStartable(
     const config = settings.config.mcpServers[name];
     if (!config || config.disabled) return false;
     const previous = findReview(entries, name);
-    if (previous?.source === sourceOf(config)) return true;
+    if (previous?.source === approvalOf(config)) return true;
     const reached = formatSource(config);
     return (await reviewer?.mayStart({ name, reached, before: previous?.reached })) ?? false;
   }
@@ -219,7 +219,7 @@ function prepareReview(
   const { name } = discovery;
   const config = settings.config.mcpServers[name];
   if (!config) throw new Error(`${name} was discovered but is not configured`);
-  const source = sourceOf(config);
+  const source = approvalOf(config);
   const previous = findReview(entries, name);
   const offer = "found" in discovery ? discovery.found.offer : undefined;
   const tools = (offer?.tools ?? []).map((tool): ToolReview => {
@@ -342,7 +342,7 @@ export async function findChanges(
         change: compareDefinition(kind, definition, review),
       })),
     );
-    const isReachedOtherwise = review !== undefined && review.source !== sourceOf(config);
+    const isReachedOtherwise = review !== undefined && review.source !== approvalOf(config);
     return {
       name,
       reached: isReachedOtherwise

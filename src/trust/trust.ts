@@ -148,7 +148,7 @@ export function createTrust({
       if (!review) return "has not been approved on this machine";
       return review.source === source
         ? undefined
-        : "has another command or URL than the one you approved";
+        : "has another command, URL or script than the one you approved";
     },
     mayLoadModule: (file, digest) => own(entries.modules ?? {}, file) === digest,
     async grant(target, answer) {

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
+import { mkdir } from "node:fs/promises";
+import { basename, join } from "node:path";
 import type { Writable } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerConfig } from "../config/schema.ts";
+import { cacheFolder } from "../base/files.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { Carrier, CarrierOptions } from "./carrier.ts";
+import { environmentOf, findProgram, type ProcessSpec } from "./program.ts";
 
 /** A child process with MCP on stdin and stdout, in its own process group. */
 export interface UpstreamProcess extends Carrier {
@@ -13,18 +14,6 @@ export interface UpstreamProcess extends Carrier {
   /** Closes stdin, then sends SIGTERM and SIGKILL to the group, with pauses between. */
   stop(): Promise<void>;
 }
-
-/** Of the environment only `env` and the variables in the allow-list are passed on. */
-export type ProcessSpec = Pick<
-  Extract<ServerConfig, { readonly type: "stdio" }>,
-  "command" | "args" | "env" | "cwd"
->;
-
-/** Variables passed on to servers: enough to find programs, home and language. */
-const inherited =
-  "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME".split(
-    " ",
-  );
 
 const politeMs = 1_500;
 const lastWordsMsMax = 100;
@@ -39,11 +28,10 @@ export async function startProcess(
   spec: ProcessSpec,
   { limits, guard, said }: Pick<CarrierOptions, "limits" | "guard" | "said">,
 ): Promise<UpstreamProcess> {
-  const env = { ...allowedEnvironment(), ...spec.env };
-  const program = findProgram(spec, env.PATH);
-  const child = spawn("/bin/sh", ["-c", gate, "sh", program, ...spec.args], {
+  const program = findProgram(spec);
+  const child = spawn("/bin/sh", ["-c", gate, "sh", program, ...(await launchArguments(spec))], {
     stdio: ["pipe", "pipe", "pipe", "pipe"],
-    env,
+    env: environmentOf(spec),
     cwd: spec.cwd,
     // A group of its own, because wrappers such as npx leave grandchildren.
     detached: true,
@@ -88,31 +76,15 @@ export async function startProcess(
   });
 }
 
-/** The file to run, found as the system would: in the folder of the server and on its PATH. */
-function findProgram({ command, cwd = process.cwd() }: ProcessSpec, path = ""): string {
-  if (!existsSync(cwd)) throw new Error(`its folder "${cwd}" was not found`);
-  const folders = command.includes("/") ? [""] : path.split(delimiter);
-  const files = folders.map((folder) => resolve(cwd, folder, command));
-  const found = files.find((file) => isRunnable(file)) ?? files.find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`"${command}" was not found`);
-  if (!isRunnable(found)) throw new Error(`"${found}" cannot be started: it is not executable`);
-  return found;
-}
-
-function isRunnable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-export function allowedEnvironment(): Record<string, string> {
-  const entries = inherited.map((name) => [name, process.env[name]] as const);
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
+/**
+ * npx prefers the node_modules and .npmrc of the folder it is started in, which may be a clone's. With a
+ * folder of ours as prefix they decide nothing, and the program still runs in the server's own folder.
+ */
+async function launchArguments({ command, args }: ProcessSpec): Promise<readonly string[]> {
+  if (basename(command) !== "npx") return args;
+  const prefix = join(cacheFolder(), "npx");
+  await mkdir(prefix, { recursive: true, mode: 0o700 });
+  return [`--prefix=${prefix}`, ...args];
 }
 
 async function stop(child: ChildProcess, pid: number, ended: Promise<string>): Promise<void> {

@@ -25,7 +25,7 @@ import { KnownOffer } from "./known-offer.ts";
 import { createToolFilter, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
-import { sourceOf } from "./source.ts";
+import { approvalOf, sourceOf } from "./source.ts";
 import { Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
@@ -241,7 +241,7 @@ class UpstreamServer implements Upstream {
   }
 
   async #open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
-    const refusal = this.#options.mayStart?.(this.#sourceHash);
+    const refusal = this.#options.mayStart?.(approvalOf(this.#config));
     if (refusal !== undefined)
       throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.id }] });
     const { limits, guard, authorizer } = this.#options;

@@ -17,11 +17,8 @@ import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import { openMcpConnection, type ServerConnection } from "../../src/client/connection.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
-import {
-  type ProcessSpec,
-  startProcess,
-  type UpstreamProcess,
-} from "../../src/upstream/process.ts";
+import { startProcess, type UpstreamProcess } from "../../src/upstream/process.ts";
+import type { ProcessSpec } from "../../src/upstream/program.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
 import { guardMs, until } from "../servers/until.ts";
