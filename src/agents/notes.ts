@@ -26,9 +26,18 @@ const noteFiles = ["CLAUDE.md", "AGENTS.md"];
 const charactersMax = 100_000;
 const aboutMax = 1_000;
 
-export async function readNotes(folder: string, options: NotesOptions): Promise<Notes> {
-  const texts = await Promise.all(noteFiles.map((name) => readIfThere(join(folder, name))));
-  return parseNotes(texts.map((text) => (text ?? "").slice(0, charactersMax)).join("\n"), options);
+/** The files that say something about these servers. */
+export async function readNoteFiles(
+  folder: string,
+  servers: readonly string[],
+): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  const files = noteFiles.map(async (name) => {
+    const text = ((await readIfThere(join(folder, name))) ?? "").slice(0, charactersMax);
+    return { name, text };
+  });
+  return (await Promise.all(files)).filter(({ text }) =>
+    readLines(text).some(({ line }) => servers.some((server) => mentions(line, server))),
+  );
 }
 
 export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = {}): Notes {

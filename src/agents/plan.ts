@@ -22,13 +22,15 @@ import {
   writeAgentsLock,
 } from "./agent-folder.ts";
 import { describeUnknown, type SortedTools, sortTools } from "./groups.ts";
-import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
+import { type Notes, type NotesOptions, parseNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
 export interface PlanOptions extends NotesOptions {
   /** Of the project. */
   readonly folder: string;
   readonly targets: readonly Target[];
+  /** What the project's notes say about its servers. Default: nothing. */
+  readonly noteText?: string | undefined;
   /** Regroups everything except what people placed. Default: grouped tools keep their groups. */
   readonly regroup?: boolean | undefined;
   /** Changes the proposal, for example with a model. */
@@ -50,14 +52,15 @@ export async function planAgents({
   targets,
   regroup = false,
   refine,
+  noteText = "",
   ...notesOptions
 }: PlanOptions): Promise<Plan> {
   const problems: string[] = [];
-  const [found, lock, notes] = await Promise.all([
+  const [found, lock] = await Promise.all([
     readAgentFolder(folder),
     readAgentsLock(folder, (message) => problems.push(message)),
-    readNotes(folder, notesOptions),
   ]);
+  const notes = parseNotes(noteText, notesOptions);
   const before = findPrevious(found, lock, regroup);
   const proposal = await proposeAgents({
     targets,

@@ -91,6 +91,7 @@ export function requireConfirmation(inner: Reviewer, what: string): ConfirmedRev
     refusal: () => refusal,
     mayStart: async (request) => (await inner.mayStart(request)) && isConfirmed(),
     mayLoadModules: async (patterns) => (await inner.mayLoadModules(patterns)) && isConfirmed(),
+    mayUseTexts: async (texts) => (await inner.mayUseTexts(texts)) && isConfirmed(),
     async review(review) {
       const decision = await inner.review(review);
       return decision.isApproved && !(await isConfirmed())

@@ -1,4 +1,4 @@
-import { visible } from "../base/sanitize.ts";
+import { visible, visibleLines } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
 import type { Discovery } from "../hall/discover.ts";
 import { approveAll, type Reviewer, type ServerReview, type ToolReview } from "../hall/review.ts";
@@ -58,6 +58,15 @@ export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {
       const list = patterns.map((pattern) => `  ${visible(pattern)}`).join("\n");
       return askYes(
         `This project has toolkits that run inside the hall:\n${list}\nLoad them?`,
+        ask,
+      );
+    },
+    mayUseTexts(texts) {
+      const list = texts.map(
+        ({ name, text }) => `${paint("bold", visible(name))}\n${visibleLines(text)}`,
+      );
+      return askYes(
+        `This project has texts for models that you have not approved:\n${list.join("\n\n")}\nMay models read them?`,
         ask,
       );
     },

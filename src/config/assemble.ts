@@ -10,7 +10,7 @@ import {
   mergeTrees,
   parseConfigFile,
 } from "./layer.ts";
-import type { LoadedConfig } from "./load.ts";
+import { type LoadedConfig, wordsFields } from "./load.ts";
 import { findProjectProblems, withoutKeys } from "./project-limits.ts";
 import type { PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
@@ -35,7 +35,9 @@ export async function assembleConfig({
   files,
   env,
   flags,
-}: Sources): Promise<Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets">> {
+}: Sources): Promise<
+  Pick<LoadedConfig, "config" | "unusable" | "projectWords" | "warnings" | "secrets">
+> {
   const ofFiles: Layer[] = [];
   for (const file of files) {
     const source = projectFilesOf(folder).includes(file.file) ? "project" : "user";
@@ -90,6 +92,10 @@ export async function assembleConfig({
   return {
     config: withoutKeys(withoutServers(complete, ofServers), isOfProject),
     unusable: Object.fromEntries(unusable),
+    // Also where a later layer adds to it: maps are merged.
+    projectWords: wordsFields.filter((field) =>
+      ofFiles.some(({ tree, source }) => source === "project" && tree[field] !== undefined),
+    ),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables.tree, expanded.secrets),
   };

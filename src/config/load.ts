@@ -17,6 +17,10 @@ export interface LoadOptions {
   readonly projectFile?: string | undefined;
 }
 
+/** Fields of the config that models read, or that shape what they read. */
+export const wordsFields = ["domain", "hints", "aliases"] as const;
+type WordsField = (typeof wordsFields)[number];
+
 export interface LoadedConfig {
   /** Deeply frozen, with the usable servers only. */
   readonly config: Config;
@@ -26,6 +30,8 @@ export interface LoadedConfig {
   readonly files: readonly string[];
   /** Every file that is read if it exists. */
   readonly places: readonly string[];
+  /** Fields with words for models that the project's file sets. */
+  readonly projectWords: readonly WordsField[];
   /** Settings that were accepted but have no effect. */
   readonly warnings: readonly string[];
   /** Values to redact in the log. */
@@ -48,7 +54,7 @@ export async function loadConfig({
   const files = await readConfigFiles(userFile, projectFiles);
   const isUntouched = files.length === 0 && configVariables(env).length === 0;
   const found = isUntouched
-    ? { config: defaultsWith(flags), unusable: {}, warnings: [], secrets: [] }
+    ? { config: defaultsWith(flags), unusable: {}, projectWords: [], warnings: [], secrets: [] }
     : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags });
   return {
     ...found,

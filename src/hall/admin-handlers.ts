@@ -1,8 +1,6 @@
-import { readAgentFolder } from "../agents/agent-folder.ts";
-import type { GroupSource } from "../agents/groups.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
+import { noEntries } from "../trust/ledger.ts";
 import { type OfferKind, pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
 import type { Offer } from "../upstream/lists.ts";
@@ -10,11 +8,16 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { HallStatus, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
+import { openAgents } from "./project-texts.ts";
 import type { Settings } from "./settings.ts";
 
 /** What a hall answers on its local socket. */
 export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
   const startedAt = Date.now();
+  const replaceGroups = async (): Promise<void> =>
+    hall.groups.replace(
+      await openAgents(folder, hall.trust?.entries() ?? noEntries, hall.log),
+    );
   return {
     status: async (): Promise<HallStatus> => ({
       version,
@@ -45,7 +48,8 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
     trust: async () => ({ tools: describeTrust(hall) }),
     offers: async () => ({ servers: listOffers(hall) }),
     async groupsChanged() {
-      hall.groups.replace(await openAgents(folder, hall.log));
+      await hall.trust?.refresh();
+      await replaceGroups();
       hall.server.refreshLists();
       return {};
     },
@@ -53,6 +57,7 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
       if (isRevoked) hall.trust?.clearRuntimeTrust();
       await hall.trust?.refresh();
       if (hall.trust?.mayLoadModules(config.toolkits)) await hall.modules.scan();
+      await replaceGroups();
       hall.server.refreshLists();
       await reconcileUpstreams(hall);
       return {};
@@ -84,13 +89,6 @@ async function reconcileUpstreams({ fleet, trust }: Hall): Promise<void> {
   });
   // A server that fails reports it at its next call.
   await Promise.allSettled(work);
-}
-
-/** The groups of a project and their guide for clients. Invalid files are logged and left out. */
-export async function openAgents(folder: string, log: Log): Promise<GroupSource> {
-  const { agents, guide, problems } = await readAgentFolder(folder);
-  for (const problem of problems) log.warn(problem);
-  return { files: agents.map(({ agent }) => agent), guide };
 }
 
 /** The trust level of each tool. Empty for a hall without trust. */

@@ -1,8 +1,10 @@
 import type { WholeModel } from "../agents/model/turn.ts";
+import { readNoteFiles } from "../agents/notes.ts";
 import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
 import { configuredServers } from "../config/unusable.ts";
+import { createTrust } from "../trust/trust.ts";
 import { type Lock, writeLock } from "../upstream/lock.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
 import {
@@ -13,10 +15,13 @@ import {
 } from "./discover.ts";
 import { listKnownTools } from "./known-tools.ts";
 import { recordInProject } from "./project-store.ts";
+import { approvedWords, approveRewritten, isTextApproved } from "./project-texts.ts";
 import {
+  findWaitingTexts,
   hasUnapprovedModules,
   openReview,
   type Reviewer,
+  type ReviewSession,
   reviewDiscoveries,
   type ServerReview,
   selectStartable,
@@ -43,6 +48,8 @@ export interface BuildReport {
   /** Servers that must be reviewed before they start. */
   readonly waiting: readonly string[];
   readonly areModulesWaiting: boolean;
+  /** Texts of the project that models do not read until they are reviewed. */
+  readonly textsWaiting: readonly string[];
   /** Servers were started and none answered. */
   readonly isSilent: boolean;
   /** Undefined if no tools are known yet. */
@@ -64,9 +71,12 @@ export async function buildProject(
 
   const lockFile = dryRun ? undefined : await writeLock(folder, lock);
   const reviews = dryRun ? [] : await review();
-  const plan = await groupTools(settings, { lock, refine, regroup });
+  const plan = await groupTools(settings, { lock, refine, regroup, session, dryRun });
   if (!dryRun) {
-    if (plan) await applyPlan(folder, plan);
+    if (plan) {
+      await applyPlan(folder, plan);
+      await approveRewritten(session.ledger, plan.changes);
+    }
     await notifyHall(folder, {
       trustChanged: reviewer ? {} : undefined,
       groupsChanged: plan ? {} : undefined,
@@ -85,6 +95,7 @@ export async function buildProject(
     reviews,
     waiting,
     areModulesWaiting: !reviewer && hasUnapprovedModules(session),
+    textsWaiting: await findWaitingTexts(session),
     isSilent: isSilent(discoveries, waiting, settings),
     plan,
   };
@@ -107,6 +118,8 @@ function isSilent(
 }
 
 interface GroupingInput {
+  readonly session: ReviewSession;
+  readonly dryRun: boolean;
   readonly lock: Lock;
   readonly refine: Refine | undefined;
   readonly regroup: boolean | undefined;
@@ -114,17 +127,28 @@ interface GroupingInput {
 
 async function groupTools(
   settings: Settings,
-  { lock, refine, regroup }: GroupingInput,
+  { session: { ledger }, dryRun, lock, refine, regroup }: GroupingInput,
 ): Promise<Plan | undefined> {
-  const { folder, config, loaded } = settings;
+  const { folder, loaded } = settings;
   const configured = Object.keys(configuredServers(loaded));
   // Without servers, the built-in tools are grouped.
   const isKnown =
     configured.length === 0 || configured.some((name) => Object.hasOwn(lock.servers, name));
   if (!isKnown) return undefined;
-  const { domain, hints } = config;
-  const targets = await listKnownTools(folder, settings, lock);
-  return planAgents({ folder, targets, regroup, refine, domain, hints });
+  const trust = createTrust({ ledger });
+  await trust.refresh();
+  const entries = trust.entries();
+  const known = await listKnownTools(folder, settings, lock);
+  // Descriptions of agents are made of their tools' words. A dry run only shows them to a person.
+  const targets =
+    dryRun && !refine ? known : known.filter((target) => trust.heldBecause(target) === undefined);
+  const { domain, hints } = approvedWords(loaded, entries);
+  const notes = await readNoteFiles(folder, configured);
+  const noteText = notes
+    .filter((note) => isTextApproved(entries, note))
+    .map(({ text }) => text)
+    .join("\n");
+  return planAgents({ folder, targets, regroup, refine, domain, hints, noteText });
 }
 
 /** Undefined to group without a model. Throws INVALID_PARAMS. */

@@ -6,11 +6,12 @@ import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { createHallChannel, greetHall } from "./admin-client.ts";
-import { createHandlers, openAgents } from "./admin-handlers.ts";
+import { createHandlers } from "./admin-handlers.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
 import { createHall, type Hall } from "./hall.ts";
 import { openBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
+import { approvedWords, openAgents } from "./project-texts.ts";
 import { logWarnings, type Settings } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 
@@ -34,17 +35,18 @@ export async function openAlone({
 }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
-  const [agents, lock, ledger] = await Promise.all([
-    openAgents(folder, log),
+  const [lock, ledger] = await Promise.all([
     readLock(folder, (message) => log.warn(message)),
     openProjectLedger(settings),
   ]);
+  const entries = await ledger.read();
+  const agents = await openAgents(folder, entries, log);
   const hall = await createHall({
     faces,
     agents,
     planner: config.planner,
     runs: { keep: config.store.runs, keepDays: config.store.keepDays },
-    aliases: config.aliases,
+    aliases: approvedWords(loaded, entries).aliases,
     names: config.names,
     isStatic,
     timeoutMs: config.timeoutSeconds * 1000,

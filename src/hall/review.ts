@@ -26,6 +26,12 @@ import {
   mergeIntoLock,
 } from "./discover.ts";
 import { openProjectLedger, type PersonDecision, recordInProject } from "./project-store.ts";
+import {
+  isTextApproved,
+  type ProjectText,
+  readProjectTexts,
+  withApprovedTexts,
+} from "./project-texts.ts";
 import { readOffers } from "./project-trust.ts";
 import { getServer, type Settings } from "./settings.ts";
 
@@ -35,6 +41,8 @@ export interface Reviewer {
   mayStart(request: StartRequest): Promise<boolean>;
   review(review: ServerReview): Promise<ReviewDecision>;
   mayLoadModules(patterns: readonly string[]): Promise<boolean>;
+  /** Texts of the project that models would read, new or changed since they were approved. */
+  mayUseTexts(texts: readonly ProjectText[]): Promise<boolean>;
 }
 
 export interface StartRequest {
@@ -56,6 +64,7 @@ export const approveAll: Reviewer = {
   mayStart: async () => true,
   review: async () => ({ isApproved: true }),
   mayLoadModules: async () => true,
+  mayUseTexts: async () => true,
 };
 
 /** Without a reviewer nothing new is approved. */
@@ -152,16 +161,17 @@ export async function reviewDiscoveries(
   }
 
   const modules = await reviewModules(session);
+  const texts = await reviewTexts(session);
   const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
-  if (approved.length > 0 || modules !== entries.modules) {
+  if (approved.length > 0 || modules !== entries.modules || texts.length > 0) {
     const servers = Object.fromEntries(approved.map((review) => [review.name, toEntry(review)]));
     await ledger.change((current) => ({
-      ...current,
+      ...withApprovedTexts(current, texts),
       modules,
       servers: { ...current.servers, ...servers },
     }));
   }
-  const subjects = approved.map(({ name }) => name);
+  const subjects = [...approved, ...texts].map(({ name }) => name);
   return { reviews, decision: { kind: "reviewed", subjects, reason: "by command" } };
 }
 
@@ -190,6 +200,27 @@ async function reviewModules(session: ReviewSession): Promise<string | undefined
   const { toolkits } = settings.config;
   if (!reviewer || !hasUnapprovedModules(session)) return entries.modules;
   return (await reviewer.mayLoadModules(toolkits)) ? hashOf(toolkits) : entries.modules;
+}
+
+/** The texts that are approved from now on. */
+async function reviewTexts({
+  settings,
+  entries,
+  reviewer,
+}: ReviewSession): Promise<readonly ProjectText[]> {
+  if (!reviewer) return [];
+  const texts = await readProjectTexts(settings);
+  const open = texts.filter((text) => !isTextApproved(entries, text));
+  return open.length > 0 && (await reviewer.mayUseTexts(open)) ? open : [];
+}
+
+/** Names of the texts that are not used because nobody has approved them as they are. */
+export async function findWaitingTexts({
+  settings,
+  ledger,
+}: Pick<ReviewSession, "settings" | "ledger">): Promise<readonly string[]> {
+  const [entries, texts] = await Promise.all([ledger.read(), readProjectTexts(settings)]);
+  return texts.filter((text) => !isTextApproved(entries, text)).map(({ name }) => name);
 }
 
 function prepareReview(
@@ -270,7 +301,8 @@ export async function verifyServers(
   const session = await openReview(settings, reviewer);
   if (server !== undefined) getServer(server, settings.loaded);
   const chosen = server === undefined ? configured : [server];
-  if (chosen.length === 0 && !hasUnapprovedModules(session))
+  const hasOther = hasUnapprovedModules(session) || (await findWaitingTexts(session)).length > 0;
+  if (chosen.length === 0 && !hasOther)
     throw new HallError("NOT_FOUND", "nothing to review: no servers are configured", {
       hint: "Add servers under mcpServers in guildhall.json.",
       next: [{ do: "run-command", command: "init" }],

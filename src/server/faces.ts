@@ -127,7 +127,8 @@ function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool {
 function markTool(shown: ShownTool, { toolkit }: Target, health: HealthBook): ShownTool {
   const { health: found } = health.record(toolkit);
   if (found.state !== "unavailable" && found.state !== "maintenance") return shown;
-  const description = `${shown.description ?? ""} Currently unavailable: ${found.reason}.`.trim();
+  // Without the reason, which may quote the server.
+  const description = `${shown.description ?? ""} Currently unavailable.`.trim();
   const meta = typeof shown._meta === "object" ? shown._meta : {};
   return { ...shown, description, _meta: { ...meta, "guildhall/status": found.state } };
 }

@@ -306,13 +306,12 @@ function describeInstructions(
   faces: readonly Face[],
   { registry, modules, guide }: ServerOptions,
 ): string {
-  const broken = modules
-    .failures()
-    .map(({ module, error }) => `${module} (${error.slice(0, 200)})`);
-  const downs = registry.toolkits().flatMap((toolkit) => {
-    const problem = toolkit.problem?.();
-    return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
-  });
+  // Names only: the reasons quote servers and files that nobody has approved.
+  const broken = modules.failures().map(({ module }) => module);
+  const downs = registry
+    .toolkits()
+    .filter((toolkit) => toolkit.problem?.() !== undefined)
+    .map(({ id }) => id);
   const problems = [...downs, ...broken];
   const known =
     (faces.includes("agents") ? guide?.() : undefined) ??

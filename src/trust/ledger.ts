@@ -27,6 +27,8 @@ export interface Entries {
   readonly grants: Readonly<Record<string, Grant>>;
   /** Hash of the approved module patterns of the config. */
   readonly modules?: string | undefined;
+  /** Hashes of the project's texts that models may read, by name. */
+  readonly texts?: Readonly<Record<string, string>> | undefined;
   /** Hash of the approved server that the project's config names for the terminal client. */
   readonly client?: string | undefined;
 }
@@ -141,9 +143,9 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
-    const { servers, grants, modules, client } = body;
+    const { servers, grants, modules, texts, client } = body;
     return isObject(servers) && isObject(grants)
-      ? ({ servers, grants, modules, client } as unknown as Entries)
+      ? ({ servers, grants, modules, texts, client } as unknown as Entries)
       : undefined;
   } catch {
     // Not JSON: the caller reports it.

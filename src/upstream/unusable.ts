@@ -14,12 +14,14 @@ export function createUnusable(
   locked: LockedServer | undefined,
 ): Upstream {
   const reason = problems.join("; ");
+  // What clients read: a problem quotes the file, and a project's file may contain instructions to a model.
+  const told = "its config entry is invalid";
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
-  const refuse = async (): Promise<never> => {
-    throw new HallError("UNAVAILABLE", `server "${name}" cannot be used: ${reason}`, {
+  const refuse = (why: string) => async (): Promise<never> => {
+    throw new HallError("UNAVAILABLE", `server "${name}" cannot be used: ${why}`, {
       hint: "Correct its entry in the config; other servers are not affected.",
-      details: { upstream: name, reason: `cannot be used: ${reason}` },
+      details: { upstream: name, reason: `cannot be used: ${why}` },
     });
   };
   return {
@@ -32,12 +34,12 @@ export function createUnusable(
     handshake: () => undefined,
     offer: () => offer,
     stderr: () => [],
-    restart: refuse,
-    discover: refuse,
+    restart: refuse(reason),
+    discover: refuse(reason),
     list: async () => offer.tools.filter((tool) => isShown(tool.name)),
-    call: refuse,
-    health: async () => ({ state: "unavailable", reason }),
-    problem: () => `cannot be used: ${reason}`,
+    call: refuse(told),
+    health: async () => ({ state: "unavailable", reason: told }),
+    problem: () => `cannot be used: ${told}`,
     async close() {},
   };
 }

@@ -32,6 +32,10 @@ export async function runBuild(options: BuildCommandOptions): Promise<void> {
     process.stderr.write(
       "this project's toolkits are not loaded: review them with `guildhall verify`\n",
     );
+  if (report.textsWaiting.length > 0)
+    process.stderr.write(
+      `models do not read ${report.textsWaiting.map(visible).join(", ")}: review with \`guildhall verify\`\n`,
+    );
   const refusal = reviewer?.refusal();
   if (dryRun) printDryRun(report, { ...options, refusal });
   else printBuild(report, { ...options, refusal });

@@ -17,6 +17,9 @@ import { findNear } from "../../base/text.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";
+import { openProjectLedger } from "../../hall/project-store.ts";
+import { approveRewritten } from "../../hall/project-texts.ts";
+import type { Settings } from "../../hall/settings.ts";
 import type { Target } from "../../tool.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { readLock } from "../../upstream/lock.ts";
@@ -90,7 +93,8 @@ export async function runGroupsMove(
   group: string,
   options: JsonOption,
 ): Promise<void> {
-  const { folder, agents, targets } = await openGroups();
+  const { settings, agents, targets } = await openGroups();
+  const { folder } = settings;
   const home = getAgent(group, agents);
   const { fullName, toolkit } = getTarget(tool, targets);
   const pattern = `${toolkit.prefix ?? toolkit.id}.*`;
@@ -106,9 +110,9 @@ export async function runGroupsMove(
     const left = other.agent.tools
       .filter((name) => name !== fullName)
       .flatMap((name) => (name === pattern ? siblings : [name]));
-    await writeToolsOf(folder, other, left);
+    await writeToolsOf(settings, other, left);
   }
-  if (!hasTool(home)) await writeToolsOf(folder, home, [...home.agent.tools, fullName]);
+  if (!hasTool(home)) await writeToolsOf(settings, home, [...home.agent.tools, fullName]);
   await notifyHall(folder, { groupsChanged: {} });
 
   const names = from.map(({ agent }) => agent.name);
@@ -118,14 +122,25 @@ export async function runGroupsMove(
 }
 
 function writeToolsOf(
-  folder: string,
-  { fileName, agent }: FoldedAgent,
+  settings: Settings,
+  folded: FoldedAgent,
   tools: readonly string[],
 ): Promise<void> {
-  return replaceFile(
-    join(agentsPath(folder), fileName),
-    replaceFields(agent.matter, { tools: writeTools([...new Set(tools)]) }),
-  );
+  const changed = { tools: writeTools([...new Set(tools)]) };
+  return rewriteAgent(settings, folded, changed);
+}
+
+/** Writes fields of an agent's file, which stays approved if it was. */
+async function rewriteAgent(
+  settings: Settings,
+  { fileName, text, agent }: FoldedAgent,
+  changed: Parameters<typeof replaceFields>[1],
+  newName = fileName,
+): Promise<void> {
+  const after = replaceFields(agent.matter, changed);
+  await replaceFile(join(agentsPath(settings.folder), newName), after);
+  const [path, was] = [`agents/${newName}`, `agents/${fileName}`];
+  await approveRewritten(await openProjectLedger(settings), [{ path, was, before: text, after }]);
 }
 
 export async function runGroupsRename(
@@ -133,8 +148,10 @@ export async function runGroupsRename(
   wish: string,
   options: JsonOption,
 ): Promise<void> {
-  const { folder, agents } = await openGroups();
-  const { fileName, agent } = getAgent(name, agents);
+  const { settings, agents } = await openGroups();
+  const { folder } = settings;
+  const folded = getAgent(name, agents);
+  const { fileName, agent } = folded;
   const renamed = agentName(wish);
   if (agents.some((other) => other.agent.name === renamed))
     throw new HallError("CONFLICT", `the group ${renamed} already exists`, {
@@ -143,10 +160,7 @@ export async function runGroupsRename(
 
   const isTaken = agents.some((other) => other.fileName === fileNameOf(renamed));
   const file = isTaken ? fileName : fileNameOf(renamed);
-  await replaceFile(
-    join(agentsPath(folder), file),
-    replaceFields(agent.matter, { name: [`name: ${renamed}`] }),
-  );
+  await rewriteAgent(settings, folded, { name: [`name: ${renamed}`] }, file);
   if (file !== fileName) {
     await rm(join(agentsPath(folder), fileName), { force: true });
     await renameInLock(folder, fileName, file);
@@ -248,7 +262,7 @@ async function openGroups() {
   const lock = await readLock(folder, (message) => log.warn(message));
   const targets = await listKnownTools(folder, settings, lock);
   const files = agents.map(({ agent }) => agent);
-  return { folder, agents, problems, targets, ...sortTools(files, targets) };
+  return { settings, agents, problems, targets, ...sortTools(files, targets) };
 }
 
 /** By name, with or without `_agent`. Throws NOT_FOUND with similar names. */
