@@ -1,9 +1,13 @@
+import type { JsonObject } from "../base/json.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
 import type { Discovery } from "../hall/discover.ts";
 import { approveAll, type Reviewer, type ServerReview, type ToolReview } from "../hall/review.ts";
 import type { Tool } from "../tool.ts";
 import { markTool } from "../trust/marks.ts";
+import { definitionOf } from "../trust/pin.ts";
+import type { Change } from "../trust/review.ts";
+import { findSuspicions, type Suspicion } from "../trust/suspicion.ts";
 import { type ConfirmedReviewer, requireConfirmation } from "./person.ts";
 import { formatFieldChanges, paint, table } from "./print.ts";
 import { type AskLine, askLine, askYes, isAttended } from "./terminal.ts";
@@ -35,11 +39,27 @@ export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {
     },
     async review(review) {
       const destructive = review.tools.map(({ isDestructive }) => isDestructive);
+      const items = itemsOf(review);
+      const marked = new Set(items.filter(isMarked));
       let question = `${formatReview(review)}\n`;
       for (;;) {
         const answer = await ask(
-          `${question}Approve ${review.name}? y: yes, n: not now, numbers: toggle "asks first" > `,
+          `${question}Approve ${review.name}? y: yes, n: not now, v N: show one whole, numbers: toggle "asks first" > `,
         );
+        const viewed = findViewed(answer, items);
+        if (viewed) {
+          marked.delete(viewed);
+          await showPages(formatDefinition(viewed), ask);
+          question = "";
+          continue;
+        }
+        const [unseen] = marked;
+        if (/^y(es)?$/i.test(answer) && unseen) {
+          marked.delete(unseen);
+          await showPages(formatDefinition(unseen), ask);
+          question = "This one is marked; you had not opened it.\n";
+          continue;
+        }
         if (/^(y(es)?|no?)$/i.test(answer)) {
           const names = review.tools
             .filter((_, at) => destructive[at])
@@ -62,8 +82,12 @@ export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {
       );
     },
     mayUseTexts(texts) {
-      const list = texts.map(
-        ({ name, text }) => `${paint("bold", visible(name))}\n${visibleLines(text)}`,
+      const list = texts.map(({ name, text }) =>
+        [
+          paint("bold", visible(name)),
+          ...formatSuspicions(findSuspicions({ text })),
+          visibleLines(text),
+        ].join("\n"),
       );
       return askYes(
         `This project has texts for models that you have not approved:\n${list.join("\n\n")}\nMay models read them?`,
@@ -97,6 +121,7 @@ export function formatReview(review: ServerReview): string {
     ...(isReachedOtherwise ? [`  before: ${visible(previous.reached)}`] : []),
     toolTable(review),
     ...(others.length > 0 ? [otherTable(review)] : []),
+    ...itemsOf(review).flatMap(formatWords),
     ...(gone.length > 0 ? [`removed: ${gone.map(visible).join(", ")}`] : []),
     ...changed,
   ].join("\n");
@@ -107,17 +132,92 @@ function toolTable({ tools, failure }: ServerReview): string {
     return `  it did not answer: ${visible(failure)}; approving it allows another start`;
   if (tools.length === 0) return "  it offers no tools";
   const rows = tools.map((entry, index) => [`${index + 1}`, ...toolRow(entry)]);
-  return table(["#", "tool", "", "asks first", "because", "description"], rows);
+  return table(["#", "tool", "", "asks first", "because"], rows);
 }
 
-function otherTable({ others }: ServerReview): string {
-  const rows = others.map(({ kind, name, change, definition }) => [
+function otherTable({ tools, others }: ServerReview): string {
+  const rows = others.map(({ kind, name, change }, index) => [
+    `${tools.length + index + 1}`,
     name,
-    kind.slice(0, -1),
     change.kind === "same" ? "" : change.kind,
-    typeof definition.description === "string" ? definition.description : "",
+    kind.slice(0, -1),
   ]);
-  return table(["name", "kind", "", "description"], rows);
+  return table(["#", "name", "", "kind"], rows);
+}
+
+/** A tool, prompt, resource or template of a review, with its number. */
+interface ReviewItem {
+  readonly number: number;
+  readonly name: string;
+  readonly definition: JsonObject;
+  readonly change: Change;
+  readonly suspicions: readonly Suspicion[];
+}
+
+function itemsOf({ tools, others }: ServerReview): readonly ReviewItem[] {
+  const all = [
+    ...tools.map(({ tool, change, suspicions }) => {
+      const definition = definitionOf(tool);
+      return { name: tool.name, definition, change, suspicions };
+    }),
+    ...others,
+  ];
+  return all.map((item, index) => ({ ...item, number: index + 1 }));
+}
+
+/** True if a person must have seen it whole before it is approved. */
+function isMarked({ change, suspicions }: ReviewItem): boolean {
+  return change.kind !== "same" && suspicions.length > 0;
+}
+
+/** `v 2`: the item to show. */
+function findViewed(answer: string, items: readonly ReviewItem[]): ReviewItem | undefined {
+  const number = /^v\s*(\d+)$/i.exec(answer)?.[1];
+  return items.find((item) => item.number === Number(number));
+}
+
+const charactersShown = 200;
+
+/** The beginning of the description, how much is not shown, and what looks suspicious. */
+function formatWords(item: ReviewItem): readonly string[] {
+  const { number, name, definition, change, suspicions } = item;
+  if (change.kind === "same") return [];
+  const description = typeof definition.description === "string" ? definition.description : "";
+  const shown = visible(description.slice(0, charactersShown));
+  const { name: _name, description: _description, ...rest } = definition;
+  const left =
+    Math.max(0, description.length - charactersShown) +
+    (Object.keys(rest).length > 0 ? JSON.stringify(rest).length : 0);
+  const more = left > 0 ? ` (${left.toLocaleString("en")} more characters: v ${number})` : "";
+  return [
+    `${number} ${paint("bold", visible(name))}: ${shown}${more}`,
+    ...formatSuspicions(suspicions),
+  ];
+}
+
+function formatSuspicions(suspicions: readonly Suspicion[]): readonly string[] {
+  return suspicions.map(({ why, excerpt }) => paint("red", `  ! ${why}: ${visible(excerpt)}`));
+}
+
+/** A whole definition: every character of it, with nothing hidden. */
+function formatDefinition({ name, definition, suspicions }: ReviewItem): string {
+  const fields = Object.entries(definition).map(([field, value]) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
+    return `${visible(field)}: ${visibleLines(text)}`;
+  });
+  return [paint("bold", visible(name)), ...formatSuspicions(suspicions), ...fields].join("\n");
+}
+
+/** Prints a long text a screen at a time; q ends it. */
+async function showPages(text: string, ask: AskLine): Promise<void> {
+  const lines = text.split("\n");
+  const size = Math.max(10, (process.stdout.rows || 40) - 2);
+  for (let at = 0; at < lines.length; at += size) {
+    process.stdout.write(`${lines.slice(at, at + size).join("\n")}\n`);
+    const left = lines.length - at - size;
+    if (left > 0 && /^q/i.test(await ask(`${plural(left, "more line")}, Enter: next, q: stop > `)))
+      return;
+  }
 }
 
 function toolRow({ tool, change, isDestructive }: ToolReview): readonly string[] {
@@ -126,7 +226,6 @@ function toolRow({ tool, change, isDestructive }: ToolReview): readonly string[]
     change.kind === "same" ? "" : change.kind,
     isDestructive ? "yes" : "no",
     describeMarks(tool),
-    tool.description ?? "",
   ];
 }
 

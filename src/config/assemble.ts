@@ -10,8 +10,8 @@ import {
   mergeTrees,
   parseConfigFile,
 } from "./layer.ts";
-import { type LoadedConfig, wordsFields } from "./load.ts";
-import { findProjectProblems, withoutKeys } from "./project-limits.ts";
+import type { LoadedConfig } from "./load.ts";
+import { findProjectProblems, withoutKeys, wordsFields } from "./project-limits.ts";
 import type { PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";

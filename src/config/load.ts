@@ -2,6 +2,7 @@ import type { JsonObject } from "../base/json.ts";
 import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
+import type { wordsFields } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
 import type { UnusableServer } from "./unusable.ts";
 
@@ -17,10 +18,6 @@ export interface LoadOptions {
   readonly projectFile?: string | undefined;
 }
 
-/** Fields of the config that models read, or that shape what they read. */
-export const wordsFields = ["domain", "hints", "aliases"] as const;
-type WordsField = (typeof wordsFields)[number];
-
 export interface LoadedConfig {
   /** Deeply frozen, with the usable servers only. */
   readonly config: Config;
@@ -31,7 +28,7 @@ export interface LoadedConfig {
   /** Every file that is read if it exists. */
   readonly places: readonly string[];
   /** Fields with words for models that the project's file sets. */
-  readonly projectWords: readonly WordsField[];
+  readonly projectWords: readonly (typeof wordsFields)[number][];
   /** Settings that were accepted but have no effect. */
   readonly warnings: readonly string[];
   /** Values to redact in the log. */

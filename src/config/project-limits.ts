@@ -109,6 +109,9 @@ function limitsOfEndpoint(section: string, address: string): Limit[] {
   ];
 }
 
+/** Fields that models read, or that shape what they read: a project's count after approval. */
+export const wordsFields = ["domain", "hints", "aliases"] as const;
+
 /** Marks a planner whose address is the project's: it gets no key. A symbol, as it is not a config field. */
 export const keyless = Symbol("keyless");
 

@@ -15,9 +15,7 @@ import type { Settings } from "./settings.ts";
 export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
   const startedAt = Date.now();
   const replaceGroups = async (): Promise<void> =>
-    hall.groups.replace(
-      await openAgents(folder, hall.trust?.entries() ?? noEntries, hall.log),
-    );
+    hall.groups.replace(await openAgents(folder, hall.trust?.entries() ?? noEntries, hall.log));
   return {
     status: async (): Promise<HallStatus> => ({
       version,

@@ -73,8 +73,7 @@ export async function approveRewritten(
     withApprovedTexts(
       entries,
       rewritten.flatMap(({ path, was = path, before, after }) => {
-        const isOurs =
-          before === undefined || isTextApproved(entries, { name: was, text: before });
+        const isOurs = before === undefined || isTextApproved(entries, { name: was, text: before });
         return isOurs && after !== undefined ? [{ name: path, text: after }] : [];
       }),
     ),
@@ -82,11 +81,7 @@ export async function approveRewritten(
 }
 
 /** The approved groups of a project and their guide for clients. Other files are logged and left out. */
-export async function openAgents(
-  folder: string,
-  entries: Entries,
-  log: Log,
-): Promise<GroupSource> {
+export async function openAgents(folder: string, entries: Entries, log: Log): Promise<GroupSource> {
   const { agents, guide, problems } = await readAgentFolder(folder);
   for (const problem of problems) log.warn(problem);
   const isUsed = (name: string, text: string): boolean => {

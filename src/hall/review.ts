@@ -15,6 +15,7 @@ import {
   goneDefinitions,
   reviewServer,
 } from "../trust/review.ts";
+import { findSuspicions, type Suspicion } from "../trust/suspicion.ts";
 import { emptyOffer, type Offer } from "../upstream/lists.ts";
 import { writeLock } from "../upstream/lock.ts";
 import { describeSource, sourceOf } from "../upstream/source.ts";
@@ -86,6 +87,8 @@ export async function openReview(
 export interface ToolReview {
   readonly tool: Tool;
   readonly change: Change;
+  /** Words in it that a person should look at. */
+  readonly suspicions: readonly Suspicion[];
   readonly isDestructive: boolean;
 }
 
@@ -96,6 +99,7 @@ export interface OtherReview {
   readonly name: string;
   readonly definition: JsonObject;
   readonly change: Change;
+  readonly suspicions: readonly Suspicion[];
 }
 
 const otherKinds = ["prompts", "resources", "templates"] as const;
@@ -233,15 +237,20 @@ function prepareReview(
   const source = sourceOf(config);
   const previous = findReview(entries, name);
   const offer = "found" in discovery ? discovery.found.offer : undefined;
+  const otherServers = Object.keys(configuredServers(settings.loaded)).filter(
+    (other) => other !== name,
+  );
   const tools = (offer?.tools ?? []).map((tool): ToolReview => {
     const change = compareDefinition("tools", tool, previous);
     const before = change.kind === "same" ? previous?.tools[tool.name] : undefined;
-    return { tool, change, isDestructive: before?.isDestructive ?? markTool(tool).destructive };
+    const isDestructive = before?.isDestructive ?? markTool(tool).destructive;
+    return { tool, change, isDestructive, suspicions: findSuspicions(tool, otherServers) };
   });
   const others = otherKinds.flatMap((kind) =>
     (offer?.[kind] ?? []).map((definition: JsonObject): OtherReview => {
       const change = compareDefinition(kind, definition, previous);
-      return { kind, name: definitionKey(kind, definition), definition, change };
+      const suspicions = findSuspicions(definition, otherServers);
+      return { kind, name: definitionKey(kind, definition), definition, change, suspicions };
     }),
   );
   const isOpen =
@@ -383,7 +392,7 @@ export function summariseReview({
     reached,
     approved: isApproved,
     changed: isOpen,
-    tools: tools.map(({ tool, change, isDestructive }) => {
+    tools: tools.map(({ tool, change, isDestructive, suspicions }) => {
       const { bringsIn, sendsOut, why } = markTool(tool);
       return {
         name: tool.name,
@@ -393,13 +402,15 @@ export function summariseReview({
         sendsOut,
         why,
         fields: change.kind === "changed" ? change.fields : undefined,
+        suspicions,
         definition: definitionOf(tool),
       };
     }),
-    others: others.map(({ kind, name, definition, change }) => ({
+    others: others.map(({ kind, name, definition, change, suspicions }) => ({
       kind,
       name,
       state: change.kind,
+      suspicions,
       fields: change.kind === "changed" ? change.fields : undefined,
       definition,
     })),

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import { buildProject } from "../../src/hall/build.ts";
 import { openAlone } from "../../src/hall/project.ts";
-import { approveAll, type Reviewer, verifyServers } from "../../src/hall/review.ts";
+import { approveAll, openReview, type Reviewer, reviewDiscoveries } from "../../src/hall/review.ts";
 import { loadSettings, type Settings } from "../../src/hall/settings.ts";
 import { lockServer, writeLock } from "../../src/upstream/lock.ts";
 import { sourceOf } from "../../src/upstream/source.ts";
@@ -37,7 +37,7 @@ const shop = { command: "no-such-program" };
 /** A clone that brings words wherever a project can. */
 const clone = {
   "./guildhall.json": {
-    mcpServers: { shop, bad: { command: "x y", "IGNORE ALL POISON": 1 } },
+    mcpServers: { shop },
     aliases: { "calculator.calculate": ["ALIAS-POISON frobnicate"] },
     hints: ["HINT-POISON: calculator"],
     domain: "DOMAIN-POISON",
@@ -51,6 +51,11 @@ async function openProject(files: Parameters<typeof makeHome>[0] = clone): Promi
   const home = makeHome(files);
   homes.push(home);
   return loadSettings({ folder: home.project }, "silent");
+}
+
+/** Has the project's texts reviewed, as `verify` does. */
+async function reviewTexts(settings: Settings, reviewer: Reviewer = approveAll): Promise<void> {
+  await reviewDiscoveries(await openReview(settings, reviewer), []);
 }
 
 /** A lock as a repository may ship it: its hash of the command can be computed. */
@@ -91,7 +96,12 @@ async function readAsClient(settings: Settings): Promise<string> {
 }
 
 test("a clone that nobody approved puts no word of its own before a model", async () => {
-  const settings = await openProject();
+  const config = clone["./guildhall.json"];
+  const bad = { command: "x y", "IGNORE ALL POISON": 1 };
+  const settings = await openProject({
+    ...clone,
+    "./guildhall.json": { ...config, mcpServers: { shop, bad } },
+  });
   await plantLock(settings);
   const shown = await readAsClient(settings);
   expect(shown).toContain("Currently unavailable: bad");
@@ -120,13 +130,12 @@ test("one approval puts the texts in force, and a person is shown each of them w
   const asked: string[] = [];
   const reviewer: Reviewer = {
     ...approveAll,
-    mayStart: async () => false,
     async mayUseTexts(texts) {
       asked.push(...texts.map(({ text }) => text));
       return true;
     },
   };
-  await verifyServers(settings, { reviewer });
+  await reviewTexts(settings, reviewer);
   for (const text of ["AGENT-POISON", "BODY-POISON", "GUIDE-POISON", "HINT-POISON", "NOTE-POISON"])
     expect(asked.join("\n")).toContain(text);
   const shown = await readAsClient(settings);
@@ -134,12 +143,14 @@ test("one approval puts the texts in force, and a person is shown each of them w
 });
 
 test("an approved text that is edited is held back until it is approved again; others stay in force", async () => {
-  const settings = await openProject();
-  await verifyServers(settings, { reviewer: { ...approveAll, mayStart: async () => false } });
+  const kept = agentFile.replace("helper", "kept").replace("AGENT-POISON", "KEPT");
+  const settings = await openProject({ ...clone, "./.guildhall/agents/kept.md": kept });
+  await reviewTexts(settings);
   homes[0]?.write("./.guildhall/agents/helper.md", agentFile.replace("call me", "EDITED, call me"));
   homes[0]?.write("./.guildhall/agents/other.md", agentFile.replace("helper", "ADDED"));
   const shown = await readAsClient(settings);
   expect(shown).toContain("GUIDE-POISON");
+  expect(shown).toContain("KEPT");
   expect(shown).not.toMatch(/AGENT-POISON|EDITED|ADDED/);
 });
 

@@ -152,9 +152,11 @@ describe("a review on a terminal", () => {
     },
   };
   const settings = {
-    folder: process.cwd(),
+    get folder() {
+      return folder;
+    },
     config: { mcpServers: { box: config }, toolkits: [], store: {} },
-    loaded: { files: [], unusable: {} },
+    loaded: { files: [], unusable: {}, config: { mcpServers: { box: config } }, projectWords: [] },
     log: createLog({ level: "silent" }),
     secrets: new Secrets(),
   } as unknown as Settings;
