@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import type { CallContext, Outcome, Progress, Target, Tool } from "../tool.ts";
+import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
 import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
-import { type Marks, markTool } from "../trust/marks.ts";
+import { markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
 import { type OfferedTool, offeredMax, type ToolOffer } from "./planner.ts";
 
@@ -86,33 +86,16 @@ function mayBeSeen(target: Target, { trust }: AnswerParts): boolean {
 function describeTool(target: Target, score: number, { health, trust }: AnswerParts): OfferedTool {
   const { tool, fullName } = target;
   const verdict = trust?.judge(target);
+  const { effect, sendsOut } = verdict?.marks ?? markTool(tool);
   return {
     name: fullName,
     description: tool.description ?? tool.title ?? "",
     inputSchema: tool.inputSchema,
     score,
-    isReadOnly: isReadOnly(tool, verdict?.marks ?? markTool(tool)),
-    asks: verdict?.ask,
+    isReadOnly: effect === "reads" && !sendsOut,
+    asks: verdict?.askInside,
     unavailable: findOutage(target, health),
   };
-}
-
-const readingWords = new Set(
-  `get list read search find fetch show describe count check query view lookup look inspect preview explain status compare
-  calculate compute evaluate convert translate current now time echo analyze analyse extract define forecast weather`.split(
-    /\s+/,
-  ),
-);
-
-/** A tool without `readOnlyHint` and without a reading word in its name counts as changing something. */
-function isReadOnly({ name, annotations }: Tool, { destructive, sendsOut }: Marks): boolean {
-  if (destructive) return false;
-  if (isObject(annotations) && annotations.readOnlyHint === true) return true;
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/);
-  return !sendsOut && words.some((word) => readingWords.has(word));
 }
 
 /** Another agent whose tools fit the task. */

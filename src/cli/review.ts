@@ -3,7 +3,7 @@ import { plural } from "../base/text.ts";
 import type { Discovery } from "../hall/discover.ts";
 import { approveAll, type Reviewer, type ServerReview, type ToolReview } from "../hall/review.ts";
 import type { Tool } from "../tool.ts";
-import { markTool } from "../trust/marks.ts";
+import { describeFlow, markTool } from "../trust/marks.ts";
 import { type ConfirmedReviewer, requireConfirmation } from "./person.ts";
 import { formatFieldChanges, paint, table } from "./print.ts";
 import { type AskLine, askLine, askYes, isAttended } from "./terminal.ts";
@@ -122,16 +122,17 @@ function toolRow({ tool, change, isDestructive }: ToolReview): readonly string[]
 }
 
 function describeMarks(tool: Tool): string {
-  const { why } = markTool(tool);
+  const marks = markTool(tool);
+  const { why } = marks;
   const isContradictory =
     tool.annotations?.readOnlyHint === true &&
-    why.destructive === undefined &&
-    markTool({ ...tool, annotations: {} }).destructive;
+    why.changes === undefined &&
+    markTool({ ...tool, annotations: {} }).effect === "changes";
   const parts = [
-    why.destructive,
+    why.changes ??
+      (marks.effect === "unknown" ? "does not say whether it changes anything" : undefined),
     isContradictory ? "marked read-only, but its name suggests otherwise" : undefined,
-    why.bringsIn === undefined ? undefined : "reads outside content",
-    why.sendsOut === undefined ? undefined : "sends data out",
+    ...describeFlow(marks),
   ];
   return parts.filter((part) => part !== undefined).join("; ");
 }

@@ -269,7 +269,7 @@ async function openOwnTools(base: Base, options: HallOptions) {
     tools: registry.tools,
     findTool: registry.findTool,
     getTool: registry.getTool,
-    isDestructive: (target) => isDestructive(target, trust),
+    mayChange: (target) => mayChange(target, trust),
     describe: (target) => readableTool(target, trust),
     listGroup: (name) => listGroup(groups, name),
     saveRun: (run) => runs.keep(recordEvaluation(run)),
@@ -302,7 +302,7 @@ async function openGateway(base: Base, options: HallOptions) {
     rates: options.rates,
     capacities: options.capacities,
     tracing: tracing?.stage,
-    trust: trust && { trust, approvals, audit },
+    trust: trust && { trust, approvals, audit, now: options.trust?.now },
   });
   return { gateway, tracing };
 }
@@ -344,9 +344,9 @@ function listGroup(groups: Groups, name: string): readonly string[] | undefined 
 }
 
 /** By the review; in a hall without trust, by the tool's own annotations. */
-function isDestructive(target: Target, trust: Trust | undefined): boolean {
-  const { destructive, sendsOut } = trust ? trust.judge(target).marks : markTool(target.tool);
-  return destructive || sendsOut;
+function mayChange(target: Target, trust: Trust | undefined): boolean {
+  const { effect, sendsOut } = trust ? trust.judge(target).marks : markTool(target.tool);
+  return effect !== "reads" || sendsOut;
 }
 
 /** Loaded only if traces are sent. */

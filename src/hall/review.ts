@@ -205,7 +205,8 @@ function prepareReview(
   const tools = (offer?.tools ?? []).map((tool): ToolReview => {
     const change = compareDefinition("tools", tool, previous);
     const before = change.kind === "same" ? previous?.tools[tool.name] : undefined;
-    return { tool, change, isDestructive: before?.isDestructive ?? markTool(tool).destructive };
+    const isDestructive = before?.isDestructive ?? markTool(tool).effect === "changes";
+    return { tool, change, isDestructive };
   });
   const others = otherKinds.flatMap((kind) =>
     (offer?.[kind] ?? []).map((definition: JsonObject): OtherReview => {
@@ -352,13 +353,12 @@ export function summariseReview({
     approved: isApproved,
     changed: isOpen,
     tools: tools.map(({ tool, change, isDestructive }) => {
-      const { bringsIn, sendsOut, why } = markTool(tool);
+      const { why, effect: _reviewed, ...flow } = markTool(tool);
       return {
         name: tool.name,
         state: change.kind,
         destructive: isDestructive,
-        bringsIn,
-        sendsOut,
+        ...flow,
         why,
         fields: change.kind === "changed" ? change.fields : undefined,
         definition: definitionOf(tool),

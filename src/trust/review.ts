@@ -24,7 +24,7 @@ export function reviewServer({
   prompts = [],
   resources = [],
   templates = [],
-  isDestructive = (tool) => markTool(tool).destructive,
+  isDestructive = (tool) => markTool(tool).effect === "changes",
 }: ReviewInput): Review {
   const reviewed = tools.map((tool): [string, ReviewedTool] => [
     tool.name,

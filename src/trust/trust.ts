@@ -10,8 +10,9 @@ import {
   type Ledger,
   noEntries,
   type Review,
+  type ReviewedTool,
 } from "./ledger.ts";
-import { type Marks, markTool } from "./marks.ts";
+import { type Effect, type Marks, markTool } from "./marks.ts";
 import { definitionKey, type OfferKind, pinOf } from "./pin.ts";
 import { findReviewed } from "./review.ts";
 
@@ -50,6 +51,8 @@ export interface Verdict {
   readonly refused?: string | undefined;
   /** Why a call needs approval; undefined if it does not. */
   readonly ask?: string | undefined;
+  /** Why a call by an agent or a program needs approval; set whenever `ask` is. */
+  readonly askInside?: string | undefined;
   /** True if the flow guard applies. */
   readonly isGuarded: boolean;
 }
@@ -107,16 +110,26 @@ export function createTrust({
     const known =
       toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(toolkit)) : judgeOwn(target);
     const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
-    const marks =
+    const marks: Marks =
       override === undefined
         ? known.marks
-        : { ...known.marks, destructive: override === "destructive" };
+        : { ...known.marks, effect: override === "destructive" ? "changes" : "reads" };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
-    const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
+    const isAskedFor =
+      marks.effect === "changes" || (own(policies, toolkit.id) ?? policy) === "all";
     const ask = isAskedFor && !isTrusted ? (known.why ?? approvalReason(marks)) : undefined;
+    const askInside = ask ?? (marks.effect === "unknown" && !isTrusted ? unknownEffect : undefined);
     const isGuarded = !unguarded.includes(key) && !unguarded.includes(`${toolkit.id}.*`);
     return {
-      verdict: { level, marks, held: known.held, refused: known.refused, ask, isGuarded },
+      verdict: {
+        level,
+        marks,
+        held: known.held,
+        refused: known.refused,
+        ask,
+        askInside,
+        isGuarded,
+      },
       until: grant?.until ?? Number.POSITIVE_INFINITY,
     };
   }
@@ -174,9 +187,11 @@ export function keyOf({ toolkit, tool }: Target): string {
   return `${toolkit.id}.${tool.name}`;
 }
 
-function approvalReason({ destructive, why }: Marks): string {
-  if (!destructive) return "the config requires approval for every call";
-  return why.destructive ?? "it is marked destructive";
+const unknownEffect = "it does not say whether it changes anything";
+
+function approvalReason({ effect, why }: Marks): string {
+  if (effect !== "changes") return "the config requires approval for every call";
+  return why.changes ?? "it is marked destructive";
 }
 
 function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
@@ -185,7 +200,15 @@ function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined
 
 const harmless: Verdict = {
   level: "trusted",
-  marks: { destructive: false, bringsIn: false, sendsOut: false, why: {} },
+  marks: {
+    effect: "reads",
+    bringsIn: false,
+    sendsOut: false,
+    takesAddress: false,
+    goesOut: false,
+    readsPrivate: false,
+    why: {},
+  },
   isGuarded: false,
 };
 
@@ -202,16 +225,22 @@ interface Known {
 function judgeReviewed(target: Target, review: Review | undefined): Known {
   const { toolkit, tool, fullName } = target;
   const marks = markTool(tool);
-  const dangerous = { ...marks, destructive: true };
+  const dangerous: Marks = { ...marks, effect: "changes" };
   const item = { kind: "tools", definition: tool, name: fullName } as const;
   const held = findHeld(toolkit, review, item);
   const reviewed = review && own(review.tools, tool.name);
   if (!held && reviewed)
-    return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
+    return { level: "verified", marks: { ...marks, effect: reviewedEffect(marks, reviewed) } };
   const reason = held?.reason;
   return held?.kind === "unreviewed"
     ? { level: "untrusted", marks: dangerous, why: reason, refused: reason }
     : { level: "untrusted", marks: dangerous, held: reason };
+}
+
+/** A person who removed the mark of a changing tool says that it reads; an unknown one stays unknown. */
+function reviewedEffect({ effect }: Marks, { isDestructive }: ReviewedTool): Effect {
+  if (isDestructive) return "changes";
+  return effect === "changes" ? "reads" : effect;
 }
 
 interface OfferedItem {

@@ -83,7 +83,7 @@ test("a model that follows instructions from a web page can neither delete nor s
       },
       {
         tool: "mail.send_email",
-        why: expect.stringContaining("this task has read untrusted content"),
+        why: expect.stringContaining("this conversation has read outside content"),
       },
     ],
   });

@@ -265,7 +265,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     );
     const heard = person.client.received.filter(({ method }) => method === "notifications/message");
     expect(heard.map(({ params }) => params)).toEqual([
-      { level: "warning", logger: "inner", data: { text: "careful" } },
+      { level: "warning", logger: "box/inner", data: { text: "careful" } },
     ]);
     if (serverEra === "modern") {
       // A modern server speaks only when it was asked to.

@@ -10,6 +10,7 @@ import {
   revokeTrust,
   selectGrantable,
 } from "../../hall/project-trust.ts";
+import { describeFlow } from "../../trust/marks.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { createPerson } from "../person.ts";
@@ -142,10 +143,5 @@ function formatLevel({ level, held, until }: ToolTrust): string {
 }
 
 function formatMarks({ marks }: ToolTrust): string {
-  const words = [
-    marks.destructive ? "destructive" : "",
-    marks.bringsIn ? "reads outside content" : "",
-    marks.sendsOut ? "sends data out" : "",
-  ];
-  return words.filter((word) => word !== "").join(", ");
+  return [marks.effect, ...describeFlow(marks)].join(", ");
 }

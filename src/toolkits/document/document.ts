@@ -1,7 +1,7 @@
 /** Reads documents for a model: their text, or an analysis by rules and word lists. */
 import type { JsonObject } from "../../base/json.ts";
 import { createFetcher, type Fetcher } from "../../net/public-fetch.ts";
-import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import type { Outcome, Tool, ToolFacts, Toolkit } from "../../tool.ts";
 import {
   choiceSchema,
   integerSchema,
@@ -14,7 +14,7 @@ import { answer, createToolkit } from "../toolkit.ts";
 import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument } from "./parse.ts";
 import { createDocumentReader, type DocumentReader } from "./reader.ts";
-import { type DocumentSource, loadSource } from "./source.ts";
+import { type DocumentSource, kindOfSource, loadSource } from "./source.ts";
 import { analysisTypes, documentFormats, entityTypes } from "./terms.ts";
 
 export interface DocumentToolkitOptions {
@@ -69,7 +69,14 @@ export function createDocumentToolkit({
 const textCharactersMax = 100_000;
 
 const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: true };
-const facts = { timeoutMs: 30_000 };
+const facts: ToolFacts = {
+  timeoutMs: 30_000,
+  flow({ document_url }) {
+    const kind = kindOfSource(`${document_url}`);
+    const isWeb = kind === "web";
+    return { readsPrivate: kind === "file", bringsIn: isWeb, takesAddress: isWeb };
+  },
+};
 
 const documentFields = {
   document_url: textSchema('The final URL after redirects; "data:" for a data: URL.'),

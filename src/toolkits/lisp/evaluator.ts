@@ -131,7 +131,7 @@ export class Evaluator {
     const resumed = args.resume === undefined ? undefined : findStopped(session, args.resume);
     session.stopped = undefined;
     // Its programs may still hold untrusted text, whoever calls now.
-    if (session.taintedBy !== undefined) context.flow?.taint(session.taintedBy);
+    if (session.taint) context.flow?.add(session.taint);
     if (resumed) await this.#rewind(session, resumed.entry, context);
 
     const order = resumed?.entry.order ?? createOrder(args, session);
@@ -157,7 +157,7 @@ export class Evaluator {
     const id = runIds();
     const { contents, calls, shown } = service;
     session.lastError = evaluation.condition ?? session.lastError;
-    session.taintedBy ??= context.flow?.taintedBy();
+    session.taint = context.flow?.read();
     session.lastRun = id;
     if (service.isStopped && session.history.isComplete)
       session.stopped = { run: id, entry, before, contents, readings: clock.beforeRefusal };
@@ -238,7 +238,7 @@ export class Evaluator {
     session.history = new SessionHistory();
     session.lastError = undefined;
     session.lastRun = undefined;
-    session.taintedBy = undefined;
+    session.taint = undefined;
     session.stopped = undefined;
     return formatText("The session is reset: nothing is defined, the package is CL-USER.", {
       session: session.handle,

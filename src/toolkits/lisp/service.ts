@@ -11,8 +11,8 @@ export interface ToolAccess {
   findTool(name: string): Target | undefined;
   /** Throws NOT_FOUND, with similar names. */
   getTool(name: string): Target;
-  /** True if it may destroy or send: refused in explore mode. */
-  isDestructive(target: Target): boolean;
+  /** True unless it is known to only read: refused in explore mode. */
+  mayChange(target: Target): boolean;
   /** The tool as programs may read it. Default: unchanged. */
   describe?(target: Target): Tool;
   /** The full names of a group's tools; undefined for an unknown group. */
@@ -162,10 +162,10 @@ function isForPrograms({ fullName }: Target): boolean {
 }
 
 /** An agent chooses its own tools, so it may change things, too. */
-function mayChange(target: Target, { isDestructive }: ToolAccess): boolean {
+function mayChange(target: Target, access: ToolAccess): boolean {
   return target.toolkit.source === "hall"
     ? target.fullName.endsWith("_agent")
-    : isDestructive(target);
+    : access.mayChange(target);
 }
 
 function notForPrograms(name: string): HallError {
@@ -177,7 +177,7 @@ function notForPrograms(name: string): HallError {
 function notInExplore(name: string): HallError {
   return new HallError(
     "DENIED",
-    `${name} may destroy or send, so it cannot be called in explore mode`,
+    `${name} may change or send something, so it cannot be called in explore mode`,
     { hint: 'Evaluate with mode "act" (command line: --act) if the change is intended.' },
   );
 }

@@ -159,7 +159,7 @@ type FileEntry = Pick<IndexedFile, "path" | "stamp" | "modifiedMs"> & { readonly
 
 /** Every file, breadth first, without links, hidden files and node_modules. */
 async function* walk(roots: readonly string[]): AsyncGenerator<FileEntry> {
-  const folders = [...roots];
+  const folders = roots.filter((root) => !basename(root).startsWith("."));
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
     // Deleted meanwhile, or not readable.
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

@@ -59,14 +59,14 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
     },
     [
       [
-        webSearch,
+        searchIn(webSearch, name),
         async (args, { scope }) => {
           const count = readWhole(args, "max_results", 1, 20);
           return search({ text: readQuery(args), kind: "web", count }, scope);
         },
       ],
       [
-        newsSearch,
+        searchIn(newsSearch, name),
         async (args, { scope }) => {
           const daysBack = readWhole(args, "days_back", 1, 365);
           return search({ text: readQuery(args), kind: "news", count: newsCount, daysBack }, scope);
@@ -77,6 +77,12 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
 }
 
 const newsCount = 10;
+
+/** The user's folders are private, and the query does not leave this machine. */
+function searchIn(tool: Tool, provider: SearchProviderName | undefined): Tool {
+  if (provider !== "local") return tool;
+  return { ...tool, facts: { ...tool.facts, flow: () => ({ readsPrivate: true }) } };
+}
 
 function defaultProvider({ folders, url }: SearchToolkitOptions): SearchProviderName | undefined {
   if (folders?.length) return "local";
