@@ -44,12 +44,19 @@ function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string):
   };
 }
 
+/** True if a review or a grant allows the call; any process of the user may have taken it back. */
+function reliesOnLedger(target: Target, trust: Trust): boolean {
+  const { source } = target.toolkit;
+  return source === "upstream" || (source !== "hall" && trust.judge(target).level === "trusted");
+}
+
 /** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
 export const refuseHeldBack =
   ({ trust, audit }: TrustParts): ResolvedStage =>
   (next) =>
   (call, context) => {
     const { target } = call;
+    if (reliesOnLedger(target, trust)) trust.refresh();
     const { held, refused } = trust.judge(target);
     const reason = held ?? refused;
     if (reason === undefined) return next(call, context);

@@ -19,8 +19,8 @@ export interface AdminMethods {
   sample: { params: { params: JsonObject }; result: { answer: JsonObject } };
   /** Reads the agents' files again. */
   groupsChanged: { params: Record<string, never>; result: Record<string, never> };
-  /** Reads the approvals again. `isRevoked` also clears the trust granted until the hall ends. */
-  trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
+  /** Reads the approvals again, and starts and stops what they allow. */
+  trustChanged: { params: Record<string, never>; result: Record<string, never> };
   /** The trust level of each tool. */
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
   /** What each server offers, reviewed or not. */

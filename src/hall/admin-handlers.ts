@@ -1,19 +1,21 @@
 import { readAgentFolder } from "../agents/agent-folder.ts";
 import type { GroupSource } from "../agents/groups.ts";
-import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
-import { type OfferKind, pinOf } from "../trust/pin.ts";
+import { pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
 import type { Offer } from "../upstream/lists.ts";
-import type { Upstream } from "../upstream/upstream.ts";
 import type { HallStatus, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
 import type { Settings } from "./settings.ts";
 
 /** What a hall answers on its local socket. */
-export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
+export function createHandlers(
+  hall: Hall,
+  followTrust: () => Promise<void>,
+  { folder }: Settings,
+): AdminHandlers {
   const startedAt = Date.now();
   return {
     status: async (): Promise<HallStatus> => ({
@@ -49,12 +51,9 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
       hall.server.refreshLists();
       return {};
     },
-    async trustChanged({ isRevoked = false }) {
-      if (isRevoked) hall.trust?.clearRuntimeTrust();
-      await hall.trust?.refresh();
-      if (hall.trust?.mayLoadModules(config.toolkits)) await hall.modules.scan();
-      hall.server.refreshLists();
-      await reconcileUpstreams(hall);
+    async trustChanged() {
+      hall.trust?.refresh();
+      await followTrust();
       return {};
     },
     statistics: ({ since }) => hall.store.statistics(since),
@@ -65,25 +64,6 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
       return { state: upstream.state() };
     },
   };
-}
-
-/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with something held back again. */
-async function reconcileUpstreams({ fleet, trust }: Hall): Promise<void> {
-  if (!trust) return;
-  const { servers } = trust.entries();
-  const holdsSome = (upstream: Upstream): boolean =>
-    Object.entries(upstream.offer()).some(([kind, definitions]) =>
-      definitions.some((definition: JsonObject) =>
-        trust.holds(upstream, kind as OfferKind, definition),
-      ),
-    );
-  const work = fleet.all().map(async (upstream) => {
-    const isApproved = Object.hasOwn(servers, upstream.id);
-    if (!isApproved || upstream.state().kind === "down") await upstream.restart();
-    if (isApproved && holdsSome(upstream)) await upstream.discover();
-  });
-  // A server that fails reports it at its next call.
-  await Promise.allSettled(work);
 }
 
 /** The groups of a project and their guide for clients. Invalid files are logged and left out. */

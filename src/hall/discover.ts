@@ -84,7 +84,7 @@ export async function requireApproved(
 
 async function readTrust(settings: Settings): Promise<Trust> {
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
-  await trust.refresh();
+  trust.refresh();
   return trust;
 }
 

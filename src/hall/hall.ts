@@ -175,8 +175,11 @@ async function openBase(options: HallOptions) {
   } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const trust: Trust | undefined = options.trust && createTrust(options.trust);
-  await trust?.refresh();
-  const registry = createRegistry({ log, ...(trust ? { holds: trust.holds } : {}) });
+  trust?.refresh();
+  const registry = createRegistry({
+    log,
+    ...(trust ? { holds: trust.holds, refreshHeld: trust.refresh } : {}),
+  });
   const fleet = createFleet({
     limits,
     log,

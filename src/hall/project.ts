@@ -8,6 +8,7 @@ import { createMemoryPair } from "../wire/memory.ts";
 import { createHallChannel, greetHall } from "./admin-client.ts";
 import { createHandlers, openAgents } from "./admin-handlers.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
+import { createFollowTrust } from "./follow-trust.ts";
 import { createHall, type Hall } from "./hall.ts";
 import { openBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
@@ -17,6 +18,8 @@ import { socketPath } from "./socket.ts";
 /** The hall of a project folder with its config, its lock and hot reload. */
 export interface Project {
   readonly hall: Hall;
+  /** Starts and stops what the user's decisions allow now. */
+  followTrust(): Promise<void>;
   close(drainMs?: number): Promise<void>;
 }
 
@@ -77,6 +80,7 @@ export async function openAlone({
   const watching = watchConfig(settings.load, createReload(hall, loaded), { current: loaded });
   return {
     hall,
+    followTrust: createFollowTrust(hall, config.toolkits),
     async close(drainMs = 0) {
       watching.close();
       await hall.close(drainMs);
@@ -98,10 +102,10 @@ export async function openShared(
   const project = await openAlone(options);
   resolveReady({
     server: project.hall.server,
-    handlers: createHandlers(project.hall, options.settings),
+    handlers: createHandlers(project.hall, project.followTrust, options.settings),
   });
   return {
-    hall: project.hall,
+    ...project,
     async close(drainMs = 0) {
       await control.leave(drainMs);
       await project.close(drainMs);

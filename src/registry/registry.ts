@@ -106,16 +106,19 @@ export interface RegistryOptions {
   readonly log: Log;
   /** Why a prompt, resource or template is held back: such are not listed and not found. Default: none is. */
   holds?(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
+  /** Called before one of them is used: a person may have taken its review back. */
+  refreshHeld?(): void;
 }
 
-export function createRegistry({ log, holds = () => undefined }: RegistryOptions): Registry {
-  return new ToolkitRegistry(log, holds);
+export function createRegistry(options: RegistryOptions): Registry {
+  return new ToolkitRegistry(options);
 }
 
 /** Public members are functions in fields, because views of a registry copy it: `{ ...registry, tools }`. */
 class ToolkitRegistry implements Registry {
   readonly #log: Log;
   readonly #holds: NonNullable<RegistryOptions["holds"]>;
+  readonly #refreshHeld: () => void;
   readonly #entries = new Map<string, ToolkitEntry>();
   readonly #listeners = new Set<(kind: ListKind) => void>();
   readonly #names: NameIndex = createNameIndex();
@@ -126,9 +129,10 @@ class ToolkitRegistry implements Registry {
   #sortedTools: readonly Target[] | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(log: Log, holds: NonNullable<RegistryOptions["holds"]>) {
+  constructor({ log, holds = () => undefined, refreshHeld = () => {} }: RegistryOptions) {
     this.#log = log;
     this.#holds = holds;
+    this.#refreshHeld = refreshHeld;
   }
 
   readonly add = async (toolkit: Toolkit): Promise<void> => {
@@ -330,6 +334,7 @@ class ToolkitRegistry implements Registry {
 
   /** Throws DENIED if the definition is held back. */
   #refuseHeld(toolkit: Toolkit, kind: OfferKind, definition: JsonObject | undefined): void {
+    this.#refreshHeld();
     const held = definition && this.#holds(toolkit, kind, definition);
     if (held) throw refuseHeld(held, toolkit.id);
   }

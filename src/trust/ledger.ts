@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { readFileSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { dataFolder, placePrivate, replacePrivate, withFileLock } from "../base/files.ts";
@@ -13,6 +13,8 @@ import { hashOf, isObject } from "../base/json.ts";
 export interface Ledger {
   /** The current contents. Never throws: an unusable file is reported and counts as empty. */
   read(): Promise<Entries>;
+  /** The contents if any process changed them since this was asked last. Else it costs one stat, which every call can afford. */
+  readIfChanged(): Entries | undefined;
   /** Reads, edits and writes under a lock shared by all processes. */
   change(edit: (entries: Entries) => Entries): Promise<Entries>;
   readonly file: string;
@@ -25,6 +27,8 @@ export interface Entries {
   readonly servers: Readonly<Record<string, Review>>;
   /** By toolkit id and tool name (`github.create_issue`), independent of the configured prefix. */
   readonly grants: Readonly<Record<string, Grant>>;
+  /** How often something was taken back. Halls then also forget what they trust while they run. */
+  readonly revocations?: number | undefined;
   /** Hash of the approved module patterns of the config. */
   readonly modules?: string | undefined;
   /** Hash of the approved server that the project's config names for the terminal client. */
@@ -97,14 +101,22 @@ export function openLedger(
     `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`,
   );
 
-  async function read(): Promise<Entries> {
-    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT")
-        warn(`cannot read "${file}" (${error.code}): all trust is ignored`);
+  let seen: Stats | undefined;
+
+  function readText(): string {
+    try {
+      return readFileSync(file, "utf8");
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code !== "ENOENT") warn(`cannot read "${file}" (${code}): all trust is ignored`);
       return "";
-    });
+    }
+  }
+
+  function readNow(): Entries {
+    const text = readText();
     if (text === "") return noEntries;
-    const entries = parse(text, await readKey(folder), project);
+    const entries = parse(text, readKey(folder), project);
     if (!entries)
       warn(
         `"${file}" is damaged or not signed with this user's key: all trust is ignored; run \`guildhall verify\``,
@@ -114,14 +126,22 @@ export function openLedger(
 
   return {
     file,
-    read,
+    read: async () => readNow(),
+    readIfChanged() {
+      const now = statSync(file, { throwIfNoEntry: false });
+      // Every change replaces the file.
+      if (now?.ino === seen?.ino && now?.mtimeMs === seen?.mtimeMs && now?.size === seen?.size)
+        return undefined;
+      seen = now;
+      return readNow();
+    },
     async sign(text) {
-      return sign([project, text], (await readKey(folder)) ?? (await makeKey(folder)));
+      return sign([project, text], readKey(folder) ?? (await makeKey(folder)));
     },
     change: (edit) =>
       withFileLock(`${file}.lock`, lockMsMax, async () => {
-        const key = (await readKey(folder)) ?? (await makeKey(folder));
-        const entries = edit(await read());
+        const key = readKey(folder) ?? (await makeKey(folder));
+        const entries = edit(readNow());
         const body = { project, ...entries };
         await replacePrivate(
           file,
@@ -141,9 +161,9 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
-    const { servers, grants, modules, client } = body;
+    const { servers, grants, revocations, modules, client } = body;
     return isObject(servers) && isObject(grants)
-      ? ({ servers, grants, modules, client } as unknown as Entries)
+      ? ({ servers, grants, revocations, modules, client } as unknown as Entries)
       : undefined;
   } catch {
     // Not JSON: the caller reports it.
@@ -155,15 +175,20 @@ function sign(body: unknown, key: Buffer): string {
   return createHmac("sha256", key).update(hashOf(body)).digest("base64url");
 }
 
-async function readKey(folder: string): Promise<Buffer | undefined> {
-  const key = await readFile(join(folder, "key")).catch(() => undefined);
-  return key && key.length >= 32 ? key : undefined;
+function readKey(folder: string): Buffer | undefined {
+  try {
+    const key = readFileSync(join(folder, "key"));
+    return key.length >= 32 ? key : undefined;
+  } catch {
+    // Nothing was signed here yet, so nothing is trusted.
+    return undefined;
+  }
 }
 
 /** All projects share the key. If two halls create it at the same time, the first one wins. */
 async function makeKey(folder: string): Promise<Buffer> {
   await placePrivate(join(folder, "key"), randomBytes(32));
-  const key = await readKey(folder);
+  const key = readKey(folder);
   if (!key) throw new HallError("INTERNAL", `the key in "${folder}" cannot be used`);
   return key;
 }

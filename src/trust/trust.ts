@@ -27,10 +27,10 @@ export interface Trust {
   mayLoadModules(patterns: readonly string[]): boolean;
   /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
   grant(target: Target, answer: ApprovalAnswer): Promise<void>;
-  /** Revokes everything that was trusted until the hall stops. */
-  clearRuntimeTrust(): void;
-  /** Reads the ledger again. */
-  refresh(): Promise<void>;
+  /** Reads the ledger again if any process has changed it. Calls that rely on it begin with this. */
+  refresh(): void;
+  /** Called after each such change. */
+  onChange(listener: () => void): void;
   entries(): Entries;
 }
 
@@ -77,9 +77,19 @@ export function createTrust({
   /** Cached until a decision changes or a grant expires. */
   let verdicts = new WeakMap<Target, { readonly verdict: Verdict; readonly until: number }>();
 
+  let announce = (): void => {};
+
   function adopt(next: Entries): void {
+    if (next.revocations !== entries.revocations) runtimeTrust.clear();
     entries = next;
     verdicts = new WeakMap();
+  }
+
+  function refresh(): void {
+    const next = ledger.readIfChanged();
+    if (!next) return;
+    adopt(next);
+    announce();
   }
 
   function grantOf(target: Target): Grant | undefined {
@@ -143,6 +153,7 @@ export function createTrust({
       return findHeld(toolkit, reviewOf(toolkit), { kind, definition, name });
     },
     mayStart(server, source) {
+      refresh();
       const review = reviewOf({ id: server });
       if (!review) return "has not been approved on this machine";
       return review.source === source
@@ -158,12 +169,9 @@ export function createTrust({
       if (answer === "always")
         adopt(await grantTools(ledger, [{ key: keyOf(target), pin: pinOf(target.tool) }], { now }));
     },
-    clearRuntimeTrust() {
-      runtimeTrust.clear();
-      verdicts = new WeakMap();
-    },
-    async refresh() {
-      adopt(await ledger.read());
+    refresh,
+    onChange(listener) {
+      announce = listener;
     },
     entries: () => entries,
   };

@@ -166,7 +166,7 @@ describe("a person who is asked", () => {
       content: [{ text: "done" }],
     });
     expect((await world.ledger.read()).grants).not.toHaveProperty(["files.delete_file"]);
-    world.door.hall.trust?.clearRuntimeTrust();
+    await world.ledger.change((entries) => ({ ...entries, revocations: 1 }));
     expect(await callAndSay(client, "always")).toMatchObject({ content: [{ text: "done" }] });
     expect((await world.ledger.read()).grants).toHaveProperty(["files.delete_file"]);
     expect(

@@ -39,7 +39,11 @@ export class Upgrader {
     const { principal } = caller;
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       limitPings(webSocket);
-      this.#server.accept(createWebSocketChannel(webSocket), { principal, isNetwork: true });
+      // A token may be revoked while the socket is open.
+      const mayReceive = (): boolean =>
+        principal === "local" || "principal" in this.#guard.identify(request, true);
+      const channel = createWebSocketChannel(webSocket, { mayReceive });
+      this.#server.accept(channel, { principal, isNetwork: true });
     });
   }
 
