@@ -183,6 +183,8 @@ export interface Toolkit {
   readonly id: string;
   /** Prefix of full names. Default: the id; "" for none. */
   readonly prefix?: string | undefined;
+  /** Its names are fixed by a published document: they are listed with their dot. */
+  readonly keepsDot?: boolean;
   /** Default `built-in`: trusted, without rate limits and circuit breaker. */
   readonly source?: ToolkitSource;
   readonly description?: string | undefined;
@@ -196,6 +198,8 @@ export interface Toolkit {
   health(): Promise<Health>;
   /** Probes the running service; undefined if nothing is running. Throws if it does not answer. */
   probe?(scope: Scope): Promise<Health | undefined>;
+  /** False while its tools and prompts are left out of lists that nobody asked for in full. Default true. */
+  isListed?(): boolean;
   /** For toolkits without a group: true if their tools are shown next to the agents. */
   besideAgents?(): boolean;
   /** Why it currently offers nothing or less than usual; shown to clients, so that no list is silently incomplete. */

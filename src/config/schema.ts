@@ -103,7 +103,7 @@ export const configSchema = z.strictObject({
     z.optional(text()),
   ),
   names: field(
-    "Separator between prefix and tool: server.tool, or server__tool for models that refuse dots.",
+    "How names are listed: server.tool, or server__tool, which every model API accepts. Calls may use either.",
     z._default(z.enum(["dot", "underscore"]), "dot"),
   ),
   timeoutSeconds: field(

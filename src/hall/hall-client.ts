@@ -44,7 +44,9 @@ export async function connectHall({ answer, ...options }: HallClientOptions): Pr
       }
     },
     list: (method, field, faces = "tools") =>
-      client.list(method, field, { meta: { "guildhall/expose": faces } }),
+      client.list(method, field, {
+        meta: { "guildhall/expose": faces, "guildhall/names": "dot" },
+      }),
     isEphemeral: project !== undefined,
     async close() {
       await client.close();

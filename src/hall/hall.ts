@@ -22,9 +22,10 @@ import { createMonitor, type Monitor } from "../registry/monitor.ts";
 import { createOwnToolkit } from "../registry/own.ts";
 import { createRegistrations, type Registrations } from "../registry/registrations.ts";
 import { createRegistry, type Registry } from "../registry/registry.ts";
-import type { FaceChoice, NameStyle } from "../server/faces.ts";
+import type { FaceChoice } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
+import type { NameStyle } from "../server/shown-names.ts";
 import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
 import type { Call, Target, Toolkit } from "../tool.ts";
@@ -68,6 +69,7 @@ export interface Hall {
 export interface HallOptions {
   /** What clients see. Default: every tool as it is. */
   readonly faces?: FaceChoice;
+  /** How names are listed. Default `dot`. */
   readonly names?: NameStyle;
   /** The groups, and their description for clients. Default: none. */
   readonly agents?: GroupSource;
@@ -78,7 +80,7 @@ export interface HallOptions {
   /** The worker file of the evaluator, for halls that are not bundled. Default: beside the program. */
   readonly lisp?: { readonly worker?: URL };
   /** The spec-driven workflow of a project. Default: none. */
-  readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent">;
+  readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent" | "isListed">;
   /** Additional search words of tools, by full name. */
   readonly aliases?: Readonly<Record<string, readonly string[]>>;
   /** Default: the built-in toolkits. */

@@ -53,6 +53,7 @@ export async function openAlone({
       folder,
       ...config.workflow,
       roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))],
+      isListed: usesWorkflow(loaded),
     },
     servers: configuredServers(loaded),
     modules: config.toolkits.length > 0 ? { patterns: config.toolkits, folder } : undefined,
@@ -142,6 +143,13 @@ export async function reachHall(options: ProjectOptions): Promise<Reached> {
   const project = await openAlone(options);
   await project.hall.registry.looking();
   return { channel: acceptInside(project), project };
+}
+
+/** In a project with a config, the workflow is listed if the config names it or specs exist. */
+function usesWorkflow({ config, files }: Settings["loaded"]): boolean {
+  const { agent, commands, roots } = config.workflow;
+  const isSet = agent !== undefined || commands || roots.length > 0;
+  return files.length === 0 || isSet || JSON.stringify(config).includes("speckit");
 }
 
 function acceptInside({ hall }: Project): Channel {

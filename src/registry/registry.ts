@@ -25,6 +25,8 @@ export interface Registry {
   findTool(name: string): Target | undefined;
   /** Throws NOT_FOUND. */
   getTool(name: string): Target;
+  /** The name to list: safe for every model API, and found again. */
+  shownName(item: Target | PromptTarget): string;
   resources(): readonly Resource[];
   resourceTemplates(): readonly JsonObject[];
   /** The toolkit that serves a URI, and its own URI for it. Throws NOT_FOUND, also if there are several. */
@@ -204,6 +206,9 @@ class ToolkitRegistry implements Registry {
     return this.#names.get(name);
   };
 
+  readonly shownName = (item: Target | PromptTarget): string =>
+    "tool" in item ? this.#names.shownName(item) : this.#promptNames.shownName(item);
+
   readonly resources = (): readonly Resource[] => {
     const items = this.#owned("resources", ({ uri }) => uri);
     const uris = listedUris(items);
@@ -338,11 +343,7 @@ class ToolkitRegistry implements Registry {
     uriOf: (item: ToolkitEntry[K][number]) => string,
   ): (Owned & { readonly item: ToolkitEntry[K][number] })[] {
     return [...this.#entries.values()].flatMap((entry) =>
-      this.#read(entry, kind).map((item) => ({
-        toolkit: entry.toolkit,
-        uri: uriOf(item),
-        item,
-      })),
+      this.#read(entry, kind).map((item) => ({ toolkit: entry.toolkit, uri: uriOf(item), item })),
     );
   }
 

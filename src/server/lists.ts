@@ -5,11 +5,12 @@ import { isModernVersion, type Version } from "./client-request.ts";
 import { type Face, parseFaces, type ShownTool } from "./faces.ts";
 import type { MethodHandler } from "./methods.ts";
 import type { ServerParts } from "./server.ts";
+import { spellingFor, spellName } from "./shown-names.ts";
 
 /** The methods that return a list, one page at a time. */
 export const listMethods: Readonly<Record<string, MethodHandler>> = {
-  "tools/list": (params, { version }, parts) => {
-    const shown = parts.shownTools(readFaces(params));
+  "tools/list": (params, { version, client }, parts) => {
+    const shown = parts.shownTools(spellingFor(parts.names, params, client), readFaces(params));
     const { items, ...rest } = takePage(shown, "tools", ({ name }) => name, params, parts);
     const tools = items.map((tool) => writeTool(tool, version)).join(",");
     const cursor = JSON.stringify(rest).slice(1, -1);
@@ -29,10 +30,17 @@ export const listMethods: Readonly<Record<string, MethodHandler>> = {
     return { resourceTemplates: items, ...rest };
   },
 
-  "prompts/list": (params, _request, parts) => {
-    const sorted = parts.registry.prompts();
+  "prompts/list": (params, { client }, parts) => {
+    const isComplete = readFaces(params) !== undefined;
+    const sorted = parts.registry
+      .prompts()
+      .filter(({ toolkit }) => isComplete || (toolkit.isListed?.() ?? true));
+    const spelling = spellingFor(parts.names, params, client);
     const { items, ...rest } = takePage(sorted, "prompts", (item) => item.fullName, params, parts);
-    const prompts = items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName }));
+    const prompts = items.map((item) => ({
+      ...item.prompt,
+      name: spellName(item, spelling, parts.registry),
+    }));
     return { prompts, ...rest };
   },
 };

@@ -16,14 +16,8 @@ import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { Asking, Seal } from "./asking.ts";
 import { ClientConnection } from "./connection.ts";
-import {
-  chooseFaces,
-  type Face,
-  type FaceChoice,
-  type NameStyle,
-  type ShownTool,
-  showTools,
-} from "./faces.ts";
+import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
+import type { NameStyle, Spelling } from "./shown-names.ts";
 import { StatelessRequests } from "./stateless.ts";
 
 export interface AcceptOptions {
@@ -56,6 +50,7 @@ export interface ServerOptions {
   readonly guide?: (() => string | undefined) | undefined;
   /** Tools that it holds back are listed as such. */
   readonly trust?: Trust | undefined;
+  /** How names are listed. */
   readonly names: NameStyle;
   /** The lists never change while the hall runs. */
   readonly isStatic: boolean;
@@ -77,8 +72,8 @@ export interface ServerParts extends ServerOptions {
   readonly asking: Asking;
   readonly info: JsonObject;
   instructions(): string;
-  /** Default: the faces of the hall. */
-  shownTools(faces?: readonly Face[]): readonly ShownTool[];
+  /** `faces` are those that were asked for. Default: the faces of the hall. */
+  shownTools(spelling: Spelling, faces?: readonly Face[]): readonly ShownTool[];
   /** The default faces as the call record stores them: `agents`, or several separated by commas. */
   face(): string;
   capabilities(): JsonObject;
@@ -220,12 +215,14 @@ class ToolLists {
     return this.#face;
   }
 
-  tools(faces: readonly Face[]): readonly ShownTool[] {
-    const key = faces.join();
+  tools(spelling: Spelling, asked: readonly Face[] | undefined): readonly ShownTool[] {
+    const key = `${spelling} ${asked?.join() ?? ""}`;
     let tools = this.#shown.get(key);
     if (!tools) {
-      const { names, own, health, trust } = this.#options;
-      tools = showTools(faces, { names, registry: this.#registry, own, health, trust });
+      const { own, health, trust } = this.#options;
+      const isComplete = asked !== undefined;
+      const parts = { registry: this.#registry, own, health, trust, spelling, isComplete };
+      tools = showTools(asked ?? this.faces(), parts);
       this.#shown.set(key, tools);
     }
     return tools;
@@ -261,11 +258,11 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),
-    shownTools: (faces = lists.faces()) => lists.tools(faces),
+    shownTools: (spelling, faces) => lists.tools(spelling, faces),
     face: () => lists.face(),
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({
-      tools_count: parts.shownTools().length,
+      tools_count: parts.shownTools(options.names).length,
       resources_count: registry.resources().length,
       prompts_count: registry.prompts().length,
     }),
@@ -304,7 +301,7 @@ function freezeLists(registry: Registry): Registry {
 
 function describeInstructions(
   faces: readonly Face[],
-  { registry, modules, guide }: ServerOptions,
+  { registry, modules, guide, names }: ServerOptions,
 ): string {
   const broken = modules
     .failures()
@@ -316,16 +313,16 @@ function describeInstructions(
   const problems = [...downs, ...broken];
   const known =
     (faces.includes("agents") ? guide?.() : undefined) ??
-    instructions[faces.find((face) => face !== "agents") ?? "search"];
+    instructions(names)[faces.find((face) => face !== "agents") ?? "search"];
   return problems.length === 0 ? known : `${known} Currently unavailable: ${problems.join(", ")}.`;
 }
 
 const afterFailure = "If a call fails, follow the next step in the error.";
-const instructions: Readonly<Record<Exclude<Face, "agents">, string>> = {
-  tools: `Tools are named toolkit.tool. ${afterFailure}`,
+const instructions = (names: NameStyle): Readonly<Record<Exclude<Face, "agents">, string>> => ({
+  tools: `Tools are named toolkit${names === "dot" ? "." : "__"}tool. ${afterFailure}`,
   search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
   code: `Tools are called from programs: describe what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
-};
+});
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
   const listChanged = !isStatic;

@@ -229,7 +229,8 @@ async function readPages(
 ): Promise<readonly JsonObject[]> {
   const scope = new Scope(undefined, listMsMax, "tools/list");
   // Users see every tool, whatever is exposed to models.
-  const meta = isHall ? { _meta: { "guildhall/expose": "tools,agents" } } : {};
+  const ofHall = { "guildhall/expose": "tools,agents", "guildhall/names": "dot" };
+  const meta = isHall ? { _meta: ofHall } : {};
   const found: JsonObject[] = [];
   try {
     let params: JsonObject = meta;

@@ -32,6 +32,8 @@ export interface WorkflowOptions {
   readonly commands?: boolean;
   /** The agent that does the tasks of `implement`. Default: the caller does them. */
   readonly agent?: string | undefined;
+  /** Listed also before `.specify` exists. Default true. */
+  readonly isListed?: boolean;
   /** The folder of claims. Default: in the user's data folder. */
   readonly claims?: string;
   /** The model that writes. Default: drafts without a model. */
@@ -50,6 +52,7 @@ export function createWorkflow(options: WorkflowOptions): Toolkit {
 
 class Workflow implements Toolkit {
   readonly id = "speckit";
+  readonly keepsDot = true;
   readonly description = "Spec-driven development: specify, clarify, plan, tasks, implement";
   readonly category = "WORKFLOW";
   readonly resources: NonNullable<Toolkit["resources"]>;
@@ -98,6 +101,10 @@ class Workflow implements Toolkit {
 
   async health() {
     return { state: "available" } as const;
+  }
+
+  isListed(): boolean {
+    return this.#hasSpecs || (this.#options.isListed ?? true);
   }
 
   besideAgents(): boolean {
@@ -169,6 +176,7 @@ class Workflow implements Toolkit {
     if (this.#hasSpecs || !existsSync(join(this.#options.folder, ".specify"))) return;
     this.#hasSpecs = true;
     this.#notify("tools");
+    this.#notify("prompts");
   }
 
   async #locate(name: StepName, args: JsonObject): Promise<StepPlace> {
