@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { isSpelling } from "../registry/names.ts";
 import type { Target } from "../tool.ts";
 import { agentName } from "./agent-file.ts";
 import { readIfThere } from "./agent-folder.ts";
@@ -108,9 +109,11 @@ function parseHint(
 
 /** The tools of a hint: a server by name or prefix, `server.*`, or a full tool name. */
 export function findMembers(member: string, targets: readonly Target[]): readonly Target[] {
-  const name = member.replace(/\.\*$/, "");
+  const name = member.replace(/(\.|__)\*$/, "");
   return targets.filter(
     ({ toolkit, fullName }) =>
-      fullName === member || toolkit.id === name || (toolkit.prefix ?? toolkit.id) === name,
+      isSpelling(member, fullName) ||
+      toolkit.id === name ||
+      (toolkit.prefix ?? toolkit.id) === name,
   );
 }

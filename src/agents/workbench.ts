@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
+import { isSpelling } from "../registry/names.ts";
 import type { CallContext, Outcome, Progress, Target, Tool } from "../tool.ts";
 import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
@@ -64,9 +65,7 @@ export async function openWorkbench({
     },
     get(name) {
       const tools = [...group.tools];
-      const exact = tools.find(
-        ({ fullName }) => fullName === name || fullName.replace(".", "__") === name,
-      );
+      const exact = tools.find(({ fullName }) => isSpelling(name, fullName));
       const bare = exact ? [] : tools.filter(({ tool }) => tool.name === name);
       const target = exact ?? (bare.length === 1 ? bare[0] : undefined);
       return target && mayBeSeen(target, parts) ? offer(target, 0) : undefined;

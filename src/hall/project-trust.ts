@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { isSpelling } from "../registry/names.ts";
 import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
 import type { Offer } from "../upstream/lists.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
@@ -42,8 +43,7 @@ function findTools(
 ): readonly ToolTrust[] {
   // A project can rename tools with prefixes, so the server's own key comes first.
   const exact =
-    tools.find(({ key }) => key === name) ??
-    tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
+    tools.find(({ key }) => key === name) ?? tools.find((tool) => isSpelling(name, tool.name));
   if (exact) return [exact];
   const ofToolkit = tools.filter(({ toolkit }) => toolkit === name);
   if (ofToolkit.length > 0) return ofToolkit;

@@ -22,6 +22,11 @@ export function safeNameOf(fullName: string): string {
   return fullName.replace(".", "__").replace(unsafe, "_");
 }
 
+/** True if it is the full name or its safe form. Config, agent files and commands accept both. */
+export function isSpelling(written: string, fullName: string): boolean {
+  return written === fullName || written === safeNameOf(fullName);
+}
+
 const unsafe = /[^A-Za-z0-9_-]/gu;
 
 function cutName(name: string): string {

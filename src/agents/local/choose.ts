@@ -1,4 +1,5 @@
 import { wordsOf } from "../../ranking/words.ts";
+import { safeNameOf } from "../../registry/names.ts";
 import type { OfferedTool } from "../planner.ts";
 import { type Filling, fill, type Given } from "./fill.ts";
 import {
@@ -132,7 +133,7 @@ function findName(
     const match = new RegExp(String.raw`(?<![\w.])${escaped}(?!\w|\.\w)`, flags).exec(text);
     return match ? { start: match.index, end: match.index + match[0].length } : undefined;
   };
-  const full = find(fullName, "i") ?? find(fullName.replace(".", "__"), "i");
+  const full = find(fullName, "i") ?? find(safeNameOf(fullName), "i");
   const bare = bareName({ name: fullName });
   if (full || tools.some((tool) => tool.name !== fullName && bareName(tool) === bare)) return full;
   if (/[_-]|\p{Ll}\p{Lu}/u.test(bare)) return find(bare);
