@@ -35,8 +35,7 @@ function processesIn(folder: string): readonly string[] {
     .filter((name) => /^\d+$/.test(name))
     .filter((pid) => {
       try {
-        const isZombie = readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
-        return !isZombie && readlinkSync(`/proc/${pid}/cwd`) === folder;
+        return isRunning(pid) && readlinkSync(`/proc/${pid}/cwd`) === folder;
       } catch {
         return false;
       }
@@ -92,5 +91,13 @@ test("a guard starts no shell after it was closed, and releasing unknown process
 /** Children of this process that have not ended. */
 function childCount(): number {
   const pids = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, "utf8");
-  return pids.split(" ").filter(Boolean).length;
+  return pids.split(" ").filter((pid) => pid !== "" && isRunning(pid)).length;
+}
+
+function isRunning(pid: string): boolean {
+  try {
+    return !readFileSync(`/proc/${pid}/stat`, "utf8").includes(") Z ");
+  } catch {
+    return false;
+  }
 }
