@@ -98,7 +98,7 @@ export async function assembleConfig({
   };
 }
 
-/** Who wrote a field. */
+/** The layer that set a field. */
 function sourceAt(layers: readonly Layer[], path: Path): Layer["source"] | undefined {
   return layers.findLast(({ tree }) => fieldAt(tree, path) !== undefined)?.source;
 }

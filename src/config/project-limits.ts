@@ -10,7 +10,7 @@ import type { Config } from "./schema.ts";
 export interface WrittenConfig {
   readonly tree: JsonObject;
   readonly folder: string;
-  /** What the user's own file says. */
+  /** The contents of the user's own file. */
   readonly users: JsonObject;
   /** True if the project's file set the field. */
   isOfProject(path: Path): boolean;

@@ -11,8 +11,8 @@ export interface Unattended {
 }
 
 /**
- * Whether the user's own file allows approvals without a person (`trust.unattended`). It is read by
- * itself: no project's file, variable or flag counts. Throws ConfigError.
+ * True if the user's own file allows approvals without a person (`trust.unattended`). Only that file is
+ * read: a project's file, a variable or a flag has no effect. Throws ConfigError.
  */
 export async function readUnattended(env: NodeJS.ProcessEnv = process.env): Promise<Unattended> {
   const file = decidingFile(env);

@@ -140,7 +140,7 @@ class TooMuch extends Error {
 }
 
 /**
- * What the files say about how a server is reached, before variables are expanded. A person approves
+ * The command or URL of a server as written, before variables are expanded. A person approves
  * which variable goes where; its value may change, but another variable is another secret. Kept under
  * a symbol, as it is not a config field.
  */

@@ -78,7 +78,7 @@ export const compile: Compile = (schema, warn) => {
   return (value) => (hasAtMost(valuesMax, value) ? here(value) : worker.validate(safe, value));
 };
 
-/** What validation may do on the hall's own thread: some 20 ms. */
+/** The most checks on the hall's own thread: about 20 ms. */
 const checksMax = 2_000_000;
 const worker = new ValidationWorker();
 

@@ -23,7 +23,7 @@ export interface AdminMethods {
   trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
   /** The trust level of each tool. */
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
-  /** What each server offers, reviewed or not. */
+  /** The offer of each server, reviewed or not. */
   offers: { params: Record<string, never>; result: { servers: Readonly<Record<string, Offer>> } };
   /** For halls without a store file. */
   statistics: { params: { since?: number }; result: Statistics };

@@ -12,7 +12,7 @@ import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
 import type { Settings } from "./settings.ts";
 
-/** What a hall answers on its local socket. */
+/** Handles the admin requests on the hall's local socket. */
 export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
   const startedAt = Date.now();
   return {
@@ -118,7 +118,7 @@ export function describeTrust({ registry, trust }: Hall): readonly ToolTrust[] {
   });
 }
 
-/** What each server offers, reviewed or not. */
+/** The offer of each server, reviewed or not. */
 export function listOffers({ fleet }: Hall): Readonly<Record<string, Offer>> {
   return Object.fromEntries(fleet.all().map((upstream) => [upstream.id, upstream.offer()]));
 }

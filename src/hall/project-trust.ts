@@ -21,7 +21,7 @@ export async function readToolTrust(settings: Settings): Promise<readonly ToolTr
   }
 }
 
-/** What each server offers as far as it is known, reviewed or not; nothing is started. */
+/** The known offer of each server, reviewed or not. Starts nothing. */
 export async function readOffers(settings: Settings): Promise<Readonly<Record<string, Offer>>> {
   const { folder } = settings;
   const answer = await askHall(folder, "offers", {});

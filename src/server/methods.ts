@@ -195,7 +195,7 @@ function findCompleter(
   );
 }
 
-/** What a server returns under its own URI has the one that was read. */
+/** Gives the contents the URI that the client read instead of the server's own. */
 function renameContents(result: JsonObject, own: string, uri: string): JsonObject {
   if (own === uri || !Array.isArray(result.contents)) return result;
   const contents = result.contents.map((item: unknown) =>

@@ -71,6 +71,6 @@ export interface WriterOptions {
   readonly retention: Retention;
   /** A damaged file is left in place. */
   readonly isReader: boolean;
-  /** What the user's data folder keeps of the store. */
+  /** The record of this store in the user's data folder. */
   readonly seal: { readonly folder: string; readonly place: string };
 }

@@ -25,8 +25,8 @@ export interface SealOptions {
 }
 
 /**
- * What the user's data folder knows of a store: the key of its audit, and how far it was written. So a file that a clone
- * brought is not taken for ours, and one that was removed, replaced or set back is noticed.
+ * The record of a store in the user's data folder: the key of its audit, and how far it was written. It tells our file
+ * from one that a clone brought, and shows that a file was removed, replaced or rolled back.
  */
 export class Seal {
   readonly #options: SealOptions;

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import { hashOf } from "../base/json.ts";
 
-/** What a server offers, by list, with the field that names an item. */
+/** The lists of an offer, with the field that names an item. */
 export const offerKeys = {
   tools: "name",
   prompts: "name",

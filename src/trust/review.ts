@@ -54,7 +54,7 @@ function approveAll(
   );
 }
 
-/** What was approved under the name of this definition, whether it is still the same or not. */
+/** The approved definition of the same name, even if this one differs. */
 export function findReviewed(
   review: Review | undefined,
   kind: OfferKind,

@@ -11,7 +11,7 @@ export interface TasksInput {
   /** Documents the tasks are made from. */
   readonly documents: readonly string[];
   readonly openPoints: readonly OpenPoint[];
-  /** Who asked for tests; undefined if nobody did. */
+  /** The source of the request for tests; undefined if there was none. */
   readonly tests: string | undefined;
 }
 

@@ -95,7 +95,7 @@ function confirmationMissing(what: string): HallError {
   });
 }
 
-/** What a person is asked to confirm. */
+/** The question that a person confirms. */
 function formatGrant(
   tools: readonly ToolTrust[],
   { until }: Pick<TrustCommandOptions, "until">,
