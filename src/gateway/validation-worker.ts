@@ -20,7 +20,8 @@ parentPort?.on("message", (job: WorkerJob) => {
 
 function answer(job: WorkerJob): object {
   if (job.kind === "compile") {
-    compiled.set(job.id, compileSchema(job.schema, job.schema));
+    const { $schema, ...safe } = job.schema;
+    compiled.set(job.id, compileSchema(safe, { $schema }));
     return {};
   }
   const errors = compiled.get(job.id)?.(job.value) ?? [];

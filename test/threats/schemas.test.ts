@@ -27,6 +27,14 @@ const deepening = {
   ...ref("n"),
 };
 
+/** A tuple as draft-07 writes it; the reference by an anchor makes its cost unknown. */
+const draft07 = {
+  $schema: "http://json-schema.org/draft-07/schema#",
+  type: "object",
+  definitions: { pair: { $id: "#pair", items: [{ type: "string" }, { type: "number" }] } },
+  properties: { pair: { $ref: "#pair" } },
+};
+
 describe("the cost of a schema", () => {
   test.each<[string, object]>([
     ["applies a definition twice, 60 times over", doubling()],
@@ -89,6 +97,7 @@ test("a tool whose schema never ends is refused, and every other request is answ
     { name: "bomb", inputSchema: doubling() },
     { name: "deep", inputSchema: deepening },
     { name: "plain", inputSchema: { type: "object" } },
+    { name: "old", inputSchema: draft07 },
   ];
   using home = makeHome({ "./tools.json": JSON.stringify(tools) });
   home.write("./guildhall.json", {
@@ -115,6 +124,17 @@ test("a tool whose schema never ends is refused, and every other request is answ
     expect(JSON.stringify(answer)).toContain("takes longer than 50 ms");
   expect(JSON.stringify(plain)).toContain("ran plain");
   expect(await hall.request("ping")).toMatchObject({ result: {} });
+
+  const old = (pair: unknown[]) =>
+    hall.request("tools/call", { name: "box.old", arguments: { pair } });
+  await until(
+    async () => JSON.stringify(await old(["a", 1])).includes("ran old"),
+    "a pair is valid",
+  );
+  await until(
+    async () => JSON.stringify(await old([1, "a"])).includes("/pair/0 must be string"),
+    "draft-07 applies in the worker",
+  );
 
   // A busy machine may need more than 50 ms for the first one.
   await until(async () => {
