@@ -24,6 +24,14 @@ const onlyOnce = [
   "test/lisp/differential.test.ts",
   "test/lisp/generated.test.ts",
   "test/store/postgres-store.test.ts",
+  "test/e2e/dead-servers.test.ts",
+  "test/e2e/screens.test.ts",
+  "test/threats/approving.test.ts",
+  "test/threats/launchers.test.ts",
+  "test/threats/process-guard.test.ts",
+  "test/threats/project-files.test.ts",
+  "test/threats/records.test.ts",
+  "test/threats/upgrade.test.ts",
 ];
 
 const exclude = ["**/node_modules/**", ...(process.env.GUILDHALL_SECOND_NODE ? onlyOnce : [])];

@@ -130,7 +130,7 @@ export async function openCalls(http, era) {
   return calls;
 }
 
-const perSecond = (count, ms) => (count / ms) * 1_000;
+export const perSecond = (count, ms) => (count / ms) * 1_000;
 
 async function warm({ http, calls }, era) {
   await http.flood(calls(era, warmUp.flooded));

@@ -1,14 +1,28 @@
 // Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
 
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  copyFileSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { gather } from "./gather.mjs";
+import { isOutdated, stamp } from "./outdated.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isQuiet = process.argv.includes("--quiet");
+const startedAt = new Date();
+if (process.argv.includes("--if-changed")) {
+  if (!isOutdated(root)) process.exit();
+  console.error("building dist/ …");
+}
 rmSync(`${root}/dist`, { recursive: true, force: true });
 
 /**
@@ -94,7 +108,8 @@ for (const { path, text } of result.outputFiles) {
   writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
 }
 chmodSync(`${root}/dist/cli.js`, 0o755);
-copyFileSync(`${root}/src/ranking/vectors.bin`, `${root}/dist/vectors.bin`);
+copyFileSync(`${root}/src/ranking/vectors.bin`, `${root}/${stamp}`);
+utimesSync(`${root}/${stamp}`, startedAt, startedAt);
 if (process.argv.includes("--types")) {
   execFileSync(
     process.execPath,

@@ -29,6 +29,8 @@ export interface ToolFacts {
   readonly deprecatedIn?: string | undefined;
   /** Every call requires approval, even if the tool is trusted, and also in nested calls. */
   readonly asksEachTime?: boolean;
+  /** What a call with these arguments means for the flow guard; replaces the judgement by name. */
+  readonly flow?: (args: JsonObject) => Partial<FlowMarks>;
   /** It cannot be called, directly or indirectly, from within its own call. */
   readonly isNotReentrant?: boolean;
   /**
@@ -36,6 +38,19 @@ export interface ToolFacts {
    * function that removes them from recorded values, or undefined if there are none.
    */
   readonly hideSecrets?: (args: JsonObject) => ((value: unknown) => unknown) | undefined;
+}
+
+/** What the flow guard must know of a tool. */
+export interface FlowMarks {
+  /** It reads content that strangers wrote. */
+  readonly bringsIn: boolean;
+  /** It reads the user's files, mail or environment. */
+  readonly readsPrivate: boolean;
+  readonly sendsOut: boolean;
+  /** The caller chooses the address that its request goes to. */
+  readonly takesAddress: boolean;
+  /** Its arguments leave for a service on the web, such as a search engine. */
+  readonly goesOut: boolean;
 }
 
 /** One passage through the gateway. */
@@ -77,7 +92,14 @@ export interface Caller {
   readonly principal: string;
   /** The name the client reports: for logs, never for decisions. */
   readonly client: string;
-  /** The key of the rate limit; undefined for callers without one, such as a client on stdio. */
+  /** The answers to approvals that count from it. Default: `once`. */
+  readonly mayAnswer?: "lasting" | "once" | "nothing" | undefined;
+  /** The only tools it may call, as `server.tool` or `server.*`; undefined for all. */
+  readonly tools?: readonly string[] | undefined;
+  /**
+   * The key of the rate limit: the connection, or what requests without a lasting one have in common.
+   * Undefined for callers without a limit, such as a client on stdio.
+   */
   readonly quota?: string | undefined;
   /** True if the connection has a session, so that state can be kept for it. */
   readonly isLasting?: boolean;
@@ -109,7 +131,7 @@ export interface CallContext {
   call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
   /** The caller, if the call came from a connection. */
   readonly caller?: Caller;
-  /** Taint of the current task, for tools that store content for later. Absent without a flow guard. */
+  /** Taint of the conversation, for tools that store content for later. Absent without a flow guard. */
   readonly flow?: Flow | undefined;
 }
 
@@ -124,9 +146,16 @@ export interface InnerCall {
 }
 
 export interface Flow {
-  /** The first tool that read untrusted content; undefined if none has. */
-  taintedBy(): string | undefined;
-  taint(tool: string): void;
+  read(): Taint;
+  add(taint: Taint): void;
+}
+
+/** What a conversation has read: for each kind, the first tool that did. */
+export interface Taint {
+  /** Content that strangers wrote. */
+  readonly outside?: string | undefined;
+  /** The user's files, mail or environment. */
+  readonly private?: string | undefined;
 }
 
 export interface Progress {
@@ -183,6 +212,8 @@ export interface Toolkit {
   readonly id: string;
   /** Prefix of full names. Default: the id; "" for none. */
   readonly prefix?: string | undefined;
+  /** Its names are fixed by a published document: they are listed with their dot. */
+  readonly keepsDot?: boolean;
   /** Default `built-in`: trusted, without rate limits and circuit breaker. */
   readonly source?: ToolkitSource;
   readonly description?: string | undefined;
@@ -196,6 +227,8 @@ export interface Toolkit {
   health(): Promise<Health>;
   /** Probes the running service; undefined if nothing is running. Throws if it does not answer. */
   probe?(scope: Scope): Promise<Health | undefined>;
+  /** False while its tools and prompts are left out of lists that nobody asked for in full. Default true. */
+  isListed?(): boolean;
   /** For toolkits without a group: true if their tools are shown next to the agents. */
   besideAgents?(): boolean;
   /** Why it currently offers nothing or less than usual; shown to clients, so that no list is silently incomplete. */

@@ -14,5 +14,6 @@ const listener = await listenHttp({
   host: "127.0.0.1",
   port: 0,
   token: "a-token-of-the-bench",
+  open: process.argv[2] === "open",
 });
 announce(Number(new URL(listener.url).port));

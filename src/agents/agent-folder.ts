@@ -1,7 +1,7 @@
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
+import { listProjectFolder, readProjectFile, replaceProjectFile } from "../base/project-files.ts";
 import { findNear } from "../base/text.ts";
 import { type AgentFile, agentFields, type ParsedAgentFile, parseAgentFile } from "./agent-file.ts";
 
@@ -22,26 +22,42 @@ export interface FoldedAgent {
   readonly agent: ParsedAgentFile;
 }
 
-export function agentsPath(folder: string): string {
-  return join(folder, ".guildhall", "agents");
+/** The path of an agent's file inside its project. */
+export function agentPath(fileName: string): string {
+  return join(agentsName, fileName);
 }
+
+const agentsName = join(".guildhall", "agents");
+const guideName = join(".guildhall", "instructions.md");
 
 const filesMax = 200;
 
 export async function readAgentFolder(folder: string): Promise<AgentFolder> {
-  const [names, guide] = await Promise.all([
-    listFiles(agentsPath(folder)),
-    readIfThere(join(folder, ".guildhall", "instructions.md")),
-  ]);
   const problems: string[] = [];
   const broken = new Set<string>();
+  const report = (name: string) => (error: unknown) => {
+    problems.push(`${name} is skipped: ${messageOf(error)}`);
+    return undefined;
+  };
+  const [listed = [], guide] = await Promise.all([
+    listProjectFolder(folder, agentsName).catch(report(".guildhall/agents")),
+    readProjectFile(folder, guideName).catch(report(".guildhall/instructions.md")),
+  ]);
+  const names = listed.filter((name) => name.endsWith(".md")).sort();
   const agents: FoldedAgent[] = [];
   if (names.length > filesMax)
     problems.push(
       `.guildhall/agents has ${names.length} files; only the first ${filesMax} are used`,
     );
   const used = names.slice(0, filesMax);
-  const texts = await Promise.all(used.map((name) => readIfThere(join(agentsPath(folder), name))));
+  const texts = await Promise.all(
+    used.map((name) =>
+      readProjectFile(folder, agentPath(name)).catch((error: unknown) => {
+        broken.add(name);
+        return report(`.guildhall/agents/${name}`)(error);
+      }),
+    ),
+  );
   for (const [at, fileName] of used.entries()) {
     const text = texts[at];
     if (text === undefined) continue;
@@ -65,22 +81,6 @@ function suggest(key: string): string {
   return near === undefined ? "" : `; did you mean ${near}?`;
 }
 
-async function listFiles(path: string): Promise<string[]> {
-  const names = await ifThere(readdir(path));
-  return (names ?? []).filter((name) => name.endsWith(".md")).sort();
-}
-
-export function readIfThere(path: string): Promise<string | undefined> {
-  return ifThere(readFile(path, "utf8"));
-}
-
-function ifThere<T>(reading: Promise<T>): Promise<T | undefined> {
-  return reading.catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-}
-
 /**
  * `.guildhall/agents.lock.json`: the last proposal of `build`. Differences in the files were written by a person and are kept.
  * Committed with the files, so that builds on other machines agree.
@@ -99,9 +99,7 @@ export interface LockedAgent extends AgentFile {
 
 const emptyAgentsLock: AgentsLock = { lockVersion: 1, agents: {} };
 
-function agentsLockPath(folder: string): string {
-  return join(folder, ".guildhall", "agents.lock.json");
-}
+const agentsLockName = join(".guildhall", "agents.lock.json");
 
 /** Empty if there is none. With an unreadable lock every file counts as written by hand. */
 export async function readAgentsLock(
@@ -110,7 +108,7 @@ export async function readAgentsLock(
 ): Promise<AgentsLock> {
   let problem = "has an unknown format";
   try {
-    const text = await readIfThere(agentsLockPath(folder));
+    const text = await readProjectFile(folder, agentsLockName);
     if (text === undefined) return emptyAgentsLock;
     const value: unknown = JSON.parse(text);
     if (
@@ -139,13 +137,5 @@ function isAgentFile(value: unknown): boolean {
 }
 
 export function writeAgentsLock(folder: string, lock: AgentsLock): Promise<void> {
-  return replaceFile(agentsLockPath(folder), `${JSON.stringify(lock, null, 2)}\n`);
-}
-
-/** Atomic: a reader sees the old file or the new one. */
-export async function replaceFile(path: string, text: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true });
-  const draft = `${path}.${process.pid}.new`;
-  await writeFile(draft, text);
-  await rename(draft, path);
+  return replaceProjectFile(folder, agentsLockName, `${JSON.stringify(lock, null, 2)}\n`);
 }

@@ -132,7 +132,8 @@ function answerRun(
   run: EndedRun,
   { agent, id }: { readonly agent: string; readonly id: string },
 ): Outcome {
-  const { steps, stopped, usage, approvals, conclusion } = run;
+  const { stopped, usage, approvals, conclusion } = run;
+  const steps = run.steps.map((step, at) => ({ ...step, tool: run.shown[at] ?? step.tool }));
   const isPartial = stopped !== "done" && stopped !== "not sure";
   const isObtained = run.answer.trim() !== "" || steps.some(({ outcome }) => outcome === "ok");
   const answer = run.answer.trim() === "" ? describeSteps(steps) : run.answer;
@@ -141,7 +142,7 @@ function answerRun(
   const next = [...calls, ...approvals.flatMap((approval) => approval.next)];
   return {
     content: [
-      { type: "text", text: writeText(run, { answer, isPartial, isObtained }) },
+      { type: "text", text: writeText({ ...run, steps }, { answer, isPartial, isObtained }) },
       ...(conclusion?.carried ?? []),
       ...(calls.length > 0 ? [contentForModel(adviceForModel(calls))] : []),
     ],

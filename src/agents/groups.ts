@@ -1,5 +1,6 @@
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/text.ts";
+import { safeNameOf } from "../registry/names.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
 import type { AgentFile } from "./agent-file.ts";
@@ -138,12 +139,17 @@ export interface SortedTools {
 const nothing: SortedTools = { groups: [], strays: [], unknown: new Map() };
 
 export function sortTools(files: readonly AgentFile[], tools: readonly Target[]): SortedTools {
-  const byName = new Map(tools.map((target) => [target.fullName, target]));
+  const byName = new Map(
+    tools.flatMap((target) => [
+      [safeNameOf(target.fullName), target],
+      [target.fullName, target],
+    ]),
+  );
   const byPrefix = groupBy(tools, ({ toolkit }) => toolkit.prefix ?? toolkit.id);
   const unknown = new Map<string, readonly string[]>();
   const groups = files.map((file) => {
     const found = file.tools.map((name) =>
-      name.endsWith(".*") ? byPrefix.get(name.slice(0, -2)) : byName.get(name),
+      name.endsWith("*") ? byPrefix.get(name.replace(/(\.|__)\*$/, "")) : byName.get(name),
     );
     const missing = file.tools.filter((_name, at) => found[at] === undefined);
     if (missing.length > 0) unknown.set(file.name, missing);

@@ -1,7 +1,7 @@
-import { join } from "node:path";
+import { readProjectFile } from "../base/project-files.ts";
+import { isSpelling } from "../registry/names.ts";
 import type { Target } from "../tool.ts";
 import { agentName } from "./agent-file.ts";
-import { readIfThere } from "./agent-folder.ts";
 
 /**
  * What a project says about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it,
@@ -26,9 +26,19 @@ const noteFiles = ["CLAUDE.md", "AGENTS.md"];
 const charactersMax = 100_000;
 const aboutMax = 1_000;
 
-export async function readNotes(folder: string, options: NotesOptions): Promise<Notes> {
-  const texts = await Promise.all(noteFiles.map((name) => readIfThere(join(folder, name))));
-  return parseNotes(texts.map((text) => (text ?? "").slice(0, charactersMax)).join("\n"), options);
+/** The files that say something about these servers. */
+export async function readNoteFiles(
+  folder: string,
+  servers: readonly string[],
+): Promise<readonly { readonly name: string; readonly text: string }[]> {
+  // Often one is a link to the other, which is read anyway.
+  const files = noteFiles.map(async (name) => {
+    const text = await readProjectFile(folder, name).catch(() => undefined);
+    return { name, text: (text ?? "").slice(0, charactersMax) };
+  });
+  return (await Promise.all(files)).filter(({ text }) =>
+    readLines(text).some(({ line }) => servers.some((server) => mentions(line, server))),
+  );
 }
 
 export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = {}): Notes {
@@ -108,9 +118,11 @@ function parseHint(
 
 /** The tools of a hint: a server by name or prefix, `server.*`, or a full tool name. */
 export function findMembers(member: string, targets: readonly Target[]): readonly Target[] {
-  const name = member.replace(/\.\*$/, "");
+  const name = member.replace(/(\.|__)\*$/, "");
   return targets.filter(
     ({ toolkit, fullName }) =>
-      fullName === member || toolkit.id === name || (toolkit.prefix ?? toolkit.id) === name,
+      isSpelling(member, fullName) ||
+      toolkit.id === name ||
+      (toolkit.prefix ?? toolkit.id) === name,
   );
 }

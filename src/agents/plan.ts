@@ -1,6 +1,6 @@
-import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { removeProjectFile, replaceProjectFile } from "../base/project-files.ts";
 import { plural } from "../base/text.ts";
 import type { Target } from "../tool.ts";
 import {
@@ -18,17 +18,18 @@ import {
   type LockedAgent,
   readAgentFolder,
   readAgentsLock,
-  replaceFile,
   writeAgentsLock,
 } from "./agent-folder.ts";
 import { describeUnknown, type SortedTools, sortTools } from "./groups.ts";
-import { type Notes, type NotesOptions, readNotes } from "./notes.ts";
+import { type Notes, type NotesOptions, parseNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
 
 export interface PlanOptions extends NotesOptions {
   /** Of the project. */
   readonly folder: string;
   readonly targets: readonly Target[];
+  /** What the project's notes say about its servers. Default: nothing. */
+  readonly noteText?: string | undefined;
   /** Regroups everything except what people placed. Default: grouped tools keep their groups. */
   readonly regroup?: boolean | undefined;
   /** Changes the proposal, for example with a model. */
@@ -50,14 +51,15 @@ export async function planAgents({
   targets,
   regroup = false,
   refine,
+  noteText = "",
   ...notesOptions
 }: PlanOptions): Promise<Plan> {
   const problems: string[] = [];
-  const [found, lock, notes] = await Promise.all([
+  const [found, lock] = await Promise.all([
     readAgentFolder(folder),
     readAgentsLock(folder, (message) => problems.push(message)),
-    readNotes(folder, notesOptions),
   ]);
+  const notes = parseNotes(noteText, notesOptions);
   const before = findPrevious(found, lock, regroup);
   const proposal = await proposeAgents({
     targets,
@@ -179,9 +181,9 @@ function writeGuide(domain: string | undefined): string {
 /** Writes the planned files and the lock. */
 export async function applyPlan(folder: string, { changes, lock }: Plan): Promise<void> {
   for (const { path, after } of changes) {
-    const file = join(folder, ".guildhall", path);
-    if (after === undefined) await rm(file, { force: true });
-    else await replaceFile(file, after);
+    const file = join(".guildhall", path);
+    if (after === undefined) await removeProjectFile(folder, file);
+    else await replaceProjectFile(folder, file, after);
   }
   await writeAgentsLock(folder, lock);
 }

@@ -73,6 +73,8 @@ export interface Job {
 export interface OfferedTool {
   /** The full name, which `call` takes. */
   readonly name: string;
+  /** The name in the answer, as the client that asked sees it in its list. Default: the full name. */
+  readonly shown?: string | undefined;
   readonly description: string;
   readonly inputSchema: JsonObject;
   /** How well it fits the task, from 0 to about 1; comparable within one list. */
@@ -87,8 +89,13 @@ export interface OfferedTool {
 
 export const offeredMax = 20;
 
-/** One call of a run, as the answer reports it. */
+export function shownName({ name, shown = name }: Pick<OfferedTool, "name" | "shown">): string {
+  return shown;
+}
+
+/** One call of a run. */
 export interface RunStep {
+  /** The full name. */
   readonly tool: string;
   readonly arguments: JsonObject;
   /** `ok`; `empty` for a result without content; `error` for a tool's own error; else the error code in lower case. */
@@ -100,6 +107,8 @@ export interface RunStep {
 
 export interface StepResult {
   readonly step: RunStep;
+  /** The tool's name in the answer. */
+  readonly shown: string;
   /** The tool's result; a failure looks like a tool's own error. */
   readonly outcome: Outcome;
 }

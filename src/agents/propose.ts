@@ -1,5 +1,6 @@
 import type { ToolkitText } from "../ranking/document.ts";
 import type { Vectors } from "../ranking/vectors.ts";
+import { safeNameOf } from "../registry/names.ts";
 import type { Target } from "../tool.ts";
 import { keyOf } from "../trust/trust.ts";
 import { type AgentFile, agentName } from "./agent-file.ts";
@@ -96,7 +97,8 @@ function keysOf(names: readonly string[], targets: readonly Target[]): string[] 
   return targets
     .filter(
       ({ toolkit, fullName }) =>
-        wanted.has(fullName) || wanted.has(`${toolkit.prefix ?? toolkit.id}.*`),
+        [fullName, safeNameOf(fullName)].some((name) => wanted.has(name)) ||
+        [".*", "__*"].some((all) => wanted.has(`${toolkit.prefix ?? toolkit.id}${all}`)),
     )
     .map(keyOf);
 }

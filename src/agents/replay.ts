@@ -2,6 +2,7 @@ import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
 import { hashOf, type JsonObject } from "../base/json.ts";
 import { Secrets } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
+import { isSpelling } from "../registry/names.ts";
 import type { Outcome } from "../tool.ts";
 import type { Turn, WholeModel } from "./model/turn.ts";
 import type { Planner, RunStep } from "./planner.ts";
@@ -61,8 +62,7 @@ function openRecord({ offered, finds, steps, results }: RunRecord): Workbench {
   return {
     ...offered,
     find: async (query) => finds.find((found) => found.query === query)?.tools ?? [],
-    get: (name) =>
-      known.find((tool) => tool.name === name || tool.name.replace(".", "__") === name),
+    get: (name) => known.find((tool) => isSpelling(name, tool.name)),
     async call({ name }, args) {
       const next = given.get(keyOf(name, args))?.shift();
       if (!next)

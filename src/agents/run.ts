@@ -19,6 +19,7 @@ import {
   type RunStep,
   type StepResult,
   type StopReason,
+  shownName,
   textOf,
   type Usage,
 } from "./planner.ts";
@@ -69,6 +70,8 @@ export interface EndedRun {
   readonly steps: readonly RunStep[];
   /** The result of each step, in the order of steps. */
   readonly results: readonly Outcome[];
+  /** The tool of each step by its name in the answer, in the order of steps. */
+  readonly shown: readonly string[];
   readonly trace: readonly TraceEvent[];
   /** The turns of models. */
   readonly turns: readonly JsonObject[];
@@ -158,7 +161,7 @@ export class AgentRun implements Job {
       // Calls under way have been cancelled, too: let them report it.
       await new Promise((resolve) => setImmediate(resolve));
       const hasBegun = this.#usage.turns > 1 || this.#steps.length > 0 || this.#limit !== undefined;
-      if (others.length === 0 || hasBegun || this.#scope.cancelled)
+      if (others.length === 0 || hasBegun || this.#scope.cancelReason)
         return this.#end(undefined, error);
       const reason = messageOf(error);
       this.note("observe", `the ${planner.kind} planner failed: ${reason}`, { isTransient: true });
@@ -185,20 +188,22 @@ export class AgentRun implements Job {
 
     const tool = this.offer.get(name);
     const full = tool?.name ?? shortenLine(name, 100);
+    const shown = tool ? shownName(tool) : full;
     const startedAt = performance.now();
     const step = this.#steps.push(undefined);
     if (tool?.unavailable !== undefined)
       this.note("observe", `${full} is not available: ${tool.unavailable}`, { step });
-    this.#reportStep(step, `${full} …`);
+    this.#reportStep(step, `${shown} …`);
     this.note("execute", `${full} ${shortenLine(redact(args), 200)}`, { step });
 
     const result = await this.#attempt(step, tool ?? full, args).then(
       (outcome) => ({ outcome }),
-      (error: unknown) => describeError(error, full),
+      (error: unknown) => describeError(error, shown),
     );
     const ms = Math.round((performance.now() - startedAt) * 10) / 10;
-    const verdict = this.#verify(step, full, result);
-    const done = { step: { tool: full, arguments: args, ms, ...verdict }, outcome: result.outcome };
+    const verdict = this.#verify(step, { full, shown }, result);
+    const { outcome } = result;
+    const done = { step: { tool: full, arguments: args, ms, ...verdict }, shown, outcome };
     this.#steps[step - 1] = done;
     this.#requireTime();
     return done;
@@ -240,13 +245,13 @@ export class AgentRun implements Job {
       scope: this.#scope,
       planner: this.#planner,
       progress: ({ progress: done, total, message = "" }) =>
-        this.#reportStep(step, `${tool.name}: ${message}`, total ? done / total : 0),
+        this.#reportStep(step, `${shownName(tool)}: ${message}`, total ? done / total : 0),
     });
     return this.#scope.race(call);
   }
 
   #unknownTool(name: string): HallError {
-    const known = this.offer.tools.map((tool) => tool.name);
+    const known = this.offer.tools.map(shownName);
     const near = findNear(name, known);
     const question = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
     return new HallError("NOT_FOUND", `${this.request.agent} has no tool "${name}"${question}`);
@@ -255,7 +260,7 @@ export class AgentRun implements Job {
   /** Judges the result, and records what it says about the tool. */
   #verify(
     step: number,
-    tool: string,
+    { full, shown }: { readonly full: string; readonly shown: string },
     { outcome, error }: Attempted,
   ): Pick<RunStep, "outcome" | "excerpt"> {
     const bytes = jsonSize(outcome);
@@ -267,12 +272,17 @@ export class AgentRun implements Job {
       empty: "empty result",
     };
     this.note("verify", findings[word] ?? `${word}: ${excerpt}`, { step });
-    this.note("learn", `${tool}: ${word}`, { step });
+    this.note("learn", `${full}: ${word}`, { step });
 
     if (error?.code === "APPROVAL_NEEDED")
-      this.#log.approvals.push({ tool, why: error.message, ...error.details, next: error.next });
+      this.#log.approvals.push({
+        tool: shown,
+        why: error.message,
+        ...error.details,
+        next: error.next,
+      });
     else if (error && limitingCodes.has(error.code))
-      this.#log.limitations.add(`${tool} (${shortenLine(error.message, 200)})`);
+      this.#log.limitations.add(`${shown} (${shortenLine(error.message, 200)})`);
     return { outcome: word, excerpt };
   }
 
@@ -289,7 +299,7 @@ export class AgentRun implements Job {
   }
 
   #requireTime(): void {
-    if (this.#scope.cancelled) throw this.#scope.cancelled;
+    if (this.#scope.cancelReason) throw this.#scope.cancelReason;
   }
 
   #stopAt(limit: StopReason, amount: string): HallError {
@@ -318,15 +328,16 @@ export class AgentRun implements Job {
       next: failure?.next ?? [],
       steps: taken.map(({ step }) => step),
       results: taken.map(({ outcome }) => outcome),
+      shown: taken.map(({ shown }) => shown),
       usage: this.#usage,
       conclusion,
     };
   }
 
   #stoppedFromOutside(): StopReason | undefined {
-    const { cancelled } = this.#scope;
-    if (!cancelled) return this.#limit;
-    return cancelled.code === "TIMEOUT" ? "time" : "cancelled";
+    const { cancelReason } = this.#scope;
+    if (!cancelReason) return this.#limit;
+    return cancelReason.code === "TIMEOUT" ? "time" : "cancelled";
   }
 }
 

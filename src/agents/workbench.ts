@@ -1,18 +1,19 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import type { CallContext, Outcome, Progress, Target, Tool } from "../tool.ts";
+import { isSpelling } from "../registry/names.ts";
+import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
 import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
 import type { Finder } from "../toolkits/find/finder.ts";
-import { type Marks, markTool } from "../trust/marks.ts";
+import { markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
-import { type OfferedTool, offeredMax, type ToolOffer } from "./planner.ts";
+import { type OfferedTool, offeredMax, shownName, type ToolOffer } from "./planner.ts";
 
 /** The tools a run works with: those of a group, or of the record of an earlier run. */
 export interface Workbench extends ToolOffer {
   /** Other tools of the group. */
   find(query: string, limit: number): Promise<readonly OfferedTool[]>;
-  /** By full name, `toolkit__tool`, or an unambiguous bare name. */
+  /** By the full name, the shown name, `toolkit__tool`, or an unambiguous bare name. */
   get(name: string): OfferedTool | undefined;
   /** Throws HallError. */
   call(tool: OfferedTool, args: JsonObject, how: CallHow): Promise<Outcome>;
@@ -43,7 +44,11 @@ export async function openWorkbench({
   words,
 }: WorkbenchOptions): Promise<Workbench> {
   const among = (target: Target): boolean => group.tools.has(target);
-  const offer = (target: Target, score: number): OfferedTool => describeTool(target, score, parts);
+  const offer = (target: Target, score: number): OfferedTool => ({
+    ...describeTool(target, parts),
+    shown: parts.spell(target, context),
+    score,
+  });
   const { found, fits } = await finder.find(words, { limit: offeredMax, among });
   const chosen = found.map(({ target, score }) => offer(target, score));
   // A small group is offered completely: a tool that was not found may still be the right one.
@@ -64,16 +69,17 @@ export async function openWorkbench({
     },
     get(name) {
       const tools = [...group.tools];
-      const exact = tools.find(
-        ({ fullName }) => fullName === name || fullName.replace(".", "__") === name,
-      );
+      const exact =
+        tools.find((target) => parts.spell(target, context) === name) ??
+        tools.find(({ fullName }) => isSpelling(name, fullName));
       const bare = exact ? [] : tools.filter(({ tool }) => tool.name === name);
       const target = exact ?? (bare.length === 1 ? bare[0] : undefined);
       return target && mayBeSeen(target, parts) ? offer(target, 0) : undefined;
     },
-    async call({ name }, args, { scope, planner, progress }) {
+    async call(tool, args, { scope, planner, progress }) {
       if (!context.call) throw new HallError("EXECUTION", "agents only work inside the gateway");
-      return context.call(name, args, scope, { planner, progress });
+      // Errors quote the name as it is called, and the answer quotes errors.
+      return context.call(shownName(tool), args, scope, { planner, progress });
     },
   };
 }
@@ -83,36 +89,21 @@ function mayBeSeen(target: Target, { trust }: AnswerParts): boolean {
   return trust?.heldBecause(target) === undefined;
 }
 
-function describeTool(target: Target, score: number, { health, trust }: AnswerParts): OfferedTool {
+function describeTool(
+  target: Target,
+  { health, trust }: AnswerParts,
+): Omit<OfferedTool, "shown" | "score"> {
   const { tool, fullName } = target;
   const verdict = trust?.judge(target);
+  const { effect, sendsOut } = verdict?.marks ?? markTool(tool);
   return {
     name: fullName,
     description: tool.description ?? tool.title ?? "",
     inputSchema: tool.inputSchema,
-    score,
-    isReadOnly: isReadOnly(tool, verdict?.marks ?? markTool(tool)),
-    asks: verdict?.ask,
+    isReadOnly: effect === "reads" && !sendsOut,
+    asks: verdict?.askInside,
     unavailable: findOutage(target, health),
   };
-}
-
-const readingWords = new Set(
-  `get list read search find fetch show describe count check query view lookup look inspect preview explain status compare
-  calculate compute evaluate convert translate current now time echo analyze analyse extract define forecast weather`.split(
-    /\s+/,
-  ),
-);
-
-/** A tool without `readOnlyHint` and without a reading word in its name counts as changing something. */
-function isReadOnly({ name, annotations }: Tool, { destructive, sendsOut }: Marks): boolean {
-  if (destructive) return false;
-  if (isObject(annotations) && annotations.readOnlyHint === true) return true;
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^a-z0-9]+/);
-  return !sendsOut && words.some((word) => readingWords.has(word));
 }
 
 /** Another agent whose tools fit the task. */

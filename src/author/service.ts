@@ -34,7 +34,7 @@ async function call(
     typeof timeout === "number" ? timeout * 1000 : tool.facts?.timeoutMs,
     `${toolkit.id}.${name}`,
   );
-  const outcome = await scope.finish(
+  const outcome = await scope.closeAfter(
     toolkit.call(tool, isObject(args) ? args : {}, contextOf(scope)),
   );
   if (outcome.isError)

@@ -1,9 +1,11 @@
-/** Calls and results of tools as messages, validated in both directions. */
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { type Id, isId } from "../wire/message.ts";
 
-/** A call in MCP's form or in the registry dialect. */
+// Tool calls and results as JSON-RPC messages, validated when they are parsed and when they are
+// serialized.
+
+/** A call by `name`, as in MCP, or by `tool_name` and `function_name` (see docs/registry.md). */
 export type ToolCall = CallMessage<McpParams> | CallMessage<RegistryParams>;
 
 interface CallMessage<Params> {
@@ -37,33 +39,41 @@ export interface ToolResult {
   };
 }
 
-/** From text or a parsed value. Throws PARSE or INVALID_REQUEST with JSON pointers. */
+/**
+ * Parses JSON text, or takes a parsed value. Throws PARSE for text that is not JSON, and
+ * INVALID_REQUEST with a JSON pointer per error for an invalid message.
+ */
 export function parseToolCall(message: unknown): ToolCall {
   return check<ToolCall>(read(message), checkCall);
 }
 
+/** Throws as `parseToolCall` does. */
 export function parseToolResult(message: unknown): ToolResult {
   return check<ToolResult>(read(message), checkResult);
 }
 
-/** Throws INVALID_REQUEST for an invalid message, SERIALIZATION for a value that is not JSON. */
+/**
+ * Throws INVALID_REQUEST for an invalid message, SERIALIZATION for one that JSON cannot express,
+ * such as a cycle.
+ */
 export function serializeToolCall(call: ToolCall): string {
   return write(check<ToolCall>(call, checkCall));
 }
 
+/** Throws as `serializeToolCall` does. */
 export function serializeToolResult(result: ToolResult): string {
   return write(check<ToolResult>(result, checkResult));
 }
 
-/** Reports an error at a path. */
-type Say = (path: string, message: string) => void;
+/** Adds an error; `path` is a JSON pointer. */
+type Report = (path: string, message: string) => void;
 
 function check<Message>(
   value: unknown,
-  checkBody: (message: JsonObject, report: Say) => void,
+  checkBody: (message: JsonObject, report: Report) => void,
 ): Message {
   const errors: { path: string; message: string }[] = [];
-  const report: Say = (path, message) => void errors.push({ path, message });
+  const report: Report = (path, message) => void errors.push({ path, message });
   if (!isObject(value)) report("", "must be a JSON object");
   else {
     if (value.jsonrpc !== "2.0") report("/jsonrpc", 'must be "2.0"');
@@ -77,7 +87,7 @@ function check<Message>(
   });
 }
 
-function checkCall({ method, params }: JsonObject, report: Say): void {
+function checkCall({ method, params }: JsonObject, report: Report): void {
   if (method !== "tools/call") report("/method", 'must be "tools/call"');
   if (!isObject(params)) {
     report("/params", "must be an object");
@@ -107,7 +117,7 @@ const contentFields: Readonly<Record<string, readonly string[]>> = {
   resource_link: ["uri", "name"],
 };
 
-function checkResult({ result }: JsonObject, report: Say): void {
+function checkResult({ result }: JsonObject, report: Report): void {
   if (!isObject(result)) {
     report("/result", "must be an object");
     return;
@@ -121,7 +131,7 @@ function checkResult({ result }: JsonObject, report: Say): void {
     );
 }
 
-function checkContent(item: unknown, path: string, report: Say): void {
+function checkContent(item: unknown, path: string, report: Report): void {
   if (!isObject(item)) {
     report(path, "must be an object");
     return;

@@ -1,6 +1,9 @@
 import { readFile } from "node:fs/promises";
 
-/** The title of our own processes begins with this; no program's name does. */
+// A server must not approve itself by running `guildhall trust`, so commands that approve refuse to
+// run in a process that a hall has started. They find a hall among their ancestors by its title.
+
+/** Linux cuts titles at 15 characters: the prefix must be shorter. */
 const titlePrefix = "guildhall:";
 
 /** Names this process, so that the processes it starts find it among their ancestors. */
@@ -8,12 +11,24 @@ export function nameProcess(command: string): void {
   process.title = `${titlePrefix} ${command}`;
 }
 
-/** True if a process of ours started this one, directly or not. */
-export async function isBelowHall(): Promise<boolean> {
+/**
+ * True if Guildhall started this process, directly or not. False if an ancestor cannot be read, and
+ * on systems without `/proc` or `ps`.
+ */
+export function isStartedByGuildhall(): Promise<boolean> {
+  return hasAncestor([titlePrefix]);
+}
+
+/** True if a hall for clients started this process, directly or not; not for the terminal client. */
+export function isStartedByHall(): Promise<boolean> {
+  return hasAncestor(["mcp", "serv"].map((command) => `${titlePrefix} ${command}`));
+}
+
+async function hasAncestor(titles: readonly string[]): Promise<boolean> {
   for (let pid = process.ppid; pid > 1; ) {
     const parent = await readProcess(pid);
     if (!parent) return false;
-    if (parent.title.startsWith(titlePrefix)) return true;
+    if (titles.some((title) => parent.title.startsWith(title))) return true;
     pid = parent.ppid;
   }
   return false;
@@ -24,16 +39,16 @@ interface ProcessFacts {
   readonly ppid: number;
 }
 
-/** Undefined if there is no such process, or none that we may see. */
+/** Undefined if the process has ended or cannot be read. */
 async function readProcess(pid: number): Promise<ProcessFacts | undefined> {
   try {
-    return process.platform === "linux" ? await readStat(pid) : await askProcessList(pid);
+    return process.platform === "linux" ? await readFromProc(pid) : await readFromPs(pid);
   } catch {
     return undefined;
   }
 }
 
-async function readStat(pid: number): Promise<ProcessFacts> {
+async function readFromProc(pid: number): Promise<ProcessFacts> {
   // The title is in parentheses and may contain anything; the state and the parent follow.
   const stat = await readFile(`/proc/${pid}/stat`, "utf8");
   const end = stat.lastIndexOf(")");
@@ -41,7 +56,7 @@ async function readStat(pid: number): Promise<ProcessFacts> {
   return { title: stat.slice(stat.indexOf("(") + 1, end), ppid: Number(ppid) };
 }
 
-async function askProcessList(pid: number): Promise<ProcessFacts> {
+async function readFromPs(pid: number): Promise<ProcessFacts> {
   const { execFileSync } = await import("node:child_process");
   const line = execFileSync("ps", ["-o", "ppid=,command=", "-p", `${pid}`], { encoding: "utf8" });
   const [, ppid, title = ""] = /^\s*(\d+)\s+(.*)/.exec(line) ?? [];

@@ -1,10 +1,9 @@
-/** Compares and merges texts by lines. */
 export interface DiffLine {
   readonly sign: " " | "+" | "-";
   readonly line: string;
 }
 
-/** Above this size of the table, the middle counts as replaced. */
+/** With a larger table of lengths, the whole middle counts as replaced. */
 const cellsMax = 4_000_000;
 
 /** The lines of both texts in order: kept, removed or added. */
@@ -15,52 +14,59 @@ export function diffLines(before: readonly string[], after: readonly string[]): 
   let end = 0;
   while (end < shorter - start && before.at(-1 - end) === after.at(-1 - end)) end++;
 
-  const old = before.slice(start, before.length - end);
-  const young = after.slice(start, after.length - end);
+  const oldMiddle = before.slice(start, before.length - end);
+  const newMiddle = after.slice(start, after.length - end);
   return [
-    ...signed(" ", before.slice(0, start)),
-    ...diffMiddle(old, young),
-    ...signed(" ", before.slice(before.length - end)),
+    ...withSign(" ", before.slice(0, start)),
+    ...diffMiddle(oldMiddle, newMiddle),
+    ...withSign(" ", before.slice(before.length - end)),
   ];
 }
 
-function signed(sign: DiffLine["sign"], lines: readonly string[]): DiffLine[] {
+function withSign(sign: DiffLine["sign"], lines: readonly string[]): DiffLine[] {
   return lines.map((line) => ({ sign, line }));
 }
 
 /** Follows the longest common subsequence. */
-function diffMiddle(old: readonly string[], young: readonly string[]): DiffLine[] {
-  const width = young.length + 1;
-  if ((old.length + 1) * width > cellsMax) return [...signed("-", old), ...signed("+", young)];
+function diffMiddle(oldLines: readonly string[], newLines: readonly string[]): DiffLine[] {
+  const width = newLines.length + 1;
+  if ((oldLines.length + 1) * width > cellsMax)
+    return [...withSign("-", oldLines), ...withSign("+", newLines)];
 
-  const lengths = new Uint32Array((old.length + 1) * width);
-  const at = (row: number, column: number): number => lengths[row * width + column] ?? 0;
-  for (let row = old.length - 1; row >= 0; row--) {
-    for (let column = young.length - 1; column >= 0; column--) {
+  // Each is the length of the longest subsequence of the old lines from `row` on that is also one
+  // of the new lines from `column` on.
+  const lengths = new Uint32Array((oldLines.length + 1) * width);
+  const lengthAt = (row: number, column: number): number => lengths[row * width + column] ?? 0;
+  for (let row = oldLines.length - 1; row >= 0; row--) {
+    for (let column = newLines.length - 1; column >= 0; column--) {
       lengths[row * width + column] =
-        old[row] === young[column]
-          ? at(row + 1, column + 1) + 1
-          : Math.max(at(row + 1, column), at(row, column + 1));
+        oldLines[row] === newLines[column]
+          ? lengthAt(row + 1, column + 1) + 1
+          : Math.max(lengthAt(row + 1, column), lengthAt(row, column + 1));
     }
   }
 
   const lines: DiffLine[] = [];
   let [row, column] = [0, 0];
-  while (row < old.length && column < young.length) {
-    const [removed = "", added = ""] = [old[row], young[column]];
-    if (removed === added) {
-      lines.push({ sign: " ", line: removed });
+  while (row < oldLines.length && column < newLines.length) {
+    const [oldLine = "", newLine = ""] = [oldLines[row], newLines[column]];
+    if (oldLine === newLine) {
+      lines.push({ sign: " ", line: oldLine });
       row++;
       column++;
-    } else if (at(row + 1, column) >= at(row, column + 1)) {
-      lines.push({ sign: "-", line: removed });
+    } else if (lengthAt(row + 1, column) >= lengthAt(row, column + 1)) {
+      lines.push({ sign: "-", line: oldLine });
       row++;
     } else {
-      lines.push({ sign: "+", line: added });
+      lines.push({ sign: "+", line: newLine });
       column++;
     }
   }
-  return [...lines, ...signed("-", old.slice(row)), ...signed("+", young.slice(column))];
+  return [
+    ...lines,
+    ...withSign("-", oldLines.slice(row)),
+    ...withSign("+", newLines.slice(column)),
+  ];
 }
 
 export interface MergedText {
@@ -76,51 +82,61 @@ export interface MergeConflict {
   readonly theirs: string;
 }
 
-/** Merges two texts that were changed from the same base. A part that both changed differently is a conflict. */
+/**
+ * Merges two texts that were changed from the same base: `mine` is the user's, which wins, and
+ * `theirs` is the one to merge into it. A part that both changed differently is a conflict.
+ */
 export function mergeTexts(base: string, mine: string, theirs: string): MergedText {
-  const [old, left, right] = [base.split("\n"), mine.split("\n"), theirs.split("\n")];
-  const [inLeft, inRight] = [positionsIn(old, left), positionsIn(old, right)];
+  const baseLines = base.split("\n");
+  const [myLines, theirLines] = [mine.split("\n"), theirs.split("\n")];
+  const [inMine, inTheirs] = [positionsIn(baseLines, myLines), positionsIn(baseLines, theirLines)];
   const merged: string[] = [];
   const conflicts: MergeConflict[] = [];
-  let [at, l, r] = [0, 0, 0];
-  while (at < old.length || l < left.length || r < right.length) {
-    if (at < old.length && inLeft[at] === l && inRight[at] === r) {
-      merged.push(old[at] ?? "");
-      at++;
-      l++;
-      r++;
+  let [baseAt, myAt, theirAt] = [0, 0, 0];
+  while (baseAt < baseLines.length || myAt < myLines.length || theirAt < theirLines.length) {
+    if (inMine[baseAt] === myAt && inTheirs[baseAt] === theirAt) {
+      merged.push(baseLines[baseAt] ?? "");
+      baseAt++;
+      myAt++;
+      theirAt++;
       continue;
     }
 
     // The changed part ends at the next line that both sides kept.
-    let next = at;
-    while (next < old.length && ((inLeft[next] ?? -1) < l || (inRight[next] ?? -1) < r)) next++;
-    const isLast = next >= old.length;
-    const leftEnd = isLast ? left.length : (inLeft[next] ?? 0);
-    const rightEnd = isLast ? right.length : (inRight[next] ?? 0);
-    const was = old.slice(at, next);
-    const ours = left.slice(l, leftEnd);
-    const others = right.slice(r, rightEnd);
-    merged.push(...(isSame(ours, was) ? others : ours));
-    if (!isSame(ours, was) && !isSame(others, was) && !isSame(ours, others))
-      conflicts.push({ line: l + 1, mine: ours.join("\n"), theirs: others.join("\n") });
-    [at, l, r] = [next, leftEnd, rightEnd];
+    let baseEnd = baseAt;
+    while (
+      baseEnd < baseLines.length &&
+      ((inMine[baseEnd] ?? -1) < myAt || (inTheirs[baseEnd] ?? -1) < theirAt)
+    )
+      baseEnd++;
+    const isLast = baseEnd >= baseLines.length;
+    const myEnd = isLast ? myLines.length : (inMine[baseEnd] ?? 0);
+    const theirEnd = isLast ? theirLines.length : (inTheirs[baseEnd] ?? 0);
+
+    const basePart = baseLines.slice(baseAt, baseEnd);
+    const myPart = myLines.slice(myAt, myEnd);
+    const theirPart = theirLines.slice(theirAt, theirEnd);
+    const isChangedByMe = !hasSameLines(myPart, basePart);
+    merged.push(...(isChangedByMe ? myPart : theirPart));
+    if (isChangedByMe && !hasSameLines(theirPart, basePart) && !hasSameLines(myPart, theirPart))
+      conflicts.push({ line: myAt + 1, mine: myPart.join("\n"), theirs: theirPart.join("\n") });
+    [baseAt, myAt, theirAt] = [baseEnd, myEnd, theirEnd];
   }
   return { text: merged.join("\n"), conflicts };
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((line, at) => line === b[at]);
+function hasSameLines(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((line, index) => line === b[index]);
 }
 
-/** Where each line of the old text is in the new one; -1 if it was removed. */
-function positionsIn(old: readonly string[], young: readonly string[]): readonly number[] {
+/** The index of each old line in the new text; -1 if it was removed. */
+function positionsIn(oldLines: readonly string[], newLines: readonly string[]): readonly number[] {
   const positions: number[] = [];
-  let at = 0;
-  for (const { sign } of diffLines(old, young)) {
-    if (sign === " ") positions.push(at++);
+  let newIndex = 0;
+  for (const { sign } of diffLines(oldLines, newLines)) {
+    if (sign === " ") positions.push(newIndex++);
     else if (sign === "-") positions.push(-1);
-    else at++;
+    else newIndex++;
   }
   return positions;
 }

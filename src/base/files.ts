@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, constants, lstatSync, mkdirSync, openSync } from "node:fs";
+import { lstatSync, mkdirSync } from "node:fs";
 import { link, mkdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join } from "node:path";
@@ -19,6 +19,23 @@ export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
 /** XDG: a relative path must be ignored. */
 function folderOf(given: string | undefined, usual: string): string {
   return join(given && isAbsolute(given) ? given : join(homedir(), usual), "guildhall");
+}
+
+/**
+ * Makes a folder that only this user can use. Throws DENIED if it is a link, belongs to another user or is open
+ * to others: in a shared folder somebody else may have made it first.
+ */
+export function makePrivateFolder(folder: string): string {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const found = lstatSync(folder);
+  const isOwn = found.uid === (process.geteuid?.() ?? found.uid);
+  const isClosed = process.platform === "win32" || (found.mode & 0o077) === 0;
+  if (found.isDirectory() && isOwn && isClosed) return folder;
+  throw new HallError(
+    "DENIED",
+    `${folder} must be a folder, owned by you and not accessible to others`,
+    { hint: "Remove it: Guildhall creates it again." },
+  );
 }
 
 /** Files that only this user can read, written atomically because other processes may read them. */
@@ -121,30 +138,4 @@ function isRunning(pid: number): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code !== "ESRCH";
   }
-}
-
-/**
- * Creates a folder of ours inside a project. Throws DENIED if a part of the path is a link: a cloned
- * repository could redirect our writes to other files.
- */
-export function makeOwnFolder(project: string, ...parts: readonly string[]): string {
-  let at = project;
-  for (const part of parts) {
-    at = join(at, part);
-    mkdirSync(at, { recursive: true });
-    if (!lstatSync(at).isDirectory())
-      throw new HallError("DENIED", `"${at}" is a link, which is not followed`, {
-        hint: "Remove it: Guildhall creates a folder instead.",
-      });
-  }
-  return at;
-}
-
-/** Opens a file for appending, readable by its owner only. Throws for a link or a pipe. */
-export function openOwnFile(path: string): number {
-  const { O_APPEND, O_CREAT, O_WRONLY, O_NOFOLLOW, O_NONBLOCK } = constants;
-  const file = openSync(path, O_APPEND | O_CREAT | O_WRONLY | O_NOFOLLOW | O_NONBLOCK, 0o600);
-  if (lstatSync(path).isFile()) return file;
-  closeSync(file);
-  throw new HallError("DENIED", `"${path}" is not a regular file`);
 }

@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
 
-/** JSON from the wire. Values of `JsonObject` are `unknown`: each reader checks what it needs. */
 export type Json =
   | null
   | boolean
@@ -8,13 +7,15 @@ export type Json =
   | string
   | readonly Json[]
   | { readonly [key: string]: Json };
+
+/** An object from the wire. Its values are `unknown`: each reader checks what it needs. */
 export type JsonObject = { readonly [key: string]: unknown };
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A copy with sorted keys, so that equal content gives equal text. */
+/** A copy with sorted keys, for files that people read. To hash or compare, see `writeSorted`. */
 export function sortKeys(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sortKeys);
   if (!isObject(value)) return value;
@@ -25,12 +26,15 @@ export function sortKeys(value: unknown): unknown {
   );
 }
 
-/** A hash of a JSON value, independent of the order of keys. */
+/** SHA-256 of the text of `writeSorted`, as base64url: the order of keys does not matter. */
 export function hashOf(value: unknown): string {
   return hash("sha256", writeSorted(value) ?? "", "base64url");
 }
 
-/** JSON.stringify with sorted keys. Most objects are sorted already and are not sorted again. */
+/**
+ * Compact JSON with all keys sorted as text. A copy of `sortKeys` cannot do that: objects always
+ * have keys such as "10" first. Ignores `toJSON`. Most objects are sorted already, and not again.
+ */
 export function writeSorted(value: unknown): string | undefined {
   if (Array.isArray(value))
     return `[${value.map((item) => writeSorted(item) ?? "null").join(",")}]`;

@@ -50,3 +50,32 @@ export function createInOrder(): <T>(work: () => Promise<T>) => Promise<T> {
     return done;
   };
 }
+
+/** Admits at most `count` at once, in the order of the calls. */
+export interface Slots {
+  /** Resolves with the function that gives the slot back. */
+  take(): Promise<() => void>;
+}
+
+export function createSlots(count: number): Slots {
+  const waiting: (() => void)[] = [];
+  let free = count;
+
+  function release(): void {
+    const next = waiting.shift();
+    if (next) next();
+    else free++;
+  }
+
+  return {
+    async take() {
+      if (free > 0) free--;
+      else await new Promise<void>((resolve) => waiting.push(resolve));
+      let isTaken = true;
+      return () => {
+        if (isTaken) release();
+        isTaken = false;
+      };
+    },
+  };
+}

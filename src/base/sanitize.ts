@@ -94,6 +94,27 @@ export function escapeInvisible(text: string): string {
   );
 }
 
+/** Control characters, and those that reorder text. Joiners stay: emoji and some scripts need them. */
+const commands = /(?![\n\t\u200c\u200d]|\r\n)[\p{Cc}\p{Cf}\u2028\u2029]/gu;
+
+/** Makes commands to a terminal visible; other text stays the same. */
+export function escapeCommands(text: string): string {
+  return text.replace(
+    commands,
+    (character) => `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+}
+
+/** The same in every text of a JSON value. */
+export function escapeCommandsIn(value: unknown): unknown {
+  if (typeof value === "string") return escapeCommands(value);
+  if (Array.isArray(value)) return value.map(escapeCommandsIn);
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [escapeCommands(key), escapeCommandsIn(inner)]),
+  );
+}
+
 /** A name or description from outside, safe on one line of a terminal. */
 export function visible(text: string): string {
   return escapeInvisible(text.replace(/\s+/g, " "));

@@ -1,32 +1,35 @@
 import { HallError } from "./errors.ts";
 
 /**
- * Deadline, cancellation and retry budget of one piece of work. Scopes form a tree: a child never
- * outlives its parent. Not a bare AbortSignal for two reasons: an AbortController costs more than a
- * whole small call, so it is created only for `signal`; and the clock can stand still while a person
- * is being asked.
+ * Deadline, cancellation and retry budget of one piece of work. Scopes form a tree: cancelling a
+ * parent cancels its open children. Not a bare AbortSignal for two reasons: an AbortController
+ * costs more than a whole small call, so it is created only for `signal`; and the deadline can be
+ * paused while a person is being asked.
  */
 export class Scope {
-  /** Index in the list of the clock; undefined if it is not in the list. */
+  /** Index in the clock's list; undefined if it is not in the list. */
   place: number | undefined;
   #deadlineAt: number;
   readonly #allowedMs: number;
   readonly #subject: string | undefined;
-  #reason: HallError | undefined;
+  #cancelReason: HallError | undefined;
   #controller: AbortController | undefined;
   #parent: Scope | undefined;
+  /** Has the retry budget of the whole tree; also known after `close`. */
+  readonly #root: Scope;
   /** Cancel listeners. Nearly always two at most; the set is for the third. */
   #first: Listener | undefined;
   #second: Listener | undefined;
   #others: Set<Listener> | undefined;
-  #heldAt: number | undefined;
-  #holds = 0;
+  #pausedAt: number | undefined;
+  #pauseCount = 0;
   #isClosed = false;
   #retriesLeft = retriesMax;
 
   /** `subject` is named in the timeout error. */
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY, subject?: string) {
     this.#subject = subject;
+    this.#root = parent ? parent.#root : this;
     const hasDeadline =
       timeoutMs !== Number.POSITIVE_INFINITY ||
       (parent !== undefined && parent.#deadlineAt !== Number.POSITIVE_INFINITY);
@@ -35,50 +38,51 @@ export class Scope {
     this.#allowedMs = this.#deadlineAt - now;
     if (hasDeadline) arm(this, now);
     if (!parent) return;
-    if (parent.#reason) {
-      this.cancel(parent.#reason);
+    if (parent.#cancelReason) {
+      this.cancel(parent.#cancelReason);
       return;
     }
     this.#parent = parent;
-    parent.#join(this);
+    parent.#addListener(this);
   }
 
+  /** In the time of `performance.now()`; Infinity without a deadline. */
   get deadlineAt(): number {
     return this.#deadlineAt;
   }
 
   /** Why the work was cancelled, or undefined. */
-  get cancelled(): HallError | undefined {
-    return this.#reason;
+  get cancelReason(): HallError | undefined {
+    return this.#cancelReason;
   }
 
   /** For APIs that need one: fetch, timers, child processes, toolkits. */
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController();
-      if (this.#reason) this.#controller.abort(this.#reason);
+      if (this.#cancelReason) this.#controller.abort(this.#cancelReason);
     }
     return this.#controller.signal;
   }
 
   /** Milliseconds left; Infinity without a deadline. */
   get remainingMs(): number {
-    return Math.max(0, this.#deadlineAt - (this.#heldAt ?? performance.now()));
+    return Math.max(0, this.#deadlineAt - (this.#pausedAt ?? performance.now()));
   }
 
   /** Calls back once, immediately if already cancelled. Returns a function that unsubscribes. */
   onCancel(listener: (reason: HallError) => void): () => void {
-    if (this.#reason) {
-      listener(this.#reason);
+    if (this.#cancelReason) {
+      listener(this.#cancelReason);
       return () => {};
     }
-    this.#join(listener);
-    return () => this.#leave(listener);
+    this.#addListener(listener);
+    return () => this.#removeListener(listener);
   }
 
   cancel(reason: HallError): void {
-    if (this.#reason) return;
-    this.#reason = reason;
+    if (this.#cancelReason) return;
+    this.#cancelReason = reason;
     this.close();
     const first = this.#first;
     const second = this.#second;
@@ -103,28 +107,27 @@ export class Scope {
     );
   }
 
-  /** True if the work may be retried once more: one budget for all layers, shared with the parent. */
+  /** True if the work may be retried once more: one budget for the whole tree. */
   takeRetry(): boolean {
-    if (this.#parent) return this.#parent.takeRetry();
-    if (this.#retriesLeft === 0) return false;
-    this.#retriesLeft--;
+    if (this.#root.#retriesLeft === 0) return false;
+    this.#root.#retriesLeft--;
     return true;
   }
 
   /** Settles as the work does, or rejects as soon as the scope is cancelled. */
   race<T>(work: Promise<T>): Promise<T> {
-    return this.#watch(work, (reject) => this.#leave(reject));
+    return this.#watch(work, (reject) => this.#removeListener(reject));
   }
 
-  /** Like `race`, and closes the scope with the work. */
-  finish<T>(work: Promise<T>): Promise<T> {
+  /** Like `race`, and closes the scope once the work has settled. */
+  closeAfter<T>(work: Promise<T>): Promise<T> {
     return this.#watch(work, () => this.close());
   }
 
   #watch<T>(work: Promise<T>, settled: (reject: Listener) => void): Promise<T> {
     return new Promise((resolve, reject) => {
-      if (this.#reason) reject(this.#reason);
-      else this.#join(reject);
+      if (this.#cancelReason) reject(this.#cancelReason);
+      else this.#addListener(reject);
       work.then(
         (value) => {
           settled(reject);
@@ -138,35 +141,35 @@ export class Scope {
     });
   }
 
-  /** Stops the clock while `work` runs, for example while a person is being asked. */
-  async hold<T>(work: () => Promise<T>): Promise<T> {
-    this.#holds++;
-    this.#heldAt ??= performance.now();
+  /** Pauses this scope's deadline while `work` runs; a parent can still expire. */
+  async pauseWhile<T>(work: () => Promise<T>): Promise<T> {
+    this.#pauseCount++;
+    this.#pausedAt ??= performance.now();
     disarm(this);
     try {
       return await work();
     } finally {
-      // The last of several questions starts the clock again.
-      if (--this.#holds === 0) this.#release(this.#heldAt);
+      // Several may overlap: the last one to end resumes.
+      if (--this.#pauseCount === 0) this.#resume(this.#pausedAt);
     }
   }
 
-  /** Releases clock and parent. Idempotent; the parent can no longer cancel it. */
+  /** Ends the deadline and leaves the parent, which can no longer cancel this scope. Idempotent. */
   close(): void {
     this.#isClosed = true;
     if (this.#deadlineAt !== Number.POSITIVE_INFINITY) disarm(this);
-    if (this.#parent) this.#parent.#leave(this);
+    if (this.#parent) this.#parent.#removeListener(this);
     this.#parent = undefined;
   }
 
-  #release(heldAt: number): void {
+  #resume(pausedAt: number): void {
     const now = performance.now();
-    this.#deadlineAt += now - heldAt;
-    this.#heldAt = undefined;
+    this.#deadlineAt += now - pausedAt;
+    this.#pausedAt = undefined;
     if (!this.#isClosed && this.#deadlineAt !== Number.POSITIVE_INFINITY) arm(this, now);
   }
 
-  #join(listener: Listener): void {
+  #addListener(listener: Listener): void {
     if (this.#first === undefined) this.#first = listener;
     else if (this.#second === undefined) this.#second = listener;
     else {
@@ -175,14 +178,14 @@ export class Scope {
     }
   }
 
-  #leave(listener: Listener): void {
+  #removeListener(listener: Listener): void {
     if (this.#first === listener) this.#first = undefined;
     else if (this.#second === listener) this.#second = undefined;
     else this.#others?.delete(listener);
   }
 }
 
-/** Retries of one piece of work, whichever layer makes them. */
+/** Retries of one tree, whichever layer makes them. */
 const retriesMax = 3;
 
 type Listener = Scope | ((reason: HallError) => void);
@@ -193,10 +196,10 @@ function notify(listener: Listener, reason: HallError): void {
 }
 
 /**
- * One coarse clock for all deadlines. A timer per call costs more than validating its arguments, and nearly
- * all are cleared unused. So deadlines are in a list that is checked 20 times a second while it is not
- * empty; one may fire 50 ms late. Each knows its index: a Set with this turnover would retain removed
- * entries (see slot-map.ts).
+ * One coarse clock for all deadlines. A timer per call costs more than validating its arguments,
+ * and nearly all are cleared unused. So scopes with a deadline are in a list that is checked 20
+ * times a second while it is not empty; a deadline may fire 50 ms late. Each scope knows its index:
+ * a Set with this turnover would retain removed entries (see slot-map.ts).
  */
 const armed: Scope[] = [];
 const tickMs = 50;
@@ -205,7 +208,7 @@ let tickedAt = 0;
 
 function arm(scope: Scope, now: number): void {
   if (scope.place === undefined) scope.place = armed.push(scope) - 1;
-  // A clock that has not ticked for long was stopped, for example by a test that replaced the timers.
+  // A clock that has not ticked for long was stopped, for example by a test that replaces timers.
   if (clock && now - tickedAt < 20 * tickMs && now >= tickedAt) return;
   clearInterval(clock);
   clock = setInterval(tick, tickMs);

@@ -216,8 +216,20 @@ export const hallCommands: CommandGroups = {
       subcommands: {
         "create <name>": {
           does: "create a token and show it once",
-          examples: ["token create ci"],
+          options: {
+            "--scope <scope...>":
+              "what it allows: call, read, register:NAME, admin (default: call)",
+            "--tools <tool...>":
+              "the only tools it may call, such as github.create_issue or github.*",
+            ...until,
+          },
+          examples: ["token create ci", "token create ci --tools github.* --until 7d"],
           load: async () => (await import("./commands/token.ts")).runTokenCreate,
+        },
+        show: {
+          does: "print the token of your own halls, for use in other commands",
+          examples: ["token show"],
+          load: async () => (await import("./commands/token.ts")).runTokenShow,
         },
         list: {
           does: "list the names of the tokens",

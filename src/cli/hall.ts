@@ -1,23 +1,63 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
-import type { AnswerQuestion } from "../client/client.ts";
-import type { HallClient } from "../hall/hall-client.ts";
+import type { HallClient, HallClientOptions } from "../hall/hall-client.ts";
 import { getServer, loadSettings, type Settings } from "../hall/settings.ts";
+import type { JsonOption } from "./declaration.ts";
+import { below, createWaiting, type Waiting } from "./live.ts";
 
 /** Runs work as a client of the project's hall. The work prints its result itself, because stopping servers may take seconds. */
 export async function withHall(
   work: (client: HallClient, settings: Settings) => Promise<void>,
-  answer?: AnswerQuestion,
+  { answer, tool }: Pick<HallClientOptions, "answer" | "tool"> = {},
 ): Promise<void> {
   const settings = await loadProject();
   const { connectHall } = await import("../hall/hall-client.ts");
-  const client = await connectHall({ folder: settings.folder, settings, answer });
+  const waiting = createWaiting();
+  const client = await waiting.during(
+    "connecting to the hall",
+    connectHall({
+      folder: settings.folder,
+      settings,
+      answer: answer && below(waiting, answer),
+      tool,
+    }),
+  );
   try {
-    await work(client, settings);
+    await work(showWaiting(client, waiting), settings);
   } finally {
-    await client.close();
+    await waiting.during("stopping the servers", client.close());
   }
+}
+
+/** The same client; a terminal shows that an answer takes long, until there is news of it. */
+function showWaiting(client: HallClient, waiting: Waiting): HallClient {
+  const text = "waiting for the answer";
+  const after = <T>(tell: ((news: T) => void) | undefined) =>
+    tell &&
+    ((news: T): void => {
+      waiting.clear();
+      tell(news);
+    });
+  return {
+    ...client,
+    list: (...args) => waiting.during(text, client.list(...args)),
+    requestPlain: (...args) => waiting.during(text, client.requestPlain(...args)),
+    request: (method, params, { progress, log, ...options } = {}) =>
+      waiting.during(
+        text,
+        client.request(method, params, { ...options, progress: after(progress), log: after(log) }),
+      ),
+  };
+}
+
+/** Names the servers whose tools this command does not know. */
+export function noteUnlisted({ unlisted }: HallClient, { json }: JsonOption): void {
+  if (!json && unlisted.length > 0) process.stderr.write(`${formatUnlisted(unlisted)}\n`);
+}
+
+export function formatUnlisted(names: readonly string[]): string {
+  return `note: no tools of ${names.join(", ")} are known yet; run \`guildhall build\``;
 }
 
 /** The settings of the project in the working directory, for a command that logs only errors. */

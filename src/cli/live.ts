@@ -8,6 +8,8 @@ export interface Live {
   progress(progress: Progress): void;
   /** A log message of the tool. */
   log(data: unknown): void;
+  /** A line in the place of the bar, in a terminal only. */
+  status(text: string): void;
   /** Removes the bar before something else is written. */
   clear(): void;
 }
@@ -37,6 +39,9 @@ export function createLive(output: LiveOutput = process.stderr): Live {
 
   return {
     clear,
+    status(text) {
+      if (isTerminal) draw(sanitize(text));
+    },
     progress({ progress, total, message, elapsedSeconds }) {
       const share =
         total === undefined || total <= 0 ? undefined : Math.max(0, Math.min(1, progress / total));
@@ -67,10 +72,63 @@ function drawShare(share: number | undefined, progress: number): string {
 }
 
 /** Shows nothing, for --json. */
-export const quiet: Live = { progress: () => {}, log: () => {}, clear: () => {} };
+export const quiet: Live = {
+  progress: () => {},
+  log: () => {},
+  status: () => {},
+  clear: () => {},
+};
+
+/** Tells a person at a terminal that a command is busy, and for how long. Silent in pipes and CI. */
+export interface Waiting {
+  /** Shows the text while the work runs, once it has taken 0.3 s. */
+  during<T>(text: string, work: Promise<T>): Promise<T>;
+  /** Removes the text of the current work for good, before something else is written. */
+  clear(): void;
+}
+
+const waitingMs = 300;
+
+export function createWaiting(
+  output: LiveOutput = process.stderr,
+  isWatched: boolean = isTerminalWatched(),
+): Waiting {
+  const live = createLive(output);
+  let timer: NodeJS.Timeout | undefined;
+
+  function clear(): void {
+    clearInterval(timer);
+    live.clear();
+  }
+
+  return {
+    clear,
+    async during(text, work) {
+      if (!isWatched) return work;
+      const startedAt = performance.now();
+      clearInterval(timer);
+      const own = setInterval(() => {
+        const seconds = Math.floor((performance.now() - startedAt) / 1_000);
+        live.status(seconds === 0 ? `${text} …` : `${text} … ${seconds} s`);
+      }, waitingMs).unref();
+      timer = own;
+      try {
+        return await work;
+      } finally {
+        // Another work may have begun meanwhile.
+        if (timer === own) clear();
+      }
+    },
+  };
+}
+
+function isTerminalWatched(): boolean {
+  const { stdout, stderr, env } = process;
+  return stdout.isTTY === true && stderr.isTTY === true && !env.CI;
+}
 
 /** Clears the bar before a question is shown. */
-export function below(live: Live, answer: AnswerQuestion): AnswerQuestion {
+export function below(live: Pick<Live, "clear">, answer: AnswerQuestion): AnswerQuestion {
   return (params) => {
     live.clear();
     return answer(params);

@@ -1,5 +1,5 @@
 import { randomInt } from "node:crypto";
-import { isBelowHall } from "../base/ancestors.ts";
+import { isStartedByGuildhall } from "../base/ancestors.ts";
 import { HallError } from "../base/errors.ts";
 import { readUnattended } from "../config/unattended.ts";
 import type { Reviewer } from "../hall/review.ts";
@@ -28,7 +28,7 @@ export function createPerson(): Person {
 const attemptsMax = 3;
 
 async function requirePerson(what: string): Promise<void> {
-  await refuseBelowHall();
+  await refuseIfStartedByGuildhall();
   const { file, isAllowed } = await readUnattended();
   if (isAllowed) return;
 
@@ -59,8 +59,8 @@ function pick(letters: string): string {
 }
 
 /** Throws DENIED in a process that a hall has started, directly or not. */
-export async function refuseBelowHall(): Promise<void> {
-  if (await isBelowHall())
+export async function refuseIfStartedByGuildhall(): Promise<void> {
+  if (await isStartedByGuildhall())
     throw new HallError("DENIED", "a process that a hall has started cannot approve anything", {
       hint: "Run the command in a terminal of your own.",
     });
@@ -91,8 +91,9 @@ export function requireConfirmation(inner: Reviewer, what: string): ConfirmedRev
     refusal: () => refusal,
     mayStart: async (request) => (await inner.mayStart(request)) && isConfirmed(),
     mayLoadModules: async (patterns) => (await inner.mayLoadModules(patterns)) && isConfirmed(),
-    async review(review) {
-      const decision = await inner.review(review);
+    mayUseTexts: async (texts) => (await inner.mayUseTexts(texts)) && isConfirmed(),
+    async review(reviews) {
+      const decision = await inner.review(reviews);
       return decision.isApproved && !(await isConfirmed())
         ? { ...decision, isApproved: false }
         : decision;

@@ -1,8 +1,9 @@
-import { styleText } from "node:util";
+import { stripVTControlCharacters, styleText } from "node:util";
 import { diffLines } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import type { FieldChange } from "../trust/review.ts";
+import { cut, pad, widthOf } from "../tui/parts/text.ts";
 import type { JsonOption } from "./declaration.ts";
 
 interface PrintOptions extends JsonOption {
@@ -31,25 +32,139 @@ export function paint(style: Style, text: string): string {
   return process.stdout.isTTY && process.env.NO_COLOR === undefined ? styleText(style, text) : text;
 }
 
-/** Columns as wide as their widest cell; lines are cut to the terminal's width. */
+/** A cell of a table: untrusted text, in a colour if it has a style. Painted text would show its codes. */
+export type Cell = string | { readonly text: string; readonly style: Style };
+
+interface TableOptions {
+  /** Printed in place of a table without rows. */
+  readonly empty?: string;
+  /** Titles of columns that a narrow terminal leaves out, the least important one first. */
+  readonly extra?: readonly string[];
+}
+
+interface Column {
+  readonly title: string;
+  readonly cells: readonly { readonly text: string; readonly style?: Style }[];
+  readonly width: number;
+}
+
+/** Columns as wide as their widest cell. In a terminal they shrink to its width; "…" marks what is cut. */
 export function table(
   head: readonly string[],
-  rows: readonly (readonly string[])[],
-  whenEmpty?: string,
+  rows: readonly (readonly Cell[])[],
+  { empty, extra = [] }: TableOptions = {},
 ): string {
-  if (rows.length === 0 && whenEmpty !== undefined) return whenEmpty;
-  const clean = rows.map((row) => row.map(visible));
-  const widths = head.map((title, column) =>
-    Math.max(title.length, ...clean.map((row) => row[column]?.length ?? 0)),
+  if (rows.length === 0 && empty !== undefined) return empty;
+  const columns = head.map((title, at) =>
+    createColumn(
+      title,
+      rows.map((row) => row[at] ?? ""),
+    ),
   );
-  const line = (cells: readonly string[]): string =>
-    cells
-      .map((cell, column) => cell.padEnd(widths[column] ?? 0))
-      .join("  ")
-      .trimEnd();
-  // Some terminals report no width.
-  const width = (process.stdout.isTTY && process.stdout.columns) || Number.POSITIVE_INFINITY;
-  return [paint("bold", line(head)), ...clean.map((row) => line(row).slice(0, width))].join("\n");
+  const shown = fitColumns(columns, extra, widthOfTerminal());
+  const titles = shown.map(({ title, width }) => pad(title, width));
+  const rest = shown.length < columns.length ? [more] : [];
+  const lines = rows.map((_row, at) =>
+    shown
+      .map(({ cells, width }) => {
+        const { text = "", style } = cells[at] ?? {};
+        const fitted = cut(text, width);
+        const blank = " ".repeat(width - widthOf(fitted));
+        return `${style === undefined ? fitted : paint(style, fitted)}${blank}`;
+      })
+      .join(gap)
+      .trimEnd(),
+  );
+  return [paint("bold", [...titles, ...rest].join(gap).trimEnd()), ...lines].join("\n");
+}
+
+const gap = "  ";
+const more = "…";
+/** A column with text is not cut below this while others can be left out. */
+const textColumnsMin = 28;
+
+function createColumn(title: string, given: readonly Cell[]): Column {
+  const cells = given.map((cell) =>
+    typeof cell === "string" ? { text: visible(cell) } : { ...cell, text: visible(cell.text) },
+  );
+  const width = cells.reduce((most, { text }) => Math.max(most, widthOf(text)), widthOf(title));
+  return { title, cells, width };
+}
+
+function fitColumns(
+  columns: readonly Column[],
+  extra: readonly string[],
+  width: number,
+): readonly Column[] {
+  let left = columns;
+  const attempt = (textMin: number): readonly Column[] | undefined =>
+    shrink(left, left.length < columns.length ? width - gap.length - more.length : width, textMin);
+
+  for (const title of [undefined, ...extra]) {
+    left = left.filter((column) => column.title !== title);
+    const fitted = attempt(textColumnsMin);
+    if (fitted) return fitted;
+  }
+  for (; left.length > 1; left = left.slice(0, -1)) {
+    const fitted = attempt(1);
+    if (fitted) return fitted;
+  }
+  const room = Math.max(1, width - gap.length - more.length);
+  return left.map((column) => ({ ...column, width: Math.min(column.width, room) }));
+}
+
+/** Takes from the widest column until all fit. Undefined if one would be cut below its title or `textMin`. */
+function shrink(
+  columns: readonly Column[],
+  width: number,
+  textMin: number,
+): readonly Column[] | undefined {
+  if (width < 1) return undefined;
+  const widths = columns.map((column) => Math.min(column.width, width));
+  const mins = columns.map(({ title }) => Math.max(widthOf(title), textMin));
+  const total = (): number => widths.reduce((sum, each) => sum + each + gap.length, -gap.length);
+
+  while (total() > width) {
+    // The first column names the row: it shrinks last.
+    const able = widths.map((each, at) => (each > (mins[at] ?? 0) ? each : 0));
+    const widest = Math.max(...able.slice(1)) || able[0];
+    if (!widest) return undefined;
+    widths[able.lastIndexOf(widest)] = widest - 1;
+  }
+  return columns.map((column, at) => ({ ...column, width: widths[at] ?? 0 }));
+}
+
+/** Breaks lines at the terminal's width between words, and indents what follows. Text may be painted. */
+export function wrapProse(text: string, output: NodeJS.WriteStream = process.stdout): string {
+  const width = widthOfTerminal(output);
+  return text
+    .split("\n")
+    .map((line) => wrapLine(line, width))
+    .join("\n");
+}
+
+function wrapLine(line: string, width: number): string {
+  const measure = (part: string): number => widthOf(stripVTControlCharacters(part));
+  if (measure(line) <= width) return line;
+  const [start = ""] = /^ */.exec(line) ?? [];
+  const indent = `${start}  `;
+  // A short command between backticks stays on one line.
+  const [first = "", ...words] =
+    line.slice(start.length).match(/(?:`[^`]{1,40}`|[^ ])+|(?<= )(?= )/g) ?? [];
+  let wrapped = start + first;
+  let used = measure(wrapped);
+  for (const word of words) {
+    const columns = measure(word);
+    const isFitting = used + 1 + columns <= width;
+    wrapped += isFitting ? ` ${word}` : `\n${indent}${word}`;
+    used = (isFitting ? used + 1 : indent.length) + columns;
+  }
+  return wrapped;
+}
+
+/** Unlimited where nobody looks, and in terminals that report no width. */
+function widthOfTerminal({ isTTY, columns }: NodeJS.WriteStream = process.stdout): number {
+  return (isTTY && columns) || Number.POSITIVE_INFINITY;
 }
 
 /** A line diff of two texts with a little context. */

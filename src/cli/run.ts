@@ -10,6 +10,8 @@ import { readMcpArguments } from "./mcp-flags.ts";
 
 /** Runs one command line and returns the exit code. Failures go to stderr, and with --json also to stdout. */
 export async function runLine(args: readonly string[]): Promise<number> {
+  // Without a listener, a log line that cannot be written is an uncaught error, which is logged, and so on.
+  process.stderr.on("error", () => {});
   try {
     const options = readMcpArguments(args);
     if (options) await (await import("./commands/mcp.ts")).runMcp(options);
@@ -18,7 +20,10 @@ export async function runLine(args: readonly string[]): Promise<number> {
   } catch (error) {
     const code = exitCodeOf(error);
     const message = explainToPerson(error);
-    if (message) process.stderr.write(`${message}\n`);
+    if (message) {
+      const { wrapProse } = await import("./print.ts");
+      process.stderr.write(`${wrapProse(message, process.stderr)}\n`);
+    }
     if (code !== 0 && wantsJson(args))
       process.stdout.write(`${JSON.stringify(explainToProgram(error), null, 2)}\n`);
     return code;

@@ -4,7 +4,7 @@
  */
 export interface ActivityTimeout {
   renew(): void;
-  hold<T>(work: () => Promise<T>): Promise<T>;
+  pauseWhile<T>(work: () => Promise<T>): Promise<T>;
   /** Stops both clocks until the next sign of life. */
   pause(): void;
   end(): void;
@@ -24,7 +24,7 @@ export function createActivityTimeout({
   let timer: NodeJS.Timeout | undefined;
   let leftMs = totalMsMax;
   let runningSince: number | undefined;
-  let holds = 0;
+  let pauseCount = 0;
   let isOver = false;
 
   function stop(): void {
@@ -35,7 +35,7 @@ export function createActivityTimeout({
 
   function renew(): void {
     stop();
-    if (holds > 0 || isOver) return;
+    if (pauseCount > 0 || isOver) return;
     runningSince = performance.now();
     timer =
       leftMs <= silentMsMax
@@ -46,13 +46,13 @@ export function createActivityTimeout({
   renew();
   return {
     renew,
-    async hold(work) {
-      holds++;
+    async pauseWhile(work) {
+      pauseCount++;
       stop();
       try {
         return await work();
       } finally {
-        holds--;
+        pauseCount--;
         renew();
       }
     },

@@ -68,7 +68,7 @@ export class Client {
         timeout.renew();
         log?.(data);
       },
-      ask: (questions) => timeout.hold(() => answerAll(questions, answer)),
+      ask: (questions) => timeout.pauseWhile(() => answerAll(questions, answer)),
     };
 
     try {

@@ -23,6 +23,6 @@ function readDetails(details: unknown, errors: unknown): HallError["details"] {
 
 /** `error_type` as the error table's code; undefined for a word of another program. */
 export function readErrorCode(type: unknown): ErrorCode | undefined {
-  const code = String(type).toUpperCase();
+  const code = typeof type === "string" ? type.toUpperCase() : "";
   return Object.hasOwn(errorTable, code) ? (code as ErrorCode) : undefined;
 }

@@ -106,7 +106,7 @@ async function discover(
   } catch (error) {
     // A refusal means legacy; a lost connection, a missing login or a cancelled start means neither.
     if (
-      scope.cancelled ||
+      scope.cancelReason ||
       !(error instanceof HallError) ||
       error.code === "UNAVAILABLE" ||
       wantsToken(error)

@@ -42,7 +42,7 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
       ...resourceSubscriptions,
     };
     let failures = 0;
-    while (!scope.cancelled && !isLost()) {
+    while (!scope.cancelReason && !isLost()) {
       const startedAt = performance.now();
       try {
         await send({ notifications }, scope);

@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { escapeCommands, escapeCommandsIn } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { SlotMap } from "../base/slot-map.ts";
 import {
@@ -32,11 +33,16 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
   }
 
   progress(progress: Progress): void {
-    this.#caller.progress(progress);
+    const { message } = progress;
+    if (this.#server === undefined || message === undefined) this.#caller.progress(progress);
+    else this.#caller.progress({ ...progress, message: escapeCommands(message) });
   }
 
   log(level: LogLevel, data: unknown, logger?: string): void {
-    this.#caller.log(level, data, logger);
+    const server = this.#server;
+    const name = server !== undefined && logger !== undefined ? `${server}/${logger}` : server;
+    if (name === undefined) this.#caller.log(level, data, logger);
+    else this.#caller.log(level, escapeCommandsIn(data), escapeCommands(name));
   }
 
   async ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
@@ -156,9 +162,32 @@ function askedBy(server: string, questions: Questions): Questions {
 }
 
 function nameServer(server: string, method: Question["method"], params: JsonObject): JsonObject {
-  if (method === "elicitation/create")
-    return { ...params, message: `The server "${server}" asks:\n\n${params.message ?? ""}` };
+  if (method === "elicitation/create") {
+    const { message = "", requestedSchema } = params;
+    return {
+      ...params,
+      message: `The server "${server}" asks:\n\n${escapeCommandsIn(message)}`,
+      ...(requestedSchema !== undefined && { requestedSchema: showLabels(requestedSchema) }),
+    };
+  }
+  if (method === "roots/list") return params;
   // To the client "this server" is the hall, whose context includes all other servers.
-  const { includeContext: _context, ...rest } = params;
-  return rest;
+  const { includeContext: _context, systemPrompt, ...rest } = params;
+  const source = `This request comes from the MCP server "${server}".`;
+  const said = typeof systemPrompt === "string" ? `\n\n${systemPrompt}` : "";
+  return { ...rest, systemPrompt: `${source}${said}` };
+}
+
+const labels = new Set(["title", "description", "enumNames"]);
+
+/** The labels of a form without commands to a terminal. Names and values stay: they come back in the answer. */
+function showLabels(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(showLabels);
+  if (!isObject(schema)) return schema;
+  return Object.fromEntries(
+    Object.entries(schema).map(([key, value]) => {
+      const isLabel = labels.has(key) && (typeof value === "string" || Array.isArray(value));
+      return [key, isLabel ? escapeCommandsIn(value) : showLabels(value)];
+    }),
+  );
 }

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import type { UnusableServer } from "./configured-servers.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, projectFilesOf } from "./files.ts";
@@ -11,11 +12,15 @@ import {
   parseConfigFile,
 } from "./layer.ts";
 import type { LoadedConfig } from "./load.ts";
-import { findProjectProblems, withoutKeys } from "./project-limits.ts";
-import type { PartialConfig } from "./schema.ts";
+import {
+  fieldsToApprove,
+  findProjectProblems,
+  type WrittenConfig,
+  withoutKeys,
+} from "./project-limits.ts";
+import type { Config, PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
-import type { UnusableServer } from "./unusable.ts";
 import { serverOf, validateWithout, withoutServers } from "./validate.ts";
 import { expandVariables, namedVariables, withWritten } from "./variables.ts";
 
@@ -35,7 +40,9 @@ export async function assembleConfig({
   files,
   env,
   flags,
-}: Sources): Promise<Pick<LoadedConfig, "config" | "unusable" | "warnings" | "secrets">> {
+}: Sources): Promise<
+  Pick<LoadedConfig, "config" | "unusable" | "toApprove" | "warnings" | "secrets">
+> {
   const ofFiles: Layer[] = [];
   for (const file of files) {
     const source = projectFilesOf(folder).includes(file.file) ? "project" : "user";
@@ -53,18 +60,19 @@ export async function assembleConfig({
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const expanded = expandVariables(tree, env);
+  const checked: WrittenConfig = {
+    tree: expanded.tree,
+    folder,
+    users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
+    isOfProject,
+    isOfOverride: (path) => sourceAt(layers, path) === "override",
+  };
   const nameProblems = findNameProblems(expanded.tree);
   const { config, problems } = await validateWithout(expanded.tree, [
     ...expanded.problems.filter(({ path }) => !isDisabled(expanded.tree, path)),
     ...nameProblems,
-    ...findServerProblems(expanded.tree, folder),
-    ...findProjectProblems({
-      tree: expanded.tree,
-      folder,
-      users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
-      isOfProject,
-      isOfOverride: (path) => sourceAt(layers, path) === "override",
-    }),
+    ...findServerProblems(checked, env),
+    ...findProjectProblems(checked),
   ]);
 
   const ofServers = new Map<string, Problem[]>();
@@ -79,7 +87,7 @@ export async function assembleConfig({
   if (!config || ofServers.size > unusableMax) throw new ConfigError(tell(problems, layers));
 
   const complete = withWritten(
-    config,
+    withDefaults(config),
     mergeTrees(mergeLayers(ofFiles), namedVariables(variables)),
     (path) => sourceAt(ofFiles, path) === "project",
   );
@@ -93,9 +101,21 @@ export async function assembleConfig({
   return {
     config: withoutKeys(withoutServers(complete, ofServers), isOfProject),
     unusable: Object.fromEntries(unusable),
+    // Also where a later layer adds to it: maps are merged.
+    toApprove: fieldsToApprove.filter((field) =>
+      ofFiles.some(
+        ({ tree, source }) => source === "project" && fieldAt(tree, field.split(".")) !== undefined,
+      ),
+    ),
     warnings: tell(foreign, layers),
     secrets: findSecrets(expanded.tree, variables.tree, expanded.secrets),
   };
+}
+
+function withDefaults(config: Config): Config {
+  const entries = Object.entries(config.mcpServers);
+  const servers = entries.map(([name, server]) => [name, { ...config.defaults, ...server }]);
+  return { ...config, mcpServers: Object.fromEntries(servers) };
 }
 
 /** The layer that set a field. */

@@ -1,7 +1,9 @@
-import { constants, type Stats } from "node:fs";
-import { open } from "node:fs/promises";
+import type { Stats } from "node:fs";
+import { realpath } from "node:fs/promises";
 import { homedir } from "node:os";
-import { isAbsolute, join } from "node:path";
+import { dirname, isAbsolute, join, sep } from "node:path";
+import { messageOf } from "../base/errors.ts";
+import { readRegular, refuseLinks } from "../base/project-files.ts";
 import { formatBytes } from "../base/text.ts";
 import { ConfigError } from "./error.ts";
 
@@ -35,7 +37,10 @@ export async function readConfigFiles(
   userFile: string,
   projectFiles: readonly string[],
 ): Promise<ConfigFile[]> {
-  const [user, ...project] = await Promise.all([userFile, ...projectFiles].map(readConfigFile));
+  const [user, ...project] = await Promise.all([
+    readConfigFile(userFile),
+    ...projectFiles.map((file) => readConfigFile(file, dirname(file))),
+  ]);
   const found = project.filter((file) => file !== undefined);
   if (found.length > 1) {
     throw new ConfigError(
@@ -45,9 +50,12 @@ export async function readConfigFiles(
   return user ? [user, ...found] : found;
 }
 
-/** Undefined if there is no file. Throws ConfigError. */
-export async function readConfigFile(file: string): Promise<ConfigFile | undefined> {
-  const found = await readRegularFile(file, bytesMax);
+/** Undefined if there is no file. `project` is given for a file of a project. Throws ConfigError. */
+export async function readConfigFile(
+  file: string,
+  project?: string,
+): Promise<ConfigFile | undefined> {
+  const found = await readRegularFile(file, bytesMax, project);
   if (!found) return undefined;
   const { bytes, stats } = found;
   const isForeign = process.geteuid !== undefined && stats.uid !== process.geteuid();
@@ -60,32 +68,52 @@ export async function readConfigFile(file: string): Promise<ConfigFile | undefin
   return { file, text: decode(bytes, file).replace(/^\ufeff/, "") };
 }
 
-/** Undefined if there is no file. Throws ConfigError. */
+/** Undefined if there is no file. `project` is given for a file of a project. Throws ConfigError. */
 export async function readRegularFile(
   file: string,
   bytesMax: number,
+  project?: string,
 ): Promise<{ readonly bytes: Buffer; readonly stats: Stats } | undefined> {
-  // Non-blocking: opening a pipe without a writer would hang.
-  const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-  const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return undefined;
-    throw new ConfigError(
-      `${file}: cannot be read (${error.code}); expected a readable file; check its path and permissions`,
-    );
-  });
-  if (!handle) return undefined;
-  try {
-    const stats = await handle.stat();
-    if (!stats.isFile())
-      throw new ConfigError(`${file}: is not a file; expected a config file; remove or rename it`);
-    if (stats.size > bytesMax)
+  const target = project === undefined ? file : await resolveInside(project, file);
+  const read = await readRegular(target, bytesMax, { follow: project === undefined }).catch(
+    (error: NodeJS.ErrnoException) => {
       throw new ConfigError(
-        `${file}: has ${formatBytes(stats.size)}; expected at most ${formatBytes(bytesMax)}; remove everything that is not config`,
+        `${file}: cannot be read (${error.code}); expected a readable file; check its path and permissions`,
       );
-    return { bytes: await handle.readFile(), stats };
-  } finally {
-    await handle.close();
+    },
+  );
+  switch (read.kind) {
+    case "read":
+      return read;
+    case "missing":
+      return undefined;
+    case "not-regular":
+      throw new ConfigError(`${file}: is not a file; expected a config file; remove or rename it`);
+    case "large":
+      throw new ConfigError(
+        `${file}: has ${formatBytes(read.size)}; expected at most ${formatBytes(bytesMax)}; remove everything that is not config`,
+      );
   }
+}
+
+/**
+ * The real path of a project's config file. A link may lead to another file of the project, as Kubernetes
+ * mounts it, but not outside: a cloned repository could have the user's own files read or edited.
+ */
+export async function resolveInside(project: string, file: string): Promise<string> {
+  const [folder, target] = await Promise.all([realpath(project), realpath(file)]).catch(() => []);
+  if (folder === undefined || target === undefined) {
+    try {
+      refuseLinks(project, file);
+    } catch (error) {
+      throw new ConfigError(`${file}: cannot be used (${messageOf(error)}); remove or rename it`);
+    }
+    return file;
+  }
+  if (target.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`)) return target;
+  throw new ConfigError(
+    `${file}: is a link that leads out of the project; expected a file inside; replace it by a copy`,
+  );
 }
 
 /** Keeps a byte order mark. Throws ConfigError. */

@@ -1,9 +1,10 @@
 import type { JsonObject } from "../base/json.ts";
+import type { UnusableServer } from "./configured-servers.ts";
 import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
+import type { FieldToApprove } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
-import type { UnusableServer } from "./unusable.ts";
 
 export interface LoadOptions {
   /** The folder of the project file. */
@@ -26,6 +27,8 @@ export interface LoadedConfig {
   readonly files: readonly string[];
   /** Every file that is read if it exists. */
   readonly places: readonly string[];
+  /** Fields of the project's file that count after approval. */
+  readonly toApprove: readonly FieldToApprove[];
   /** Settings that were accepted but have no effect. */
   readonly warnings: readonly string[];
   /** Values to redact in the log. */
@@ -48,7 +51,7 @@ export async function loadConfig({
   const files = await readConfigFiles(userFile, projectFiles);
   const isUntouched = files.length === 0 && configVariables(env).length === 0;
   const found = isUntouched
-    ? { config: defaultsWith(flags), unusable: {}, warnings: [], secrets: [] }
+    ? { config: defaultsWith(flags), unusable: {}, toApprove: [], warnings: [], secrets: [] }
     : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags });
   return {
     ...found,
@@ -66,7 +69,7 @@ function defaultsWith(flags: PartialConfig): Config {
 
 /** The schema's result for an empty file, so that a hall without a config starts without zod. A test compares the two. */
 export const defaultConfig: Config = {
-  names: "dot",
+  names: "underscore",
   timeoutSeconds: 30,
   listen: { host: "127.0.0.1", port: 8080 },
   toolkits: [],
@@ -85,6 +88,7 @@ export const defaultConfig: Config = {
   log: {},
   hints: [],
   aliases: {},
+  defaults: {},
   mcpServers: {},
   images: {},
   search: { folders: [] },

@@ -68,8 +68,13 @@ const limits: readonly Limit[] = [
   },
   {
     path: ["listen", "tokenFile"],
-    text: "is inside the project, whose author may know the token; use a file elsewhere, or pass this one with --token-file",
-    isRefused: (file, config) => typeof file === "string" && !isOutside(file, config),
+    text: "chooses a token that others may know; only the user's own config file, GUILDHALL__LISTEN__TOKENFILE or --token-file may set it",
+    isRefused: () => true,
+  },
+  {
+    path: ["listen", "open"],
+    text: "opens the hall to other users of this machine; only the user's own config file or GUILDHALL__LISTEN__OPEN may set it",
+    isRefused: (open) => open === true,
   },
   { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },
   { path: ["trust", "policy"], text: fewer, isRefused: isLowered },
@@ -108,6 +113,17 @@ function limitsOfEndpoint(section: string, address: string): Limit[] {
     },
   ];
 }
+
+/** Fields that models read, that shape what they read, or that open folders to them: a project's count after approval. */
+export const fieldsToApprove = [
+  "domain",
+  "hints",
+  "aliases",
+  "documents.roots",
+  "search.folders",
+] as const;
+
+export type FieldToApprove = (typeof fieldsToApprove)[number];
 
 /** Marks a planner whose address is the project's: it gets no key. A symbol, as it is not a config field. */
 export const keyless = Symbol("keyless");
@@ -157,12 +173,12 @@ function isLowered(
   return policy !== "all" && isStrict;
 }
 
-function isInside(path: string, folder: string): boolean {
+export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
 /** Resolves links; a path that does not exist yet is used as written. */
-function realOf(path: string): string {
+export function realOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -22,6 +22,10 @@ const ours = {
     "Time limit of a call to this server in seconds. Default: the hall's timeoutSeconds.",
     z.optional(whole(1, 600)),
   ),
+  startTimeoutSeconds: field(
+    "Time limit of a start in seconds, and of an installation before it. Default: `defaults.startTimeoutSeconds`, else 20 for a start; 180 for an installation, and for uvx and docker run, which install by themselves.",
+    z.optional(startSeconds()),
+  ),
   prefix: field(
     "The prefix of this server's tool names. Default: the server's name; \"\" means none.",
     z.optional(z.string().check(z.regex(/^[A-Za-z0-9_-]{0,40}$/))),
@@ -103,8 +107,8 @@ export const configSchema = z.strictObject({
     z.optional(text()),
   ),
   names: field(
-    "Separator between prefix and tool: server.tool, or server__tool for models that refuse dots.",
-    z._default(z.enum(["dot", "underscore"]), "dot"),
+    "How names are listed: underscore for server__tool, which every model API accepts, or dot for server.tool. Calls may use either.",
+    z._default(z.enum(["underscore", "dot"]), "underscore"),
   ),
   timeoutSeconds: field(
     "Time limit of a call in seconds, unless its tool declares another.",
@@ -117,8 +121,12 @@ export const configSchema = z.strictObject({
     ),
     port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
     tokenFile: field(
-      "A file with the token that every caller must send. A project's file cannot name one inside the project.",
+      "A file with the token that every caller must send. It must come from the user's own file or --token-file.",
       z.optional(text()),
+    ),
+    open: field(
+      "Admit every program on this machine without a token, whichever user runs it. Only the user's own file may set it.",
+      z.optional(z.boolean()),
     ),
   }),
   toolkits: field(
@@ -216,6 +224,12 @@ export const configSchema = z.strictObject({
     "Other words for a tool, or tasks it solves, by full name; find_tools uses them.",
     map(z.array(text(500)), 200),
   ),
+  defaults: section("Settings for all servers that have none of their own.", {
+    startTimeoutSeconds: field(
+      "Time limit of a start in seconds, and of an installation before it.",
+      z.optional(startSeconds()),
+    ),
+  }),
   mcpServers: field(
     "The servers behind the hall, by name: the map that every MCP client uses.",
     z.prefault(
@@ -391,6 +405,10 @@ function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}
 
 function variableName() {
   return z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/));
+}
+
+function startSeconds() {
+  return whole(1, 600);
 }
 
 function whole(minimum: number, maximum: number) {

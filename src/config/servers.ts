@@ -1,18 +1,30 @@
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
+import { delimiter, resolve } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import { type Path, type Problem, quote } from "./error.ts";
+import { isInside, realOf, type WrittenConfig } from "./project-limits.ts";
 import { serverNamePattern } from "./schema.ts";
 
 /**
  * Checks of programs and URLs that a schema cannot express. A config that names programs is code: a
  * reviewer must see all that runs. Messages never repeat values, which may be secrets.
  */
-export function findServerProblems({ mcpServers, mcp }: JsonObject, folder: string): Problem[] {
+export function findServerProblems(
+  { tree, folder, isOfProject }: Pick<WrittenConfig, "tree" | "folder" | "isOfProject">,
+  env: NodeJS.ProcessEnv,
+): Problem[] {
+  const { mcpServers, mcp } = tree;
   const ofServers = Object.entries(isObject(mcpServers) ? mcpServers : {}).flatMap(
-    ([name, server]) =>
-      isObject(server) ? problemsAt(["mcpServers", name], findServerFaults(server, folder)) : [],
+    ([name, server]) => {
+      if (!isObject(server)) return [];
+      const above = ["mcpServers", name];
+      const isOwn = (key: string): boolean => !isOfProject([...above, "env", key]);
+      return [
+        ...problemsAt(above, findServerFaults(server, folder)),
+        ...problemsAt(above, findSteeringFaults(server, { folder, env, isOwn })),
+      ];
+    },
   );
   const ofPrefixes = findPrefixProblems(isObject(mcpServers) ? mcpServers : {});
   const ofClient = isObject(mcp) ? problemsAt(["mcp"], findClientFaults(mcp, folder)) : [];
@@ -154,8 +166,7 @@ function isFile(file: string): boolean {
 
 /**
  * Variables that make a program run additional code: preloads, start-up files, options, and search
- * paths from which something is always loaded (LD_LIBRARY_PATH: libc; PYTHONPATH: sitecustomize). PATH
- * only selects programs by name, and servers need it.
+ * paths from which something is always loaded (LD_LIBRARY_PATH: libc; PYTHONPATH: sitecustomize).
  */
 const injectingNames = new Set(
   `ENV BASH_ENV SHELLOPTS BASHOPTS PS4 PROMPT_COMMAND ZDOTDIR NODE_OPTIONS NODE_REPL_EXTERNAL_MODULE
@@ -178,6 +189,56 @@ function findEnvFault(name: string, value: string): string | undefined {
   )
     return undefined;
   return "makes the program run code that command and args do not show; expected a variable the server reads; pass an option in args, or start a script that sets it";
+}
+
+/**
+ * Variables that choose programs, packages, hosts or whom to believe. A user may set them for their own
+ * servers; a project may only pass on the user's value.
+ */
+const steeringNames = new Set(
+  `HOME XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME TMPDIR SHELL
+  NODE_PATH NODE_COMPILE_CACHE NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED BUN_OPTIONS BUN_INSTALL DENO_DIR
+  VIRTUAL_ENV CONDA_PREFIX SSL_CERT_FILE SSL_CERT_DIR REQUESTS_CA_BUNDLE CURL_CA_BUNDLE CURL_HOME
+  HTTP_PROXY HTTPS_PROXY ALL_PROXY NO_PROXY BUN_INSTALL_CACHE_DIR DOCKER_HOST DOCKER_CONFIG KUBECONFIG AWS_CONFIG_FILE AWS_SHARED_CREDENTIALS_FILE
+  GIT_ASKPASS SSH_ASKPASS SUDO_ASKPASS SSH_AUTH_SOCK EDITOR VISUAL PAGER GIT_EDITOR GIT_PAGER BROWSER
+  RUSTC_WRAPPER RUSTC CARGO_HOME RUSTUP_HOME GOPROXY GOFLAGS GEM_HOME GEM_PATH BUNDLE_GEMFILE`.split(
+    /\s+/,
+  ),
+);
+const steeringPrefix = /^(NPM_CONFIG_|PNPM_CONFIG_|YARN_|UV_|PIP_|COREPACK_)/;
+
+interface Steering {
+  readonly folder: string;
+  readonly env: NodeJS.ProcessEnv;
+  /** True if the project's file did not set this variable of the server. */
+  isOwn(key: string): boolean;
+}
+
+function findSteeringFaults(
+  { env, cwd }: JsonObject,
+  { folder, env: ours, isOwn }: Steering,
+): Faults {
+  const place = resolve(folder, typeof cwd === "string" ? cwd : "");
+  return textsOf(env).map(([key, value]) => {
+    const path = ["env", key];
+    const upper = key.toUpperCase();
+    if (upper === "PATH") return [path, findPathFault(value, place, folder, ours.PATH)];
+    const isSteering = steeringNames.has(upper) || steeringPrefix.test(upper);
+    if (!isSteering || isOwn(key) || value === ours[key]) return [path, undefined];
+    return [
+      path,
+      `chooses the programs, packages or hosts that the server uses; only the user's own config file may set it; write \${${key}} to pass on the user's value`,
+    ];
+  });
+}
+
+/** A program of the project must be named by its path: a review shows it then. */
+function findPathFault(value: string, cwd: string, folder: string, ours = ""): string | undefined {
+  const known = new Set(ours.split(delimiter));
+  const added = value.split(delimiter).filter((entry) => !known.has(entry));
+  return added.some((entry) => isInside(realOf(resolve(cwd, entry)), realOf(folder)))
+    ? "finds programs in the project by their bare names; expected folders outside; name the program's path in command"
+    : undefined;
 }
 
 function findHeaderFaults(headers: unknown): Faults {

@@ -1,8 +1,10 @@
+import { statSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { dataFolder } from "../base/files.ts";
 import { readConfigFile, userFileOf } from "./files.ts";
 import { fieldAt, parseConfigFile } from "./layer.ts";
+import { realOf } from "./project-limits.ts";
 
 export interface Unattended {
   /** The only file that counts. */
@@ -27,8 +29,21 @@ export async function readUnattended(env: NodeJS.ProcessEnv = process.env): Prom
  */
 function decidingFile(env: NodeJS.ProcessEnv): string {
   const home = homeOfUser();
-  const isUsual = home && dataFolder(env) === join(home, ".local", "share", "guildhall");
-  return isUsual ? userFileOf({ HOME: home }) : userFileOf(env);
+  const usual = home && join(home, ".local", "share", "guildhall");
+  return usual && sharesTrust(dataFolder(env), usual)
+    ? userFileOf({ HOME: home })
+    : userFileOf(env);
+}
+
+/** True if both lead to the same data or the same approvals, by whatever links or mounts. */
+function sharesTrust(folder: string, other: string): boolean {
+  return ["", "trust"].some((part) => isSame(join(folder, part), join(other, part)));
+}
+
+function isSame(path: string, other: string): boolean {
+  if (realOf(path) === realOf(other)) return true;
+  const [a, b] = [path, other].map((each) => statSync(each, { throwIfNoEntry: false }));
+  return a !== undefined && a.dev === b?.dev && a.ino === b.ino;
 }
 
 /** As the system knows it, whatever HOME says. Undefined for a user without an entry. */

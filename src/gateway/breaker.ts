@@ -1,6 +1,7 @@
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { HealthBook, HealthRecord } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { Spell } from "../registry/shown-names.ts";
 import type { CallContext, Outcome, Target, Toolkit } from "../tool.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
@@ -10,13 +11,7 @@ import type { ResolvedCall, ResolvedStage } from "./stage.ts";
  * instead. Upstreams have their supervisor for that; this stage only records how they are.
  */
 export const breakCircuits =
-  ({
-    health,
-    registry,
-  }: {
-    readonly health: HealthBook;
-    readonly registry: Registry;
-  }): ResolvedStage =>
+  (parts: BreakerParts): ResolvedStage =>
   (next) =>
   (call, context) => {
     const { target } = call;
@@ -24,19 +19,25 @@ export const breakCircuits =
     // A built-in toolkit knows best what it lacks; a counter would only hide its advice.
     if (source !== "registered" && source !== "upstream") return next(call, context);
 
-    const record = health.record(target.toolkit);
+    const record = parts.health.record(target.toolkit);
     const waitMs = source === "registered" ? record.admit() : 0;
-    if (waitMs > 0)
-      throw suggestOthers(restingError(target, record, waitMs), target, { health, registry });
+    if (waitMs > 0) throw suggestOthers(restingError(target, record, waitMs), call, context, parts);
     const fail = (error: unknown): never => {
       if (source === "registered") noteFailure(error, call, record, context);
       else noteDown(error, target.toolkit, record);
       throw error instanceof HallError && error.code === "UNAVAILABLE"
-        ? suggestOthers(error, target, { health, registry })
+        ? suggestOthers(error, call, context, parts)
         : error;
     };
     return settle(() => next(call, context), record, fail);
   };
+
+interface BreakerParts {
+  readonly health: HealthBook;
+  readonly registry: Registry;
+  /** How the names of other tools are written. */
+  readonly spell: Spell;
+}
 
 function settle(
   run: () => Promise<Outcome>,
@@ -63,7 +64,7 @@ function noteFailure(
   { scope }: CallContext,
 ): void {
   const isOurs =
-    scope.cancelled ||
+    scope.cancelReason ||
     !(error instanceof HallError) ||
     (error.code === "TIMEOUT" && isHasty(call)) ||
     error.code === "BAD_ANSWER" ||
@@ -110,8 +111,9 @@ const othersMax = 5;
 /** Adds tools of the same category that work. */
 function suggestOthers(
   error: HallError,
-  { toolkit, fullName }: Target,
-  { health, registry }: { readonly health: HealthBook; readonly registry: Registry },
+  { name, target: { toolkit } }: ResolvedCall,
+  context: CallContext,
+  { health, registry, spell }: BreakerParts,
 ): HallError {
   const { category } = toolkit;
   const isFit = (other: Toolkit): boolean => {
@@ -128,11 +130,11 @@ function suggestOthers(
     .tools()
     .filter((other) => isFit(other.toolkit))
     .slice(0, othersMax)
-    .map((other) => other.fullName);
+    .map((other) => spell(other, context));
   const instead = alternatives.length > 0 ? `; available instead: ${alternatives.join(", ")}` : "";
   return new HallError("UNAVAILABLE", `${error.message}${instead}`, {
     cause: error,
-    details: { ...error.details, limited: fullName, alternatives },
+    details: { ...error.details, limited: name, alternatives },
     hint: error.hint,
     next: error.next,
     relayed: error.relayed,

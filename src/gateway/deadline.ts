@@ -7,13 +7,13 @@ export const withDeadline =
   (defaultMs: number, nest: Nest): ResolvedStage =>
   (next) =>
   (call, context) => {
-    const { tool, fullName } = call.target;
+    const { tool } = call.target;
     const ownMs = tool.facts?.timeoutMs ?? defaultMs;
     const timeoutMs =
       call.timeoutMs === undefined ? ownMs : Math.min(call.timeoutMs, Math.max(ownMs, callerMsMax));
-    const scope = new Scope(context.scope, timeoutMs, fullName);
+    const scope = new Scope(context.scope, timeoutMs, call.name);
     try {
-      return scope.finish(
+      return scope.closeAfter(
         next(
           call,
           narrow(context, { scope, caller: call.caller, nest: (child) => nest(call, child) }),
@@ -41,14 +41,14 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
   const narrowed: CallContext = {
     scope,
     progress: (progress) => {
-      if (!scope.cancelled) context.progress(progress);
+      if (!scope.cancelReason) context.progress(progress);
     },
     log: context.log,
     logLevel: context.logLevel,
     capabilities: context.capabilities,
     meta: context.meta,
-    // The clock stops while a person is being asked.
-    ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
+    // The deadline is paused while a person is being asked.
+    ask: (questions, asked) => scope.pauseWhile(() => context.ask(questions, asked)),
     call: (name, args, inner, how) => {
       const { progress = narrowed.progress, log = narrowed.log } = how ?? {};
       const child = { ...narrowed, scope: inner ?? scope, progress, log };

@@ -2,11 +2,15 @@ import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { Spell } from "../registry/shown-names.ts";
 import type { Call, Outcome } from "../tool.ts";
+import { Conversations } from "../trust/taint.ts";
+import { keepToAllowed } from "./allow-list.ts";
 import { breakCircuits } from "./breaker.ts";
 import { type Capacities, limitConcurrency } from "./concurrency.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
 import { limitRates, type RateLimits } from "./rate-limit.ts";
+import { type AdmitRead, guardReads } from "./reads.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
 import type { Next, ResolvedCall, ResolvedStage, Stage } from "./stage.ts";
@@ -17,6 +21,8 @@ import { checkResult, validateArguments } from "./validate.ts";
 export interface Gateway {
   /** The one way to run a tool. Throws HallError. */
   call: Next;
+  /** The flow guard for a resource that is about to be read. Throws DENIED. */
+  admitRead: AdmitRead;
 }
 
 export interface GatewayOptions {
@@ -33,6 +39,8 @@ export interface GatewayOptions {
   readonly tracing?: Stage | undefined;
   /** Without it every tool may be called. */
   readonly trust?: TrustParts | undefined;
+  /** How errors write the names of other tools. Default: full names. */
+  readonly spell?: Spell;
 }
 
 const depthMax = 4;
@@ -48,6 +56,7 @@ export function createGateway({
   capacities,
   tracing,
   trust,
+  spell = ({ fullName }) => fullName,
 }: GatewayOptions): Gateway {
   const nest: Nest = (parent, context) => async (name, args, _scope, how) => {
     const depth = (parent.depth ?? 0) + 1;
@@ -79,32 +88,43 @@ export function createGateway({
       context,
     );
   };
+  const conversations = new Conversations(trust?.now);
   // The order every call takes, outermost first: these two, `resolveName`, the others.
   const outer: readonly Stage[] = [...(tracing ? [tracing] : []), recordCalls(recording)];
   const inner: readonly ResolvedStage[] = [
+    keepToAllowed,
     ...(rates ? [limitRates(rates)] : []),
     ...(trust ? [refuseHeldBack(trust)] : []),
     validateArguments(validators),
-    ...(trust ? [requireTrust(trust)] : []),
-    breakCircuits({ health, registry }),
+    ...(trust ? [requireTrust(trust, conversations)] : []),
+    breakCircuits({ health, registry, spell }),
     withDeadline(timeoutMs, nest),
     ...(capacities ? [limitConcurrency(capacities)] : []),
     retryIdempotent(),
     checkResult(validators),
   ];
   const run = inner.reduceRight((next, stage) => stage(next), runTool);
-  const call = outer.reduceRight((next, stage) => stage(next), resolveName(registry, run));
-  return { call };
+  const call = outer.reduceRight(
+    (next, stage) => stage(next),
+    resolveName({ registry, spell }, run),
+  );
+  const admitRead = trust ? guardReads(trust, registry, conversations) : () => {};
+  return { call, admitRead };
 }
 
-function resolveName(registry: Registry, next: Next<ResolvedCall>): Next {
+function resolveName(
+  { registry, spell }: { readonly registry: Registry; readonly spell: Spell },
+  next: Next<ResolvedCall>,
+): Next {
   return (call, context) => {
     call.target = registry.findTool(call.name);
     if (isResolved(call)) return next(call, context);
     // A client may know the name from an earlier hall while its server is still being discovered.
     const looking = registry.looking(call.name);
-    const run = (): Promise<Outcome> =>
-      next(Object.assign(call, { target: registry.getTool(call.name) }), context);
+    const run = (): Promise<Outcome> => {
+      const target = registry.getTool(call.name, (item) => spell(item, context));
+      return next(Object.assign(call, { target }), context);
+    };
     return looking ? context.scope.race(looking).then(run) : run();
   };
 }

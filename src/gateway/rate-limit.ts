@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { safeNameOf } from "../registry/names.ts";
 import type { Caller, Target, Toolkit } from "../tool.ts";
 import type { ResolvedStage } from "./stage.ts";
 
@@ -64,7 +65,9 @@ export const limitRates = (
   }
 
   function bucketOfTool({ fullName }: Target): Bucket | undefined {
-    const allowance = hasToolLimits ? limits.tools?.[fullName] : undefined;
+    const allowance = hasToolLimits
+      ? (limits.tools?.[fullName] ?? limits.tools?.[safeNameOf(fullName)])
+      : undefined;
     if (!allowance || allowance.perSecond === 0) return undefined;
     let bucket = tools.get(fullName);
     if (!bucket) {
@@ -78,7 +81,7 @@ export const limitRates = (
     const { target } = call;
     take(bucketOfClient(call.caller), "this client", now);
     take(bucketOfToolkit(target.toolkit), target.toolkit.id, now);
-    take(bucketOfTool(target), target.fullName, now);
+    take(bucketOfTool(target), call.name, now);
     return next(call, context);
   };
 };

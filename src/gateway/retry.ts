@@ -60,7 +60,7 @@ function isWorthIt(
   { scope }: CallContext,
   delayMs: number,
 ): boolean {
-  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelled)
+  if (!(error instanceof HallError) || error.code !== "UNAVAILABLE" || scope.cancelReason)
     return false;
   // A toolkit that reports a problem is retried by its supervisor; an immediate retry gains nothing.
   return toolkit.problem?.() === undefined && delayMs < scope.remainingMs;

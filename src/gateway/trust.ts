@@ -3,7 +3,7 @@ import { type Advice, adviceForModel, contentForModel } from "../base/advice.ts"
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import { hashOf, isObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Call, CallContext, Flow, Outcome, Target } from "../tool.ts";
+import type { Call, CallContext, Flow, FlowMarks, Outcome, Taint, Target } from "../tool.ts";
 import {
   type ApprovalAnswer,
   type Approvals,
@@ -14,6 +14,7 @@ import {
   type Waiting,
 } from "../trust/approvals.ts";
 import { oneLine, previewCall } from "../trust/preview.ts";
+import { type Conversations, taintReason } from "../trust/taint.ts";
 import { serverNotReviewed, type Trust, toolChanged, type Verdict } from "../trust/trust.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
@@ -22,6 +23,8 @@ export interface TrustParts {
   readonly approvals: Approvals;
   /** Records the decision; resolves when it is on disk. */
   audit(entry: Decision, call: Call): Promise<void>;
+  /** Default: Date.now. */
+  readonly now?: (() => number) | undefined;
 }
 
 export interface Decision {
@@ -44,12 +47,19 @@ function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string):
   };
 }
 
+/** True if a review or a grant allows the call; any process of the user may have taken it back. */
+function reliesOnLedger(target: Target, trust: Trust): boolean {
+  const { source } = target.toolkit;
+  return source === "upstream" || (source !== "hall" && trust.judge(target).level === "trusted");
+}
+
 /** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
 export const refuseHeldBack =
   ({ trust, audit }: TrustParts): ResolvedStage =>
   (next) =>
   (call, context) => {
     const { target } = call;
+    if (reliesOnLedger(target, trust)) trust.refresh();
     const { held, refused } = trust.judge(target);
     const reason = held ?? refused;
     if (reason === undefined) return next(call, context);
@@ -62,44 +72,51 @@ export const refuseHeldBack =
   };
 
 /**
- * Requires approval for destructive calls of untrusted tools, also for nested calls. Arguments are
- * already validated. It is also the flow guard: once a root call has read untrusted content, an
- * injected instruction may steer every later step, so destructive and sending tools need approval
- * even if trusted. That covers the root call with all nested calls and ends with it.
+ * Requires approval for changing calls of untrusted tools; for nested calls also if the tool's effect
+ * is unknown. Arguments are already validated. It is also the flow guard: once a conversation has
+ * read outside content or private data, what follows may need approval even if it is trusted.
  */
-export const requireTrust = (parts: TrustParts): ResolvedStage => {
+export const requireTrust = (parts: TrustParts, conversations: Conversations): ResolvedStage => {
   const blocked: Blocked = new WeakMap();
-  /** Root calls that have read untrusted content, with the first tool that did. */
-  const tainted = new WeakMap<Call, string>();
-  const taint = (root: Call, tool: string): void => {
-    if (!tainted.has(root)) tainted.set(root, tool);
-  };
 
   return (next) => (call, context) => {
-    const { target } = call;
+    const { target, caller } = call;
     const verdict = parts.trust.judge(target);
-    const root = call.rootCall ?? call;
+    const isInside = call.rootCall !== undefined;
+    const flowMarks = target.tool.facts?.flow?.(call.arguments) ?? verdict.marks;
     const reason =
-      verdict.ask ??
+      (isInside ? verdict.askInside : verdict.ask) ??
       (asksEachTime(target)
         ? "this tool asks before every call"
-        : flowReason(verdict, tainted.get(root)));
+        : flowReason(verdict, flowMarks, conversations.taintOf(caller)));
     const pass = (): ReturnType<typeof next> => {
-      if (verdict.marks.bringsIn && verdict.isGuarded) taint(root, target.fullName);
+      if (verdict.isGuarded) conversations.add(caller, taintBy(target.fullName, flowMarks));
       if (!mayNest(target)) return next(call, context);
       const flow: Flow = {
-        taintedBy: () => tainted.get(root),
-        taint: (tool) => taint(root, tool),
+        read: () => conversations.taintOf(caller),
+        add: (taint) => conversations.add(caller, taint),
       };
       const running = next(call, { ...context, flow });
-      return root === call
-        ? running.then((outcome) => reportBlocked(outcome, blocked.get(call)))
-        : running;
+      return isInside
+        ? running
+        : running.then((outcome) => reportBlocked(outcome, blocked.get(call)));
     };
-    if (reason === undefined && !verdict.marks.destructive) return pass();
+    if (reason === undefined && verdict.marks.effect !== "changes") return pass();
     return decide(call, context, { verdict, reason, blocked }, parts).then(pass);
   };
 };
+
+function flowReason(
+  { marks, isGuarded }: Verdict,
+  flowMarks: Partial<FlowMarks>,
+  taint: Taint,
+): string | undefined {
+  return isGuarded ? taintReason(marks, flowMarks, taint) : undefined;
+}
+
+function taintBy(tool: string, { bringsIn, readsPrivate }: Partial<FlowMarks>): Taint {
+  return { outside: bringsIn ? tool : undefined, private: readsPrivate ? tool : undefined };
+}
 
 /** Nested calls that were refused because they need approval, by their root call. */
 type Blocked = WeakMap<Call, BlockedCall[]>;
@@ -122,9 +139,9 @@ function mayNest({ toolkit }: Target): boolean {
 /** Nested calls cannot ask: the root call's result lists what was blocked and how to allow it. */
 function reportBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): Outcome {
   if (blocked.length === 0) return outcome;
-  const approvals = blocked.map(({ pending: { target, preview, why }, next }) => ({
+  const approvals = blocked.map(({ pending: { target, callerPreview, why }, next }) => ({
     tool: target.fullName,
-    preview,
+    preview: callerPreview,
     why,
     next,
   }));
@@ -135,16 +152,6 @@ function reportBlocked(outcome: Outcome, blocked: readonly BlockedCall[] = []): 
     content: [...outcome.content, contentForModel(text)],
     _meta: { ...outcome._meta, "guildhall/approvals": approvals },
   };
-}
-
-function flowReason(
-  { marks, isGuarded }: Verdict,
-  taintedBy: string | undefined,
-): string | undefined {
-  if (taintedBy === undefined || !isGuarded || !(marks.destructive || marks.sendsOut))
-    return undefined;
-  const effect = marks.destructive ? "is destructive" : "sends data out";
-  return `this task has read untrusted content through ${taintedBy}, and the tool ${effect}`;
 }
 
 interface Case {
@@ -166,7 +173,10 @@ async function decide(
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
     client: oneLine(call.caller.client),
-    preview: previewCall(target, call.arguments),
+    callerPreview: previewCall(target, call.arguments),
+    preview: previewCall(target, call.arguments, {
+      showsSecrets: verdict.marks.effect === "changes",
+    }),
     why: reason ?? "",
   };
   const audit = (kind: Decision["kind"], why: string): Promise<void> =>
@@ -176,16 +186,21 @@ async function decide(
     audit(kind, why).catch(() => {});
   // Trusted but destructive: recorded before it runs.
   if (reason === undefined) return audit("destructive call", "trusted");
+  // The approval may have been taken back.
+  parts.trust.refresh();
   if (parts.approvals.take(subject)) return audit("approved", "approved before the call");
 
-  const { rootCall } = call;
-  const isClosed = (rootCall && !asksEachTime(target)) || !hasForms(context);
+  const { rootCall, caller } = call;
+  const canAsk = hasForms(context) && caller.mayAnswer !== "nothing";
+  const isClosed = (rootCall && !asksEachTime(target)) || !canAsk;
   const answer = isClosed
     ? undefined
     : await askPerson(
         parts.approvals.ask(subject),
         context,
-        asksEachTime(target) ? ["once", "no"] : answers,
+        asksEachTime(target) || verdict.level === "trusted" || caller.mayAnswer !== "lasting"
+          ? ["once", "no"]
+          : answers,
       );
 
   if (answer === undefined) {
@@ -198,12 +213,12 @@ async function decide(
       blocked.set(rootCall, [...others, { pending, next }]);
     }
     await auditRefusal("blocked", reason);
-    throw approvalNeeded(pending, next);
+    throw approvalNeeded(call.name, pending, next);
   }
 
   if (answer === "no") {
     await auditRefusal("refused", reason);
-    throw new HallError("DENIED", `the user denied the call of ${target.fullName}`, {
+    throw new HallError("DENIED", `the user denied the call of ${call.name}`, {
       hint: "Do not call it again with the same arguments.",
     });
   }
@@ -218,11 +233,11 @@ function hasForms({ capabilities }: CallContext): boolean {
   return isObject(elicitation) && (isObject(elicitation.form) || !isObject(elicitation.url));
 }
 
-/** Approve this call, or allow the tool from now on. A tool that always asks has no second way. */
+/** Approve this call, or allow the tool from now on, if that can help. */
 function approvalAdvice({ target }: PendingApproval, level: Verdict["level"]): readonly Advice[] {
   const tool = target.fullName;
   const approve: Advice = { do: "approve", tool, withinSeconds: approvalMsMax / 1000 };
-  if (asksEachTime(target)) return [approve];
+  if (asksEachTime(target) || level === "trusted") return [approve];
   // A tool must be reviewed before it can be trusted.
   const allow: Advice =
     level === "untrusted" ? { do: "verify", server: target.toolkit.id } : { do: "trust", tool };
@@ -230,12 +245,13 @@ function approvalAdvice({ target }: PendingApproval, level: Verdict["level"]): r
 }
 
 function approvalNeeded(
-  { preview, why, expiresAt, target: { fullName } }: PendingApproval,
+  name: string,
+  { callerPreview, why, expiresAt }: PendingApproval,
   next: readonly Advice[],
 ): HallError {
-  return new HallError("APPROVAL_NEEDED", `${fullName} requires approval: ${why}`, {
+  return new HallError("APPROVAL_NEEDED", `${name} requires approval: ${why}`, {
     next,
-    details: { preview, expiresAt: new Date(expiresAt).toISOString() },
+    details: { preview: callerPreview, expiresAt: new Date(expiresAt).toISOString() },
   });
 }
 

@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Outcome, Target } from "../tool.ts";
+import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
@@ -23,7 +23,7 @@ function check(call: ResolvedCall, errors: readonly FieldError[]): ResolvedCall 
   const summary = errors
     .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
     .join("; ");
-  throw new HallError("VALIDATION", `invalid arguments for ${call.target.fullName}: ${summary}`, {
+  throw new HallError("VALIDATION", `invalid arguments for ${call.name}: ${summary}`, {
     details: { errors },
   });
 }
@@ -36,15 +36,15 @@ export const checkResult =
     next(call, context).then((outcome) => {
       const { target } = call;
       if (!Array.isArray(outcome?.content))
-        throw new HallError("BAD_ANSWER", `${target.fullName} returned a result without "content"`);
+        throw new HallError("BAD_ANSWER", `${call.name} returned a result without "content"`);
       return target.tool.outputSchema && !outcome.isError
-        ? checkStructure(outcome, target, validators)
+        ? checkStructure(outcome, call, validators)
         : outcome;
     });
 
 async function checkStructure(
   outcome: Outcome,
-  { tool, fullName }: Target,
+  { name, target: { tool } }: ResolvedCall,
   validators: Validators,
 ): Promise<Outcome> {
   const { structuredContent } = outcome;
@@ -52,19 +52,15 @@ async function checkStructure(
   if (structuredContent === undefined)
     throw new HallError(
       "BAD_ANSWER",
-      `${fullName} has an output schema but returned no structured content`,
+      `${name} has an output schema but returned no structured content`,
     );
   const validator =
     validators.ready(tool.outputSchema) ?? (await validators.load(tool.outputSchema));
   const errors = await validator(structuredContent);
   if (errors.length > 0)
-    throw new HallError(
-      "BAD_ANSWER",
-      `the result of ${fullName} does not match its output schema`,
-      {
-        details: { errors },
-      },
-    );
+    throw new HallError("BAD_ANSWER", `the result of ${name} does not match its output schema`, {
+      details: { errors },
+    });
   return outcome;
 }
 

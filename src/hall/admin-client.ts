@@ -1,14 +1,15 @@
 import type { Socket } from "node:net";
-import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { type ErrorCode, HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { readUserKey } from "../base/user-key.ts";
 import { version } from "../base/version.ts";
 import { McpConnection } from "../client/connection.ts";
 import { readHallError } from "../client/hall-error.ts";
 import type { Channel } from "../wire/channel.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
-import type { AdminMethods, Hello, HelloAnswer } from "./admin-contract.ts";
-import { readFirstLine } from "./control.ts";
+import type { AdminMethods, Hello } from "./admin-contract.ts";
+import { createNonce, helloFolder, isProof, prove, readFirstLine } from "./hello.ts";
 import { connectSocket, socketPath } from "./socket.ts";
 
 /** A typed connection to a running hall. */
@@ -20,7 +21,7 @@ export interface AdminClient {
   close(): Promise<void>;
 }
 
-/** Undefined when no hall of this version runs. */
+/** Undefined when no hall runs. Throws like greetHall. */
 export async function connectAdmin(path: string): Promise<AdminClient | undefined> {
   const socket = await greetHall(path, "admin");
   if (!socket) return undefined;
@@ -102,7 +103,8 @@ const helloMsMax = 5_000;
 
 /**
  * Connects and states the purpose; the rest of the socket carries messages. Undefined when no hall
- * of this version runs. Throws UNAVAILABLE when one holds the socket and does not answer.
+ * runs. Throws UNAVAILABLE when one holds the socket and does not answer or is of another version,
+ * DENIED when what answers does not know the user's key.
  */
 export async function greetHall(
   path: string,
@@ -118,7 +120,8 @@ export async function greetHall(
   }, timeoutMs);
   // The new owner watches for its end; until then, a broken socket counts as none.
   socket.on("error", () => socket.destroy());
-  socket.write(`${JSON.stringify({ hello: purpose, version } satisfies Hello)}\n`);
+  const hello: Hello = { hello: purpose, version, nonce: createNonce() };
+  socket.write(`${JSON.stringify(hello)}\n`);
   const line = await readFirstLine(socket);
   clearTimeout(timer);
   if (isSilent)
@@ -126,10 +129,49 @@ export async function greetHall(
       hint: "Its process may be stopped.",
       next: [{ do: "run-command", command: "mcp --alone" }],
     });
-  const answer = line === undefined ? undefined : (JSON.parse(line) as HelloAnswer);
-  if (answer?.ok) return socket;
-  socket.destroy();
-  return undefined;
+  if (line === undefined) {
+    socket.destroy();
+    return undefined;
+  }
+  try {
+    // Sent together with the first message: the proofs need no round trip of their own.
+    socket.write(`${answerProof(line, hello, path)}\n`);
+    return socket;
+  } catch (error) {
+    socket.destroy();
+    throw error;
+  }
+}
+
+/** Our proof, in return for the hall's. */
+function answerProof(line: string, hello: Hello, path: string): string {
+  const answer = readAnswer(line);
+  if (answer.ok === false)
+    throw notOurs("UNAVAILABLE", "this project's hall is of another version");
+  const key = readUserKey(helloFolder());
+  const greeting = { ...hello, path, hallNonce: String(answer.nonce) };
+  if (key && isProof(answer.proof, "hall", greeting, key)) return prove("client", greeting, key);
+  throw notOurs(
+    "DENIED",
+    "what answers on this project's socket does not know your key: it is a hall of an older version, or not yours",
+  );
+}
+
+function readAnswer(line: string): JsonObject {
+  try {
+    const answer: unknown = JSON.parse(line);
+    return isObject(answer) ? answer : {};
+  } catch {
+    // Not a hall.
+    return {};
+  }
+}
+
+function notOurs(code: ErrorCode, message: string): HallError {
+  return new HallError(code, message, {
+    hint: "End the running hall; the next client starts a new one.",
+    next: [{ do: "run-command", command: "serve" }],
+  });
 }
 
 /** A channel to a hall in another process, which may end in the middle of a message. */

@@ -19,8 +19,8 @@ export interface AdminMethods {
   sample: { params: { params: JsonObject }; result: { answer: JsonObject } };
   /** Reads the agents' files again. */
   groupsChanged: { params: Record<string, never>; result: Record<string, never> };
-  /** Reads the approvals again. `isRevoked` also clears the trust granted until the hall ends. */
-  trustChanged: { params: { isRevoked?: boolean }; result: Record<string, never> };
+  /** Reads the approvals again, and starts and stops what they allow. */
+  trustChanged: { params: Record<string, never>; result: Record<string, never> };
   /** The trust level of each tool. */
   trust: { params: Record<string, never>; result: { tools: readonly ToolTrust[] } };
   /** The offer of each server, reviewed or not. */
@@ -97,15 +97,13 @@ export interface UpstreamStatus {
   readonly lastError: string | undefined;
 }
 
-/** A hall that ends sends `leaving` to each attached client, which replies `left` after its last frame. */
-export const leaving = '{"jsonrpc":"2.0","method":"guildhall/leaving"}';
-export const left = '{"jsonrpc":"2.0","method":"guildhall/left"}';
-
-/** The first line on the socket: purpose and version. The answer is one line too. */
+/** The first line on the socket. The answer is one line too; the client's second line is its own proof. */
 export interface Hello {
   readonly hello: "mcp" | "admin";
   readonly version: string;
+  /** Used once, for the proofs. */
+  readonly nonce: string;
 }
 export type HelloAnswer =
-  | { readonly ok: true; readonly pid: number }
+  | { readonly ok: true; readonly pid: number; readonly nonce: string; readonly proof: string }
   | { readonly ok: false; readonly reason: string };

@@ -1,20 +1,23 @@
-import { readAgentFolder } from "../agents/agent-folder.ts";
-import type { GroupSource } from "../agents/groups.ts";
-import type { JsonObject } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
 import { version } from "../base/version.ts";
-import { type OfferKind, pinOf } from "../trust/pin.ts";
+import { noEntries } from "../trust/ledger.ts";
+import { pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
 import type { Offer } from "../upstream/lists.ts";
-import type { Upstream } from "../upstream/upstream.ts";
 import type { HallStatus, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
+import { openAgents } from "./project-texts.ts";
 import type { Settings } from "./settings.ts";
 
 /** Handles the admin requests on the hall's local socket. */
-export function createHandlers(hall: Hall, { folder, config }: Settings): AdminHandlers {
+export function createHandlers(
+  hall: Hall,
+  followTrust: () => Promise<void>,
+  { folder }: Settings,
+): AdminHandlers {
   const startedAt = Date.now();
+  const replaceGroups = async (): Promise<void> =>
+    hall.groups.replace(await openAgents(folder, hall.trust?.entries() ?? noEntries, hall.log));
   return {
     status: async (): Promise<HallStatus> => ({
       version,
@@ -30,12 +33,22 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
     approvals: async () => ({
       pending: hall.approvals
         .pending()
-        .map(({ target, argumentsHash: _hash, isWaiting: _isWaiting, ...pending }) => ({
-          tool: target.fullName,
-          ...pending,
-        })),
+        .map(
+          ({
+            target,
+            argumentsHash: _hash,
+            isWaiting: _waits,
+            callerPreview: _short,
+            ...pending
+          }) => ({
+            tool: target.fullName,
+            ...pending,
+          }),
+        ),
     }),
     async approve({ token, answer }) {
+      // What was taken back before is not this approval.
+      hall.trust?.refresh();
       // The tool as it was when approval was requested; it may have changed since.
       const { target, isWaiting } = hall.approvals.answer(token, answer);
       // A waiting call grants the answer itself, after it is in the audit.
@@ -45,16 +58,14 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
     trust: async () => ({ tools: describeTrust(hall) }),
     offers: async () => ({ servers: listOffers(hall) }),
     async groupsChanged() {
-      hall.groups.replace(await openAgents(folder, hall.log));
+      hall.trust?.refresh();
+      await replaceGroups();
       hall.server.refreshLists();
       return {};
     },
-    async trustChanged({ isRevoked = false }) {
-      if (isRevoked) hall.trust?.clearRuntimeTrust();
-      await hall.trust?.refresh();
-      if (hall.trust?.mayLoadModules(config.toolkits)) await hall.modules.scan();
-      hall.server.refreshLists();
-      await reconcileUpstreams(hall);
+    async trustChanged() {
+      hall.trust?.refresh();
+      await followTrust();
       return {};
     },
     statistics: ({ since }) => hall.store.statistics(since),
@@ -65,32 +76,6 @@ export function createHandlers(hall: Hall, { folder, config }: Settings): AdminH
       return { state: upstream.state() };
     },
   };
-}
-
-/** After a change of trust: restarts refused servers, stops those no longer approved, and discovers those with something held back again. */
-async function reconcileUpstreams({ fleet, trust }: Hall): Promise<void> {
-  if (!trust) return;
-  const { servers } = trust.entries();
-  const holdsSome = (upstream: Upstream): boolean =>
-    Object.entries(upstream.offer()).some(([kind, definitions]) =>
-      definitions.some((definition: JsonObject) =>
-        trust.holds(upstream, kind as OfferKind, definition),
-      ),
-    );
-  const work = fleet.all().map(async (upstream) => {
-    const isApproved = Object.hasOwn(servers, upstream.id);
-    if (!isApproved || upstream.state().kind === "down") await upstream.restart();
-    if (isApproved && holdsSome(upstream)) await upstream.discover();
-  });
-  // A server that fails reports it at its next call.
-  await Promise.allSettled(work);
-}
-
-/** The groups of a project and their guide for clients. Invalid files are logged and left out. */
-export async function openAgents(folder: string, log: Log): Promise<GroupSource> {
-  const { agents, guide, problems } = await readAgentFolder(folder);
-  for (const problem of problems) log.warn(problem);
-  return { files: agents.map(({ agent }) => agent), guide };
 }
 
 /** The trust level of each tool. Empty for a hall without trust. */

@@ -1,29 +1,35 @@
 import type { WholeModel } from "../agents/model/turn.ts";
+import { readNoteFiles } from "../agents/notes.ts";
 import { applyPlan, type Plan, planAgents, type Refine } from "../agents/plan.ts";
 import { openingFor } from "../agents/planners.ts";
 import { HallError } from "../base/errors.ts";
-import { configuredServers } from "../config/unusable.ts";
+import { collectServers } from "../config/configured-servers.ts";
+import type { Target } from "../tool.ts";
+import { createTrust, type Held } from "../trust/trust.ts";
 import { type Lock, writeLock } from "../upstream/lock.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
   type Discovery,
-  discoverServers,
+  discoverForReview,
   mergeIntoLock,
 } from "./discover.ts";
 import { listKnownTools } from "./known-tools.ts";
+import { hasUnapprovedModules } from "./module-review.ts";
 import { recordInProject } from "./project-store.ts";
+import { approvedWords, approveRewritten, isTextApproved } from "./project-texts.ts";
 import {
-  hasUnapprovedModules,
+  findWaitingTexts,
   openReview,
   type Reviewer,
+  type ReviewSession,
   reviewDiscoveries,
   type ServerReview,
   selectStartable,
 } from "./review.ts";
 import type { Settings } from "./settings.ts";
 
-export interface BuildOptions extends Pick<DiscoverOptions, "onDiscovery"> {
+export interface BuildOptions extends Pick<DiscoverOptions, "progress"> {
   /** Without one, nothing new is started or approved. */
   readonly reviewer?: Reviewer | undefined;
   /** Group all tools again, except those moved by hand. */
@@ -43,6 +49,8 @@ export interface BuildReport {
   /** Servers that must be reviewed before they start. */
   readonly waiting: readonly string[];
   readonly areModulesWaiting: boolean;
+  /** Texts of the project that models do not read until they are reviewed. */
+  readonly textsWaiting: readonly string[];
   /** Servers were started and none answered. */
   readonly isSilent: boolean;
   /** Undefined if no tools are known yet. */
@@ -52,21 +60,24 @@ export interface BuildReport {
 /** Starts every server, writes the lock, has changes reviewed, and groups the tools into agents. */
 export async function buildProject(
   settings: Settings,
-  { reviewer, regroup, dryRun = false, planner, onDiscovery }: BuildOptions,
+  { reviewer, regroup, dryRun = false, planner, progress }: BuildOptions,
 ): Promise<BuildReport> {
   const { folder, loaded, config } = settings;
   const refine = await openRefine(settings, planner);
-  const configured = Object.keys(configuredServers(loaded));
+  const configured = Object.keys(collectServers(loaded));
   const session = await openReview(settings, reviewer);
   const names = await selectStartable(session, configured);
-  const discoveries = await discoverServers(settings, { names, onDiscovery });
+  const discoveries = await discoverForReview(session, { names, progress });
   const lock = await mergeIntoLock(folder, discoveries, configured);
 
   const lockFile = dryRun ? undefined : await writeLock(folder, lock);
   const reviews = dryRun ? [] : await review();
-  const plan = await groupTools(settings, { lock, refine, regroup });
+  const plan = await groupTools(settings, { lock, refine, regroup, session, dryRun });
   if (!dryRun) {
-    if (plan) await applyPlan(folder, plan);
+    if (plan) {
+      await applyPlan(folder, plan);
+      await approveRewritten(session.ledger, plan.changes);
+    }
     await notifyHall(folder, {
       trustChanged: reviewer ? {} : undefined,
       groupsChanged: plan ? {} : undefined,
@@ -84,7 +95,8 @@ export async function buildProject(
     lockFile,
     reviews,
     waiting,
-    areModulesWaiting: !reviewer && hasUnapprovedModules(session),
+    areModulesWaiting: !reviewer && (await hasUnapprovedModules(session)),
+    textsWaiting: await findWaitingTexts(session),
     isSilent: isSilent(discoveries, waiting, settings),
     plan,
   };
@@ -107,6 +119,8 @@ function isSilent(
 }
 
 interface GroupingInput {
+  readonly session: ReviewSession;
+  readonly dryRun: boolean;
   readonly lock: Lock;
   readonly refine: Refine | undefined;
   readonly regroup: boolean | undefined;
@@ -114,17 +128,37 @@ interface GroupingInput {
 
 async function groupTools(
   settings: Settings,
-  { lock, refine, regroup }: GroupingInput,
+  { session: { ledger }, dryRun, lock, refine, regroup }: GroupingInput,
 ): Promise<Plan | undefined> {
-  const { folder, config, loaded } = settings;
-  const configured = Object.keys(configuredServers(loaded));
+  const { folder, loaded } = settings;
+  const configured = Object.keys(collectServers(loaded));
   // Without servers, the built-in tools are grouped.
   const isKnown =
     configured.length === 0 || configured.some((name) => Object.hasOwn(lock.servers, name));
   if (!isKnown) return undefined;
-  const { domain, hints } = config;
-  const targets = await listKnownTools(folder, settings, lock);
-  return planAgents({ folder, targets, regroup, refine, domain, hints });
+  const trust = createTrust({ ledger });
+  trust.refresh();
+  const entries = trust.entries();
+  const known = await listKnownTools(folder, settings, lock);
+  // Descriptions of agents are made of their tools' words. A dry run only shows them to a person.
+  const targets =
+    dryRun && !refine
+      ? known
+      : known.flatMap((target) => groupable(target, trust.heldBecause(target)));
+  const { domain, hints } = approvedWords(loaded, entries);
+  const notes = await readNoteFiles(folder, configured);
+  const noteText = notes
+    .filter((note) => isTextApproved(entries, note))
+    .map(({ text }) => text)
+    .join("\n");
+  return planAgents({ folder, targets, regroup, refine, domain, hints, noteText });
+}
+
+/** A reviewed tool that is held back stays in its group, by its name: nothing else of it is used. */
+function groupable(target: Target, held: Held | undefined): readonly Target[] {
+  if (!held) return [target];
+  const tool = { name: target.tool.name, inputSchema: { type: "object" } } as const;
+  return held.kind === "changed" ? [{ ...target, tool }] : [];
 }
 
 /** Undefined to group without a model. Throws INVALID_PARAMS. */

@@ -2,18 +2,14 @@ import type { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { loadUserKey } from "../base/user-key.ts";
 import { version } from "../base/version.ts";
 import type { Server } from "../server/server.ts";
 import { type Channel, defaultLimits } from "../wire/channel.ts";
 import { Peer } from "../wire/peer.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
-import {
-  type AdminMethods,
-  type Hello,
-  type HelloAnswer,
-  leaving,
-  left,
-} from "./admin-contract.ts";
+import type { AdminMethods, Hello, HelloAnswer } from "./admin-contract.ts";
+import { createNonce, helloFolder, isProof, leaving, left, prove, readFirstLine } from "./hello.ts";
 import { claimSocket } from "./socket.ts";
 
 export type AdminHandlers = {
@@ -47,7 +43,7 @@ export async function openControl(
     sockets.add(socket);
     socket.on("close", () => sockets.delete(socket));
     socket.on("error", () => socket.destroy());
-    void greet(socket, ready, (channel, closed) => {
+    void greet(socket, path, ready, (channel, closed) => {
       lines.set(channel, closed);
       void closed.then(() => lines.delete(channel));
     }).catch(() => socket.destroy());
@@ -72,21 +68,34 @@ export async function openControl(
   };
 }
 
-/** Reads the first line, which says whether the rest of the socket carries MCP or admin requests. */
+/**
+ * Reads the first line, which says whether the rest of the socket carries MCP or admin requests, and
+ * the second, which proves that the client is the user's.
+ */
 async function greet(
   socket: Socket,
+  path: string,
   ready: Promise<ControlOptions>,
   attached: (channel: Channel, closed: Promise<void>) => void,
 ): Promise<void> {
   const hello = await readHello(socket);
   const { server, handlers } = await ready;
-  const answer: HelloAnswer =
-    hello?.version === version
-      ? { ok: true, pid: process.pid }
-      : { ok: false, reason: `this hall is version ${version}` };
-  socket.write(`${JSON.stringify(answer)}\n`);
-  if (!answer.ok || !hello) {
+  const answer = (line: HelloAnswer): boolean => socket.write(`${JSON.stringify(line)}\n`);
+  if (hello?.version !== version) {
+    answer({ ok: false, reason: `this hall is version ${version}` });
     socket.end();
+    return;
+  }
+  const key = await loadUserKey(helloFolder());
+  const greeting = { ...hello, path, hallNonce: createNonce() };
+  answer({
+    ok: true,
+    pid: process.pid,
+    nonce: greeting.hallNonce,
+    proof: prove("hall", greeting, key),
+  });
+  if (!isProof(await readFirstLine(socket), "client", greeting, key)) {
+    socket.destroy();
     return;
   }
   const channel = createStdioChannel(socket, socket, defaultLimits, { needsNewline: true });
@@ -114,48 +123,13 @@ function endOnLeft(channel: Channel): Channel {
 
 const leftBytes = Buffer.from(left);
 
-const helloBytesMax = 4_096;
-
-/** Waits for one line and leaves everything after it in the stream. */
-export function readFirstLine(socket: Socket): Promise<string | undefined> {
-  return new Promise((resolve) => {
-    const chunks: Buffer[] = [];
-    let bytes = 0;
-    const done = (line: string | undefined): void => {
-      socket.off("readable", read).off("end", lost).off("close", lost);
-      resolve(line);
-    };
-    const lost = (): void => done(undefined);
-    const read = (): void => {
-      for (
-        let chunk = socket.read() as Buffer | null;
-        chunk !== null;
-        chunk = socket.read() as Buffer | null
-      ) {
-        const end = chunk.indexOf(0x0a);
-        if (end !== -1) {
-          socket.unshift(chunk.subarray(end + 1));
-          done(Buffer.concat([...chunks, chunk.subarray(0, end)]).toString());
-          return;
-        }
-        bytes += chunk.length;
-        if (bytes > helloBytesMax) {
-          done(undefined);
-          return;
-        }
-        chunks.push(chunk);
-      }
-    };
-    socket.on("readable", read).on("end", lost).on("close", lost);
-  });
-}
-
 async function readHello(socket: Socket): Promise<Hello | undefined> {
   try {
     const value: unknown = JSON.parse((await readFirstLine(socket)) ?? "");
     return isObject(value) &&
       (value.hello === "mcp" || value.hello === "admin") &&
-      typeof value.version === "string"
+      typeof value.version === "string" &&
+      typeof value.nonce === "string"
       ? (value as unknown as Hello)
       : undefined;
   } catch {

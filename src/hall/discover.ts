@@ -1,12 +1,14 @@
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import type { Secrets } from "../base/log.ts";
+import { collectServers } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { configuredServers } from "../config/unusable.ts";
+import type { Entries } from "../trust/ledger.ts";
+import { refusePackage } from "../trust/review.ts";
 import { createTrust, type Trust } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock, type LockedServer, readLock } from "../upstream/lock.ts";
-import { sourceOf } from "../upstream/source.ts";
+import { approvalOf } from "../upstream/source.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { openProjectLedger } from "./project-store.ts";
@@ -20,6 +22,8 @@ export type Discovery =
       readonly reason: string;
       /** A person has to do something first, named in `next`. */
       readonly isDenied: boolean;
+      /** Its package is still being installed, in the background. */
+      readonly isInstalling: boolean;
       readonly next?: readonly Advice[] | undefined;
       readonly stderr: readonly string[];
       readonly ms: number;
@@ -30,16 +34,28 @@ export interface DiscoverOptions {
   readonly names?: readonly string[] | undefined;
   /** Default: all may start. */
   readonly mayStart?: FleetOptions["mayStart"];
+  readonly progress?: DiscoveryProgress | undefined;
+}
+
+export interface DiscoveryProgress {
   /** Called for each server as soon as it is done. */
-  onDiscovery?: ((discovery: Discovery) => void) | undefined;
+  done(discovery: Discovery): void;
+  /** Called every second with the servers that are not done, and with none at the end. */
+  waiting(servers: readonly WaitingServer[]): void;
+}
+
+export interface WaitingServer {
+  readonly name: string;
+  readonly isInstalling: boolean;
+  readonly ms: number;
 }
 
 /** Starts the servers side by side and reads what each offers. */
-export async function discoverServers(
+async function discoverServers(
   { loaded, log, secrets }: Settings,
-  { names, mayStart, onDiscovery }: DiscoverOptions = {},
+  { names, mayStart, progress }: DiscoverOptions = {},
 ): Promise<readonly Discovery[]> {
-  const servers = configuredServers(loaded);
+  const servers = collectServers(loaded);
   const fleet: Fleet = createFleet({
     limits: defaultLimits,
     log,
@@ -47,17 +63,31 @@ export async function discoverServers(
     lock: emptyLock,
     add: async () => {},
     remove: async () => {},
-    mayStart: (name, source) => mayStart?.(name, source),
+    mayStart: (...about) => mayStart?.(...about),
   });
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
+  const waiting = new Set(fleet.all());
+  const startedAt = performance.now();
+  const timer = setInterval(() => {
+    const ms = performance.now() - startedAt;
+    const servers = [...waiting].map((upstream) => ({
+      name: upstream.id,
+      isInstalling: upstream.isInstalling(),
+      ms,
+    }));
+    progress?.waiting(servers);
+  }, 1_000);
   try {
     const running = fleet.all().map(async (upstream) => {
       const discovery = await discover(upstream, secrets);
-      onDiscovery?.(discovery);
+      waiting.delete(upstream);
+      progress?.done(discovery);
       return discovery;
     });
     return await Promise.all(running);
   } finally {
+    clearInterval(timer);
+    progress?.waiting([]);
     await fleet.close();
   }
 }
@@ -71,20 +101,33 @@ export async function discoverApproved(
   return discoverServers(settings, { ...options, mayStart });
 }
 
+/** The same for a review, which starts what the reviewer allows; not a package with other contents than approved. */
+export function discoverForReview(
+  { settings, entries }: { readonly settings: Settings; readonly entries: Entries },
+  options: DiscoverOptions,
+): Promise<readonly Discovery[]> {
+  const { servers } = entries;
+  return discoverServers(settings, {
+    ...options,
+    mayStart: (name, source, installed) =>
+      refusePackage(Object.hasOwn(servers, name) ? servers[name] : undefined, source, installed),
+  });
+}
+
 /** Throws DENIED unless a person has approved the server as it is now: reaching it sends what its entry says. */
 export async function requireApproved(
   name: string,
   config: ServerConfig,
   settings: Settings,
 ): Promise<void> {
-  const refusal = (await readTrust(settings)).mayStart(name, sourceOf(config));
+  const refusal = (await readTrust(settings)).mayStart(name, approvalOf(config));
   if (refusal !== undefined)
     throw new HallError("DENIED", `${name} ${refusal}`, { next: [{ do: "verify", server: name }] });
 }
 
 async function readTrust(settings: Settings): Promise<Trust> {
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
-  await trust.refresh();
+  trust.refresh();
   return trust;
 }
 
@@ -99,6 +142,7 @@ async function discover(upstream: Upstream, secrets: Secrets): Promise<Discovery
       name: upstream.id,
       reason: secrets.scrub(reasonOf(error)),
       isDenied,
+      isInstalling: upstream.isInstalling(),
       next: isDenied ? error.next : undefined,
       stderr: lastLines(upstream.stderr()).map((line) => secrets.scrub(line)),
       ms: performance.now() - started,

@@ -1,12 +1,11 @@
-import { accessSync, constants } from "node:fs";
-import { delimiter, isAbsolute, join, resolve } from "node:path";
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import { plural } from "../base/text.ts";
+import { collectServers, type UnusableServer } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { configuredServers, type UnusableServer } from "../config/unusable.ts";
+import { environmentOf, realProgram } from "../upstream/program.ts";
 import { commandLine } from "../upstream/source.ts";
-import { type Discovery, discoverApproved } from "./discover.ts";
+import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
@@ -37,14 +36,17 @@ export async function diagnoseStore(settings: Settings): Promise<ServerDiagnosis
 }
 
 /** Checks each configured server: its entry, its program, whether it starts and lists tools. */
-export async function diagnoseServers(settings: Settings): Promise<readonly ServerDiagnosis[]> {
-  const servers = Object.entries(configuredServers(settings.loaded));
+export async function diagnoseServers(
+  settings: Settings,
+  options: Pick<DiscoverOptions, "progress"> = {},
+): Promise<readonly ServerDiagnosis[]> {
+  const servers = Object.entries(collectServers(settings.loaded));
   if (servers.length === 0)
     throw new HallError("NOT_FOUND", "no servers are configured", {
       hint: "Add servers under mcpServers in guildhall.json, or import those of your clients.",
       next: [{ do: "run-command", command: "init" }],
     });
-  const discoveries = await discoverApproved(settings);
+  const discoveries = await discoverApproved(settings, options);
   await recordInProject(settings, { discoveries });
   return servers.map(([name, config]) => {
     const discovery = discoveries.find((each) => each.name === name);
@@ -65,14 +67,14 @@ function checkServer(
 
 function checkEntry(config: ServerConfig): readonly Check[] {
   if (config.type !== "stdio") return [{ what: `remote server, over ${config.type}`, ok: true }];
-  const program = findProgram(config.command);
+  const program = realProgram(config);
   const variables = Object.keys(config.env).join(", ");
   return [
     program === undefined
       ? {
           what: `program "${config.command}" not found`,
           ok: false,
-          advice: `Install it, or set "command" to its full path. PATH is ${process.env.PATH}`,
+          advice: `Install it, or set "command" to its full path. PATH is ${environmentOf(config).PATH}`,
         }
       : { what: `program: ${program}`, ok: true },
     { what: `environment variables: ${variables || "none needed"}`, ok: true },
@@ -93,26 +95,13 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
       },
     ];
   }
-  const { reason, isDenied, next, stderr } = discovery;
+  const { reason, isDenied, isInstalling, next, stderr } = discovery;
   // Running it by hand would not help: a person must approve it or log in first.
   if (isDenied) return [{ what: `it ${reason}`, ok: false, next }];
+  if (isInstalling) return [{ what: reason, ok: false, advice: "Check again in a minute." }];
   return [
     config.type === "stdio"
       ? { what: reason, ok: false, command: commandLine(config), stderr }
       : { what: reason, ok: false, advice: 'Check "url" in its entry.' },
   ];
-}
-
-function findProgram(command: string): string | undefined {
-  const candidates = command.includes("/")
-    ? [isAbsolute(command) ? command : resolve(command)]
-    : (process.env.PATH ?? "").split(delimiter).map((folder) => join(folder, command));
-  return candidates.find((file) => {
-    try {
-      accessSync(file, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
 }

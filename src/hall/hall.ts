@@ -4,7 +4,7 @@ import { createPlanners, type PlannerConfig } from "../agents/planners.ts";
 import { createRuns, type RunStoreOptions, recordEvaluation } from "../agents/runs.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
-import type { ConfiguredServers } from "../config/unusable.ts";
+import type { ConfiguredServers } from "../config/configured-servers.ts";
 import { auditDecisions, auditRegistrations } from "../gateway/audit.ts";
 import type { Capacities } from "../gateway/concurrency.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
@@ -22,7 +22,8 @@ import { createMonitor, type Monitor } from "../registry/monitor.ts";
 import { createOwnToolkit } from "../registry/own.ts";
 import { createRegistrations, type Registrations } from "../registry/registrations.ts";
 import { createRegistry, type Registry } from "../registry/registry.ts";
-import type { FaceChoice, NameStyle } from "../server/faces.ts";
+import { createSpelling, type NameStyle } from "../registry/shown-names.ts";
+import type { FaceChoice } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
 import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
@@ -36,7 +37,7 @@ import { createLispTools } from "../toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals } from "../trust/approvals.ts";
 import { markTool } from "../trust/marks.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
-import { createFleet, type Fleet } from "../upstream/fleet.ts";
+import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock } from "../upstream/lock.ts";
 import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
@@ -68,6 +69,7 @@ export interface Hall {
 export interface HallOptions {
   /** What clients see. Default: every tool as it is. */
   readonly faces?: FaceChoice;
+  /** How names are listed. Default `dot`. */
   readonly names?: NameStyle;
   /** The groups, and their description for clients. Default: none. */
   readonly agents?: GroupSource;
@@ -78,13 +80,15 @@ export interface HallOptions {
   /** The worker file of the evaluator, for halls that are not bundled. Default: beside the program. */
   readonly lisp?: { readonly worker?: URL };
   /** The spec-driven workflow of a project. Default: none. */
-  readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent">;
+  readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent" | "isListed">;
   /** Additional search words of tools, by full name. */
   readonly aliases?: Readonly<Record<string, readonly string[]>>;
   /** Default: the built-in toolkits. */
   readonly toolkits?: readonly Toolkit[];
   /** The upstreams, by name. */
   readonly servers?: ConfiguredServers;
+  /** Upstreams that may start to be listed for the first time, not only for a call. Default: all. */
+  readonly looksFor?: FleetOptions["looksFor"];
   /** What the upstreams offered at the last build. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, relative to the folder. */
@@ -175,11 +179,17 @@ async function openBase(options: HallOptions) {
     log = createLog(),
     secrets = new Secrets(),
     timeoutMs = 30_000,
+    names = "underscore",
   } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const trust: Trust | undefined = options.trust && createTrust(options.trust);
-  await trust?.refresh();
-  const registry = createRegistry({ log, ...(trust ? { holds: trust.holds } : {}) });
+  const approvals = createApprovals();
+  const trust: Trust | undefined =
+    options.trust && createTrust({ ...options.trust, onRevoked: approvals.forget });
+  trust?.refresh();
+  const registry = createRegistry({
+    log,
+    ...(trust ? { holds: trust.holds, refreshHeld: trust.refresh } : {}),
+  });
   const fleet = createFleet({
     limits,
     log,
@@ -187,7 +197,8 @@ async function openBase(options: HallOptions) {
     secrets,
     tokenFolder: options.tokenFolder,
     holdsChanged: trust !== undefined,
-    mayStart: (name, source) => trust?.mayStart(name, source),
+    mayStart: (...about) => trust?.mayStart(...about),
+    looksFor: (server) => options.looksFor?.(server) ?? true,
     add: registry.add,
     remove: registry.remove,
   });
@@ -211,7 +222,9 @@ async function openBase(options: HallOptions) {
     limits,
     secrets,
     timeoutMs,
-    approvals: createApprovals(),
+    names,
+    ...createSpelling(registry, names),
+    approvals,
     meter: new Meter(),
     health: createHealthBook(),
     validators: createValidators({ warn: (message) => log.warn(message) }),
@@ -243,11 +256,15 @@ async function openRegistrations(base: Base, options: HallOptions) {
     });
   const registrations: Registrations = kept ?? registered;
 
-  const modules = createModules({ patterns: [], folder: ".", ...options.modules, registry, log });
-  if (options.modules && (trust?.mayLoadModules(options.modules.patterns) ?? true))
-    await modules.scan();
-  else if (options.modules)
-    log.warn("this project's toolkits are not loaded: approve them with `guildhall verify`");
+  const modules = createModules({
+    patterns: [],
+    folder: ".",
+    ...options.modules,
+    registry,
+    log,
+    mayLoad: (file, digest) => trust?.mayLoadModule(file, digest) ?? true,
+  });
+  if (options.modules) await modules.scan();
   const monitor = createMonitor({ registry, health, log, ...options.healthCheck });
   return { registrations, kept, modules, monitor };
 }
@@ -256,7 +273,7 @@ type OwnTools = Awaited<ReturnType<typeof openOwnTools>>;
 
 /** The hall's own tools: find_tools, agents, Lisp, and the workflow. */
 async function openOwnTools(base: Base, options: HallOptions) {
-  const { registry, trust, health, store, log, secrets } = base;
+  const { registry, trust, health, store, log, secrets, spell, spellingOf } = base;
   const finder = createFinder({
     registry,
     trust,
@@ -265,16 +282,18 @@ async function openOwnTools(base: Base, options: HallOptions) {
     log,
   });
   const groups = createGroups({ registry, source: options.agents, log });
-  const parts = { registry, health, trust };
+  const parts = { registry, health, trust, spell };
   const planners = createPlanners({ config: options.planner, secrets });
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
   const lisp = createLispTools({
     tools: registry.tools,
     findTool: registry.findTool,
     getTool: registry.getTool,
-    isDestructive: (target) => isDestructive(target, trust),
+    mayChange: (target) => mayChange(target, trust),
     describe: (target) => readableTool(target, trust),
     listGroup: (name) => listGroup(groups, name),
+    spell,
+    spellingOf,
     saveRun: (run) => runs.keep(recordEvaluation(run)),
     worker: options.lisp?.worker,
   });
@@ -292,7 +311,8 @@ async function openOwnTools(base: Base, options: HallOptions) {
 }
 
 async function openGateway(base: Base, options: HallOptions) {
-  const { registry, store, meter, timeoutMs, validators, health, trust, approvals, log } = base;
+  const { registry, store, meter, timeoutMs, validators, health, trust, approvals, log, spell } =
+    base;
   const { otlpUrl } = options.telemetry ?? {};
   const tracing = otlpUrl === undefined ? undefined : await startTracing(otlpUrl, log);
   const audit = options.audit ?? auditDecisions(store);
@@ -305,7 +325,8 @@ async function openGateway(base: Base, options: HallOptions) {
     rates: options.rates,
     capacities: options.capacities,
     tracing: tracing?.stage,
-    trust: trust && { trust, approvals, audit },
+    trust: trust && { trust, approvals, audit, now: options.trust?.now },
+    spell,
   });
   return { gateway, tracing };
 }
@@ -318,7 +339,7 @@ function openServer(
   options: HallOptions,
 ): Server {
   const { registry, store, health, trust } = base;
-  const { faces = ["tools"], names = "dot", isStatic = false, pageSize = 1_000 } = options;
+  const { faces = ["tools"], isStatic = false, pageSize = 1_000 } = options;
   const { hasOwnResources = true } = options;
   return new Server({
     ...base,
@@ -332,7 +353,6 @@ function openServer(
     pressure: store,
     version,
     faces,
-    names,
     isStatic,
     pageSize,
   });
@@ -347,9 +367,9 @@ function listGroup(groups: Groups, name: string): readonly string[] | undefined 
 }
 
 /** By the review; in a hall without trust, by the tool's own annotations. */
-function isDestructive(target: Target, trust: Trust | undefined): boolean {
-  const { destructive, sendsOut } = trust ? trust.judge(target).marks : markTool(target.tool);
-  return destructive || sendsOut;
+function mayChange(target: Target, trust: Trust | undefined): boolean {
+  const { effect, sendsOut } = trust ? trust.judge(target).marks : markTool(target.tool);
+  return effect !== "reads" || sendsOut;
 }
 
 /** Loaded only if traces are sent. */

@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
+import { collectServers } from "../config/configured-servers.ts";
+import type { FieldToApprove } from "../config/project-limits.ts";
 import type { Config } from "../config/schema.ts";
-import { configuredServers } from "../config/unusable.ts";
 import { createRegistry } from "../registry/registry.ts";
 import type { Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
@@ -24,7 +25,7 @@ export async function listKnownTools(
     add: registry.add,
     remove: registry.remove,
   });
-  const servers = configuredServers(loaded);
+  const servers = collectServers(loaded);
   const names = Object.keys(servers).filter((name) => Object.hasOwn(lock.servers, name));
   await Promise.all([
     ...openBuiltins(folder, config).map((toolkit) => registry.add(toolkit)),
@@ -36,13 +37,24 @@ export async function listKnownTools(
   return tools;
 }
 
-/** The built-in toolkits as the config sets them. */
-export function openBuiltins(folder: string, config: Config): readonly Toolkit[] {
+/** The built-in toolkits as the config sets them. `isOpen`: whether the folders of a field may be read. Default: no. */
+export function openBuiltins(
+  folder: string,
+  config: Config,
+  isOpen: (field: FieldToApprove) => boolean = () => false,
+): readonly Toolkit[] {
   const { images, search, documents } = config;
   const inFolder = (path: string): string => resolve(folder, path);
   return createBuiltinToolkits({
     images,
-    search: { ...search, folders: search.folders.map(inFolder) },
-    documents: { roots: documents.roots.map(inFolder) },
+    search: {
+      ...search,
+      folders: search.folders.map(inFolder),
+      mayRead: () => isOpen("search.folders"),
+    },
+    documents: {
+      roots: documents.roots.map(inFolder),
+      mayRead: () => isOpen("documents.roots"),
+    },
   });
 }

@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { isSpelling } from "../registry/names.ts";
 import { type Entries, grantTools, noEntries } from "../trust/ledger.ts";
 import type { Offer } from "../upstream/lists.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
@@ -42,8 +43,7 @@ function findTools(
 ): readonly ToolTrust[] {
   // A project can rename tools with prefixes, so the server's own key comes first.
   const exact =
-    tools.find(({ key }) => key === name) ??
-    tools.find((tool) => tool.name === name || tool.name === name.replace("__", "."));
+    tools.find(({ key }) => key === name) ?? tools.find((tool) => isSpelling(name, tool.name));
   if (exact) return [exact];
   const ofToolkit = tools.filter(({ toolkit }) => toolkit === name);
   if (ofToolkit.length > 0) return ofToolkit;
@@ -106,7 +106,7 @@ export async function revokeTrust(settings: Settings, name: string): Promise<rea
       : findTools(name, await readToolTrust(settings)).map(({ key }) => key);
   const revoked = keys.filter((key) => Object.hasOwn(grants, key));
   await ledger.change((entries) => withoutGrants(entries, (key) => keys.includes(key)));
-  await notifyHall(settings.folder, { trustChanged: { isRevoked: true } });
+  await notifyHall(settings.folder, { trustChanged: {} });
   await recordInProject(settings, {
     decision: { kind: "revoked", subjects: revoked, reason: "by command" },
   });
@@ -123,9 +123,11 @@ export async function resetTrust(
   if (server !== undefined && !before.includes(server))
     throw unknownName("reviewed server", server, before);
   await ledger.change((entries) =>
-    server === undefined ? noEntries : withoutServer(entries, server),
+    server === undefined
+      ? { ...noEntries, revocations: countOneMore(entries) }
+      : withoutServer(entries, server),
   );
-  await notifyHall(settings.folder, { trustChanged: { isRevoked: true } });
+  await notifyHall(settings.folder, { trustChanged: {} });
   const subjects = server === undefined ? before : [server];
   await recordInProject(settings, { decision: { kind: "reset", subjects, reason: "by command" } });
   return subjects;
@@ -138,5 +140,13 @@ function withoutServer(entries: Entries, server: string): Entries {
 
 function withoutGrants(entries: Entries, isRemoved: (key: string) => boolean): Entries {
   const grants = Object.entries(entries.grants).filter(([key]) => !isRemoved(key));
-  return { ...entries, grants: Object.fromEntries(grants) };
+  return {
+    ...entries,
+    grants: Object.fromEntries(grants),
+    revocations: countOneMore(entries),
+  };
+}
+
+function countOneMore({ revocations = 0 }: Entries): number {
+  return revocations + 1;
 }

@@ -1,22 +1,29 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { configuredServers, diffServers } from "../config/unusable.ts";
+import { messageOf } from "../base/errors.ts";
+import { collectServers, diffServers } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
+import { isOf } from "../registry/registry.ts";
+import type { Toolkit } from "../tool.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { createHallChannel, greetHall } from "./admin-client.ts";
-import { createHandlers, openAgents } from "./admin-handlers.ts";
+import { createHandlers } from "./admin-handlers.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
-import { createHall, type Hall } from "./hall.ts";
+import { createFollowTrust } from "./follow-trust.ts";
+import { createHall, type Hall, type HallOptions } from "./hall.ts";
 import { openBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
-import { logWarnings, type Settings } from "./settings.ts";
+import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
+import { logWarnings, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 
 /** The hall of a project folder with its config, its lock and hot reload. */
 export interface Project {
   readonly hall: Hall;
+  /** Starts and stops what the user's decisions allow now. */
+  followTrust(): Promise<void>;
   close(drainMs?: number): Promise<void>;
 }
 
@@ -24,6 +31,7 @@ export interface ProjectOptions {
   readonly folder: string;
   readonly settings: Settings;
   readonly isStatic?: boolean;
+  readonly looksFor?: HallOptions["looksFor"];
 }
 
 /** A hall without the local socket: no other process can attach. */
@@ -31,45 +39,43 @@ export async function openAlone({
   folder,
   settings,
   isStatic = false,
+  looksFor,
 }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
-  const [agents, lock, ledger] = await Promise.all([
-    openAgents(folder, log),
+  const [lock, ledger] = await Promise.all([
     readLock(folder, (message) => log.warn(message)),
     openProjectLedger(settings),
   ]);
+  const entries = await ledger.read();
+  const agents = await openAgents(folder, entries, log);
   const hall = await createHall({
     faces,
     agents,
     planner: config.planner,
     runs: { keep: config.store.runs, keepDays: config.store.keepDays },
-    aliases: config.aliases,
+    aliases: approvedWords(loaded, entries).aliases,
     names: config.names,
     isStatic,
     timeoutMs: config.timeoutSeconds * 1000,
-    toolkits: openBuiltins(folder, config),
+    toolkits: openBuiltins(folder, config, await watchFolders(settings)),
     workflow: {
       folder,
       ...config.workflow,
       roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))],
+      isListed: usesWorkflow(loaded),
     },
-    servers: configuredServers(loaded),
+    servers: collectServers(loaded),
     modules: config.toolkits.length > 0 ? { patterns: config.toolkits, folder } : undefined,
     rates: config.limits,
     capacities: config.limits,
     healthCheck: config.health,
     allowPrivateEndpoints: config.registration.allowPrivate,
-    trust: {
-      ledger,
-      policy: config.trust.policy,
-      policies: config.trust.servers,
-      overrides: config.trust.tools,
-      unguarded: config.trust.unguarded,
-    },
+    trust: { ledger, ...trustSettingsOf(config) },
     store: projectStoreSettings(settings),
     record: config.store.record,
     telemetry: config.telemetry,
+    ...(looksFor ? { looksFor } : {}),
     lock,
     log,
     secrets,
@@ -77,6 +83,7 @@ export async function openAlone({
   const watching = watchConfig(settings.load, createReload(hall, loaded), { current: loaded });
   return {
     hall,
+    followTrust: createFollowTrust(hall, folder),
     async close(drainMs = 0) {
       watching.close();
       await hall.close(drainMs);
@@ -98,10 +105,10 @@ export async function openShared(
   const project = await openAlone(options);
   resolveReady({
     server: project.hall.server,
-    handlers: createHandlers(project.hall, options.settings),
+    handlers: createHandlers(project.hall, project.followTrust, options.settings),
   });
   return {
-    hall: project.hall,
+    ...project,
     async close(drainMs = 0) {
       await control.leave(drainMs);
       await project.close(drainMs);
@@ -122,26 +129,49 @@ export interface Reached {
 export async function reachOrBecomeHall(options: ProjectOptions): Promise<Reached> {
   const path = await socketPath(options.folder);
   for (let attempt = 0; attempt < triesMax; attempt++) {
-    const socket = await greetHall(path, "mcp").catch(() => "silent" as const);
-    if (socket === "silent") break;
+    const socket = await greetHall(path, "mcp").catch((error: unknown) => {
+      options.settings.log.warn(`${messageOf(error)}; this client gets a hall of its own`);
+      return "unusable" as const;
+    });
+    if (socket === "unusable") break;
     if (socket) return { channel: createHallChannel(socket), project: undefined };
     const project = await openShared(path, options);
     if (project) return { channel: acceptInside(project), project };
     // Another process was faster; its hall opens in a moment.
     await sleep(20 + Math.random() * 50);
   }
-  // A hall of another version, or one that does not answer, holds the socket: open a separate hall.
+  // A hall of another version, one that does not answer, or a stranger holds the socket: open a separate hall.
   const project = await openAlone(options);
   return { channel: acceptInside(project), project };
 }
 
-/** Connects to the running hall, else to a temporary one that other processes cannot attach to. */
-export async function reachHall(options: ProjectOptions): Promise<Reached> {
+/**
+ * Connects to the running hall, else to a temporary one that other processes cannot attach to. That one waits for no
+ * server that the lock does not have, except the one that `tool` belongs to.
+ */
+export async function reachHall(
+  options: ProjectOptions,
+  tool: string | undefined,
+): Promise<Reached> {
   const socket = await greetHall(await socketPath(options.folder), "mcp");
   if (socket) return { channel: createHallChannel(socket), project: undefined };
-  const project = await openAlone(options);
-  await project.hall.registry.looking();
+  const project = await openAlone({
+    ...options,
+    looksFor: (server) => tool !== undefined && mayOffer(server, tool),
+  });
+  await project.hall.registry.looking(tool);
   return { channel: acceptInside(project), project };
+}
+
+function mayOffer(server: Pick<Toolkit, "id" | "prefix">, tool: string): boolean {
+  return server.prefix === "" ? !/\.|__/.test(tool) : isOf(server, tool);
+}
+
+/** In a project with a config, the workflow is listed if the config names it or specs exist. */
+function usesWorkflow({ config, files }: Settings["loaded"]): boolean {
+  const { agent, commands, roots } = config.workflow;
+  const isSet = agent !== undefined || commands || roots.length > 0;
+  return files.length === 0 || isSet || JSON.stringify(config).includes("speckit");
 }
 
 function acceptInside({ hall }: Project): Channel {
@@ -152,23 +182,24 @@ function acceptInside({ hall }: Project): Channel {
 
 /** Applies a valid edit. An invalid one keeps the last good config; an error in one entry disables one server. */
 function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeof watchConfig>[1] {
-  let servers = configuredServers(initial);
+  let servers = collectServers(initial);
   return {
     changed(loaded) {
       logWarnings(loaded, hall.log);
-      const next = configuredServers(loaded);
-      const diff = diffServers(servers, next);
+      const next = collectServers(loaded);
+      const changes = diffServers(servers, next);
       servers = next;
-      hall.log.info(diff, "config reloaded");
+      hall.trust?.configure(trustSettingsOf(loaded.config));
+      hall.log.info(changes, "config reloaded");
       void hall.note({
         kind: "changed",
         subject: "config",
         caller: "guildhall",
         reason: "a config file was edited",
-        details: { ...diff },
+        details: { ...changes },
       });
       hall.fleet
-        .apply({ servers, ...diff })
+        .apply({ servers, ...changes })
         .catch((error: unknown) =>
           hall.log.error({ err: error }, "could not apply the config to all servers"),
         );

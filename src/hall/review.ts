@@ -1,40 +1,59 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import { hashOf } from "../base/json.ts";
 import { visible } from "../base/sanitize.ts";
+import { collectServers } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import { configuredServers } from "../config/unusable.ts";
 import type { Tool } from "../tool.ts";
+import { easingOf } from "../trust/easing.ts";
 import type { Entries, Ledger, Review } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
 import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
   type Change,
   compareDefinition,
-  type FieldChange,
   goneDefinitions,
+  isOutdated,
+  type ProposedMark,
+  proposeMark,
   reviewServer,
+  willAsk,
 } from "../trust/review.ts";
-import { emptyOffer, type Offer } from "../upstream/lists.ts";
+import { findSuspicions, type Suspicion } from "../trust/suspicion.ts";
+import type { Offer } from "../upstream/lists.ts";
 import { writeLock } from "../upstream/lock.ts";
-import { describeSource, sourceOf } from "../upstream/source.ts";
+import { approvalOf, describeSource } from "../upstream/source.ts";
 import { notifyHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
   type Discovery,
-  discoverServers,
+  discoverForReview,
   mergeIntoLock,
 } from "./discover.ts";
+import {
+  compareModules,
+  findModules,
+  hasUnapprovedModules,
+  type ModuleReview,
+} from "./module-review.ts";
+import { findLaunchedPackage, type LaunchedPackage, writePin } from "./package-pin.ts";
 import { openProjectLedger, type PersonDecision, recordInProject } from "./project-store.ts";
-import { readOffers } from "./project-trust.ts";
-import { getServer, type Settings } from "./settings.ts";
+import {
+  isTextApproved,
+  type ProjectText,
+  readProjectTexts,
+  withApprovedTexts,
+} from "./project-texts.ts";
+import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
 
 /** Asks a person; each surface does it in its own way. */
 export interface Reviewer {
   /** Before a server is started for the first time, or in another way than approved. */
   mayStart(request: StartRequest): Promise<boolean>;
-  review(review: ServerReview): Promise<ReviewDecision>;
-  mayLoadModules(patterns: readonly string[]): Promise<boolean>;
+  /** Servers that are approved together. */
+  review(reviews: readonly ServerReview[]): Promise<ReviewDecision>;
+  mayLoadModules(modules: readonly ModuleReview[]): Promise<boolean>;
+  /** Texts of the project that models would read, new or changed since they were approved. */
+  mayUseTexts(texts: readonly ProjectText[]): Promise<boolean>;
 }
 
 export interface StartRequest {
@@ -47,8 +66,10 @@ export interface StartRequest {
 
 export interface ReviewDecision {
   readonly isApproved: boolean;
-  /** Names of the tools whose calls require approval. Default: as they are marked. */
-  readonly destructive?: ReadonlySet<string> | undefined;
+  /** Write the exact versions of their packages into the project's config. */
+  readonly isPinned?: boolean;
+  /** The tools whose calls require approval. Default: as they are marked. */
+  readonly destructive?: ReadonlySet<Tool> | undefined;
 }
 
 /** Approves everything with the marks it has. */
@@ -56,6 +77,7 @@ export const approveAll: Reviewer = {
   mayStart: async () => true,
   review: async () => ({ isApproved: true }),
   mayLoadModules: async () => true,
+  mayUseTexts: async () => true,
 };
 
 /** Without a reviewer nothing new is approved. */
@@ -74,10 +96,11 @@ export async function openReview(
   return { settings, ledger, entries: await ledger.read(), reviewer };
 }
 
-export interface ToolReview {
+export interface ToolReview extends ProposedMark {
   readonly tool: Tool;
   readonly change: Change;
-  readonly isDestructive: boolean;
+  /** Words in it that a person should look at. */
+  readonly suspicions: readonly Suspicion[];
 }
 
 /** A prompt, resource or template. */
@@ -87,17 +110,24 @@ export interface OtherReview {
   readonly name: string;
   readonly definition: JsonObject;
   readonly change: Change;
+  readonly suspicions: readonly Suspicion[];
 }
 
 const otherKinds = ["prompts", "resources", "templates"] as const;
 type OtherKind = (typeof otherKinds)[number];
-const offerKinds: readonly OfferKind[] = ["tools", ...otherKinds];
+export const offerKinds: readonly OfferKind[] = ["tools", ...otherKinds];
 
 export interface ServerReview {
   readonly name: string;
   readonly reached: string;
   readonly source: string;
   readonly previous: Review | undefined;
+  /** The package that starts it, if a launcher has installed one. */
+  readonly package?: LaunchedPackage | undefined;
+  /** Its digest, which later starts must have. */
+  readonly integrity?: string | undefined;
+  /** What the user's config eases for a server of this name. */
+  readonly eased: string | undefined;
   readonly tools: readonly ToolReview[];
   readonly others: readonly OtherReview[];
   /** Tools, prompts, resources and templates that it no longer offers. */
@@ -126,7 +156,7 @@ export async function selectStartable(
     const config = settings.config.mcpServers[name];
     if (!config || config.disabled) return false;
     const previous = findReview(entries, name);
-    if (previous?.source === sourceOf(config)) return true;
+    if (previous?.source === approvalOf(config)) return true;
     const reached = formatSource(config);
     return (await reviewer?.mayStart({ name, reached, before: previous?.reached })) ?? false;
   }
@@ -144,83 +174,137 @@ export async function reviewDiscoveries(
 ): Promise<ReviewResult> {
   const { settings, entries, reviewer, ledger } = session;
   const usable = discoveries.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
-  const reviews: ServerReview[] = [];
-  for (const discovery of usable) {
-    const review = prepareReview(discovery, session);
-    const isAsked = review.isOpen && reviewer !== undefined;
-    reviews.push(isAsked ? applyDecision(review, await reviewer.review(review)) : review);
+  const prepared: ServerReview[] = [];
+  for (const discovery of usable) prepared.push(await prepareReview(discovery, session));
+  const decisions = new Map<ServerReview, ReviewDecision>();
+  for (const together of reviewer ? groupOpen(prepared) : []) {
+    const decision = await reviewer?.review(together);
+    if (decision) for (const review of together) decisions.set(review, decision);
   }
+  const reviews: ServerReview[] = [];
+  for (const review of prepared)
+    reviews.push(await applyDecision(review, decisions.get(review), settings));
 
   const modules = await reviewModules(session);
+  const texts = await reviewTexts(session);
   const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
-  if (approved.length > 0 || modules !== entries.modules) {
+  if (approved.length > 0 || modules !== entries.modules || texts.length > 0) {
     const servers = Object.fromEntries(approved.map((review) => [review.name, toEntry(review)]));
     await ledger.change((current) => ({
-      ...current,
+      ...withApprovedTexts(current, texts),
       modules,
       servers: { ...current.servers, ...servers },
     }));
   }
-  const subjects = approved.map(({ name }) => name);
+  const subjects = [...approved, ...texts].map(({ name }) => name);
   return { reviews, decision: { kind: "reviewed", subjects, reason: "by command" } };
 }
 
-function applyDecision(
-  review: ServerReview,
-  { isApproved, destructive }: ReviewDecision,
-): ServerReview {
-  const tools = destructive
-    ? review.tools.map((entry) => ({ ...entry, isDestructive: destructive.has(entry.tool.name) }))
-    : review.tools;
-  return { ...review, tools, isApproved };
+/** What waits for a review. Servers that only version 0.1 has reviewed are shown together, others one by one. */
+function groupOpen(reviews: readonly ServerReview[]): readonly (readonly ServerReview[])[] {
+  const open = reviews.filter(({ isOpen }) => isOpen);
+  const isKnown = ({ previous, source }: ServerReview): boolean =>
+    previous?.source === source && isOutdated(previous);
+  const known = open.filter(isKnown);
+  const others = open.filter((review) => !isKnown(review)).map((review) => [review]);
+  return known.length > 0 ? [known, ...others] : others;
 }
 
-/** True if the project names toolkit modules that are not approved. */
-export function hasUnapprovedModules({
+async function applyDecision(
+  review: ServerReview,
+  decision: ReviewDecision | undefined,
+  { folder }: Settings,
+): Promise<ServerReview> {
+  if (!decision) return review;
+  const { isApproved, isPinned = false, destructive } = decision;
+  const tools = destructive
+    ? review.tools.map((entry) => ({ ...entry, isDestructive: destructive.has(entry.tool) }))
+    : review.tools;
+  const decided = { ...review, tools, isApproved };
+  const pin = review.package?.pin;
+  if (!isApproved || !isPinned || !pin) return decided;
+  await writePin(folder, pin);
+  return {
+    ...decided,
+    source: approvalOf(pin.config),
+    reached: formatSource(pin.config),
+    integrity: review.package?.integrity,
+  };
+}
+
+/** The modules that are approved from now on. */
+async function reviewModules(session: ReviewSession): Promise<Entries["modules"]> {
+  const { entries, reviewer } = session;
+  const found = await findModules(session);
+  const modules = compareModules(entries, found);
+  if (!reviewer || modules.every(({ change }) => change === "same")) return entries.modules;
+  return (await reviewer.mayLoadModules(modules)) ? found : entries.modules;
+}
+
+/** The texts that are approved from now on. */
+async function reviewTexts({
   settings,
   entries,
-}: Pick<ReviewSession, "settings" | "entries">): boolean {
-  const { toolkits } = settings.config;
-  return toolkits.length > 0 && entries.modules !== hashOf(toolkits);
+  reviewer,
+}: ReviewSession): Promise<readonly ProjectText[]> {
+  if (!reviewer) return [];
+  const texts = await readProjectTexts(settings);
+  const open = texts.filter((text) => !isTextApproved(entries, text));
+  return open.length > 0 && (await reviewer.mayUseTexts(open)) ? open : [];
 }
 
-/** The hash of the module patterns that are approved from now on. */
-async function reviewModules(session: ReviewSession): Promise<string | undefined> {
-  const { settings, entries, reviewer } = session;
-  const { toolkits } = settings.config;
-  if (!reviewer || !hasUnapprovedModules(session)) return entries.modules;
-  return (await reviewer.mayLoadModules(toolkits)) ? hashOf(toolkits) : entries.modules;
+/** Names of the texts that are not used because nobody has approved them as they are. */
+export async function findWaitingTexts({
+  settings,
+  ledger,
+}: Pick<ReviewSession, "settings" | "ledger">): Promise<readonly string[]> {
+  const [entries, texts] = await Promise.all([ledger.read(), readProjectTexts(settings)]);
+  return texts.filter((text) => !isTextApproved(entries, text)).map(({ name }) => name);
 }
 
-function prepareReview(
+async function prepareReview(
   discovery: Discovery,
   { settings, entries }: Pick<ReviewSession, "settings" | "entries">,
-): ServerReview {
+): Promise<ServerReview> {
   const { name } = discovery;
   const config = settings.config.mcpServers[name];
   if (!config) throw new Error(`${name} was discovered but is not configured`);
-  const source = sourceOf(config);
+  const source = approvalOf(config);
   const previous = findReview(entries, name);
   const offer = "found" in discovery ? discovery.found.offer : undefined;
-  const tools = (offer?.tools ?? []).map((tool): ToolReview => {
-    const change = compareDefinition("tools", tool, previous);
-    const before = change.kind === "same" ? previous?.tools[tool.name] : undefined;
-    return { tool, change, isDestructive: before?.isDestructive ?? markTool(tool).destructive };
-  });
+  const otherServers = Object.keys(collectServers(settings.loaded)).filter(
+    (other) => other !== name,
+  );
+  const trustSettings = trustSettingsOf(settings.config);
+  const eased = easingOf(name, trustSettings);
+  const tools = (offer?.tools ?? []).map(
+    (tool): ToolReview => ({
+      tool,
+      change: compareDefinition("tools", tool, previous),
+      suspicions: findSuspicions(tool, otherServers),
+      ...proposeMark(name, tool, { previous, eased, trustSettings }),
+    }),
+  );
   const others = otherKinds.flatMap((kind) =>
     (offer?.[kind] ?? []).map((definition: JsonObject): OtherReview => {
       const change = compareDefinition(kind, definition, previous);
-      return { kind, name: definitionKey(kind, definition), definition, change };
+      const suspicions = findSuspicions(definition, otherServers);
+      return { kind, name: definitionKey(kind, definition), definition, change, suspicions };
     }),
   );
+  const launched = await findLaunchedPackage(config, settings.folder);
   const isOpen =
     previous?.source !== source ||
+    previous.eased !== eased ||
     [...tools, ...others].some(({ change }) => change.kind !== "same");
   return {
     name,
     reached: formatSource(config),
     source,
     previous,
+    package: launched,
+    integrity: launched?.isExact ? launched.integrity : undefined,
+    eased,
     tools,
     others,
     gone: offer ? goneFrom(offer, previous) : [],
@@ -230,17 +314,19 @@ function prepareReview(
   };
 }
 
-function goneFrom(offer: Offer, review: Review | undefined): readonly string[] {
+export function goneFrom(offer: Offer, review: Review | undefined): readonly string[] {
   return offerKinds.flatMap((kind) => goneDefinitions(kind, offer[kind], review));
 }
 
-function toEntry({ source, reached, tools, others }: ServerReview): Review {
+function toEntry({ source, reached, eased, integrity, tools, others }: ServerReview): Review {
   const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
   const take = (wanted: OtherKind): readonly JsonObject[] =>
     others.filter(({ kind }) => kind === wanted).map(({ definition }) => definition);
   return reviewServer({
     source,
     reached,
+    eased,
+    integrity,
     tools: [...marks.keys()],
     prompts: take("prompts"),
     resources: take("resources"),
@@ -249,7 +335,7 @@ function toEntry({ source, reached, tools, others }: ServerReview): Review {
   });
 }
 
-export interface VerifyOptions extends Pick<DiscoverOptions, "onDiscovery"> {
+export interface VerifyOptions extends Pick<DiscoverOptions, "progress"> {
   /** One server. Default: all. */
   readonly server?: string | undefined;
   readonly reviewer: Reviewer | undefined;
@@ -264,13 +350,15 @@ export interface VerifyReport {
 /** Starts servers, has what they offer reviewed, and notifies the running hall. */
 export async function verifyServers(
   settings: Settings,
-  { server, reviewer, onDiscovery }: VerifyOptions,
+  { server, reviewer, progress }: VerifyOptions,
 ): Promise<VerifyReport> {
-  const configured = Object.keys(configuredServers(settings.loaded));
+  const configured = Object.keys(collectServers(settings.loaded));
   const session = await openReview(settings, reviewer);
   if (server !== undefined) getServer(server, settings.loaded);
   const chosen = server === undefined ? configured : [server];
-  if (chosen.length === 0 && !hasUnapprovedModules(session))
+  const hasOther =
+    (await hasUnapprovedModules(session)) || (await findWaitingTexts(session)).length > 0;
+  if (chosen.length === 0 && !hasOther)
     throw new HallError("NOT_FOUND", "nothing to review: no servers are configured", {
       hint: "Add servers under mcpServers in guildhall.json.",
       next: [{ do: "run-command", command: "init" }],
@@ -282,7 +370,7 @@ export async function verifyServers(
     });
 
   const names = await selectStartable(session, chosen);
-  const discoveries = await discoverServers(settings, { names, onDiscovery });
+  const discoveries = await discoverForReview(session, { names, progress });
   await writeLock(settings.folder, await mergeIntoLock(settings.folder, discoveries, configured));
   const { reviews, decision } = await reviewDiscoveries(session, discoveries);
   await recordInProject(settings, { decision, discoveries });
@@ -292,56 +380,14 @@ export async function verifyServers(
   return { reviews, down: down.map(({ name }) => name) };
 }
 
-/** What differs between a server now and as it was reviewed, as far as the hall or the lock knows. */
-export interface ServerChanges {
-  readonly name: string;
-  readonly reached?: { readonly before: string; readonly now: string } | undefined;
-  readonly changed: readonly { readonly name: string; readonly fields: readonly FieldChange[] }[];
-  readonly added: readonly string[];
-  readonly gone: readonly string[];
-}
-
-export async function findChanges(
-  settings: Settings,
-  server: string | undefined,
-): Promise<readonly ServerChanges[]> {
-  if (server !== undefined) getServer(server, settings.loaded);
-  const entries = await (await openProjectLedger(settings)).read();
-  const offers = await readOffers(settings);
-
-  const chosen = Object.entries(settings.config.mcpServers).filter(
-    ([name]) => server === undefined || name === server,
-  );
-  return chosen.map(([name, config]): ServerChanges => {
-    const review = findReview(entries, name);
-    const offer = offers[name] ?? emptyOffer;
-    const changes = offerKinds.flatMap((kind) =>
-      offer[kind].map((definition: JsonObject) => ({
-        name: definitionKey(kind, definition),
-        change: compareDefinition(kind, definition, review),
-      })),
-    );
-    const isReachedOtherwise = review !== undefined && review.source !== sourceOf(config);
-    return {
-      name,
-      reached: isReachedOtherwise
-        ? { before: review.reached, now: formatSource(config) }
-        : undefined,
-      changed: changes.flatMap(({ name, change }) =>
-        change.kind === "changed" ? [{ name, fields: change.fields }] : [],
-      ),
-      added: changes.filter(({ change }) => change.kind === "new").map(({ name }) => name),
-      gone: changes.length > 0 ? goneFrom(offer, review) : [],
-    };
-  });
-}
-
 /** A review as JSON. */
 export function summariseReview({
   name,
   reached,
+  eased,
   isOpen,
   isApproved,
+  package: installed,
   tools,
   others,
   gone,
@@ -349,25 +395,35 @@ export function summariseReview({
   return {
     name,
     reached,
+    package: installed && {
+      name: installed.name,
+      version: installed.version,
+      integrity: installed.integrity,
+      exact: installed.isExact,
+    },
+    eased,
     approved: isApproved,
     changed: isOpen,
-    tools: tools.map(({ tool, change, isDestructive }) => {
-      const { bringsIn, sendsOut, why } = markTool(tool);
+    tools: tools.map((entry) => {
+      const { tool, change, isDestructive, suspicions } = entry;
+      const { why, effect: _reviewed, ...flow } = markTool(tool);
       return {
         name: tool.name,
         state: change.kind,
         destructive: isDestructive,
-        bringsIn,
-        sendsOut,
+        asks: willAsk(entry),
+        ...flow,
         why,
         fields: change.kind === "changed" ? change.fields : undefined,
+        suspicions,
         definition: definitionOf(tool),
       };
     }),
-    others: others.map(({ kind, name, definition, change }) => ({
+    others: others.map(({ kind, name, definition, change, suspicions }) => ({
       kind,
       name,
       state: change.kind,
+      suspicions,
       fields: change.kind === "changed" ? change.fields : undefined,
       definition,
     })),
@@ -375,10 +431,10 @@ export function summariseReview({
   };
 }
 
-function formatSource(config: ServerConfig): string {
+export function formatSource(config: ServerConfig): string {
   return visible(describeSource(config));
 }
 
-function findReview({ servers }: Entries, name: string): Review | undefined {
+export function findReview({ servers }: Entries, name: string): Review | undefined {
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }

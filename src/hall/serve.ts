@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
+import type { Config } from "../config/schema.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { type HttpListener, type ListenerOptions, listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
@@ -17,6 +18,8 @@ import { socketPath } from "./socket.ts";
 /** A hall that listens on HTTP. */
 export interface ServedHall {
   readonly url: string;
+  /** True if every client must send a token. */
+  readonly needsToken: boolean;
   /** Lets running requests finish for this long. */
   close(drainMs: number): Promise<void>;
 }
@@ -26,7 +29,7 @@ export async function serveProject(
   { isStatic }: { readonly isStatic: boolean },
 ): Promise<ServedHall> {
   const { folder, config, log } = settings;
-  const { host, port } = config.listen;
+  const { host, port, open } = config.listen;
   const token = await loadToken(settings);
   const project = await openProject({ folder, settings, isStatic });
   const { server, meter, store } = project.hall;
@@ -37,11 +40,13 @@ export async function serveProject(
     host,
     port,
     token,
+    open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
-    findName: openNamedTokens().find,
+    findOwner: openNamedTokens().find,
   });
   return {
     url: listener.url,
+    needsToken: listener.needsToken,
     async close(drainMs) {
       await project.close(drainMs);
       if (drainMs > 0) await listener.close();
@@ -56,11 +61,16 @@ async function loadToken({ config, log, secrets }: Settings): Promise<string> {
     throw new ConfigError(
       `${host} can be reached from other machines: set a token with --token-file or listen.tokenFile, or listen on 127.0.0.1`,
     );
-  const token = tokenFile === undefined ? await loadOwnToken() : await readTokenFile(tokenFile);
+  const token = await readToken(config);
   secrets.add(token);
   if (tokenFile !== undefined && (await isOpenToOthers(tokenFile)))
     log.warn(`${tokenFile} can be read by other users of this machine: run chmod 600 on it`);
   return token;
+}
+
+/** The token that a hall with this config accepts: the one of `listen.tokenFile`, else the user's own. */
+export function readToken({ listen: { tokenFile } }: Config): Promise<string> {
+  return tokenFile === undefined ? loadOwnToken() : readTokenFile(tokenFile);
 }
 
 /** The project's hall; next to a running one, a separate hall. */

@@ -8,11 +8,12 @@ import {
   Secrets,
 } from "../base/log.ts";
 import { findNear } from "../base/text.ts";
+import { collectServers } from "../config/configured-servers.ts";
 import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { Config, PartialConfig, ServerConfig } from "../config/schema.ts";
-import { configuredServers } from "../config/unusable.ts";
 import { type FaceChoice, parseFaces } from "../server/faces.ts";
+import type { TrustSettings } from "../trust/easing.ts";
 
 /** Flags of the long-running commands. A missing flag leaves the config's value. */
 export interface SettingsOptions {
@@ -71,6 +72,11 @@ export async function loadSettings(
   return { folder, config, loaded, load, faces: given ?? facesOf(config), log, secrets };
 }
 
+export function trustSettingsOf({ trust }: Config): TrustSettings {
+  const { policy, servers: policies, tools: overrides, unguarded } = trust;
+  return { policy, policies, overrides, unguarded };
+}
+
 async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {
   if (json || !process.stderr.isTTY) return process.stderr;
   const { createLineSink } = await import("./log-lines.ts");
@@ -102,7 +108,7 @@ function logUncaught(log: Log): void {
 
 /** The entry of one server. Throws NOT_FOUND with near names, UNAVAILABLE for an invalid entry. */
 export function getServer(name: string, loaded: LoadedConfig): ServerConfig {
-  const servers = configuredServers(loaded);
+  const servers = collectServers(loaded);
   const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
   if (server?.type === "unusable")
     throw new HallError("UNAVAILABLE", `${name} cannot be used: ${server.problems.join("; ")}`, {

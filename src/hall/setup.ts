@@ -98,7 +98,7 @@ export async function importServers(request: ImportRequest): Promise<ImportOutco
   const isChanged = after !== project.text;
   const isWritten = isChanged && !dryRun;
   const backup = isWritten && force ? await backUp(project, machine) : undefined;
-  if (isWritten) await writeThrough(project.file, after);
+  if (isWritten) await writeThrough(project.file, after, machine.folder);
 
   const written = dryRun ? "would be written" : "written";
   const report: ImportReport = {
@@ -213,7 +213,7 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
     file: shorten(plan.file, machine),
     async apply() {
       // Write ours first: a server must be in the hall before it leaves the client.
-      if (isMoving) await writeThrough(project.file, config);
+      if (isMoving) await writeThrough(project.file, config, machine.folder);
       return isNoop(plan) ? null : applyInstall(plan, openRecords(machine.env));
     },
   };

@@ -1,21 +1,12 @@
 import { createHash } from "node:crypto";
-import { mkdir, realpath, rm, stat } from "node:fs/promises";
+import { realpath, rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
-import { HallError } from "../base/errors.ts";
-import { withFileLock } from "../base/files.ts";
+import { dataFolder, makePrivateFolder, withFileLock } from "../base/files.ts";
 
-/** The path of the local socket of a project's hall. Throws DENIED for a folder that others can write to. */
+/** The path of the local socket of a project's hall. Throws DENIED for a folder that others can use. */
 export async function socketPath(project: string): Promise<string> {
-  const folder = runtimeFolder();
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  const { uid, mode } = await stat(folder);
-  // In a shared temporary folder, another user may have created it first.
-  if (uid !== userInfo().uid || (mode & 0o077) !== 0)
-    throw new HallError("DENIED", `${folder} must be owned by you and not accessible to others`, {
-      hint: `Remove it, or set XDG_RUNTIME_DIR.`,
-    });
+  const folder = makePrivateFolder(runtimeFolder());
   const name = createHash("sha256")
     .update(await realpath(project))
     .digest("hex")
@@ -26,7 +17,7 @@ export async function socketPath(project: string): Promise<string> {
 function runtimeFolder(): string {
   return process.env.XDG_RUNTIME_DIR
     ? join(process.env.XDG_RUNTIME_DIR, "guildhall")
-    : join(tmpdir(), `guildhall-${userInfo().uid}`);
+    : join(dataFolder(), "run");
 }
 
 /** Undefined if no hall is running. */

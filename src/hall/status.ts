@@ -1,4 +1,5 @@
-import { configuredServers } from "../config/unusable.ts";
+import { collectServers } from "../config/configured-servers.ts";
+import { openNamedTokens } from "../server/http/tokens.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
@@ -6,38 +7,55 @@ import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
 import { findStoreProblem, readHistory } from "./project-store.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 
+interface TokenStatus {
+  /** Names of tokens that may do everything. */
+  readonly adminTokens: readonly string[];
+}
+
 /** The running hall, or what the config, the lock and the store say without one. */
-export type ProjectStatus =
-  | ({ readonly running: true } & HallStatus)
-  | {
-      readonly running: false;
-      /** Absent if nothing was recorded, or all is well. */
-      readonly store?: { readonly problem: string };
-      readonly upstreams: readonly UpstreamStatus[];
-      readonly registrations: readonly never[];
-    };
+export type ProjectStatus = TokenStatus &
+  (
+    | ({ readonly running: true } & HallStatus)
+    | {
+        readonly running: false;
+        /** Absent if nothing was recorded, or all is well. */
+        readonly store?: { readonly problem: string };
+        readonly upstreams: readonly UpstreamStatus[];
+        /** Servers that the lock does not have. */
+        readonly unlisted: readonly string[];
+        readonly registrations: readonly never[];
+      }
+  );
 
 export async function readStatus(folder: string): Promise<ProjectStatus> {
+  const adminTokens = openNamedTokens()
+    .list()
+    .filter(({ scopes }) => scopes.includes("admin"))
+    .map(({ name }) => name);
   const status = await askHall(folder, "status", {});
-  if (status) return { running: true, ...status };
+  if (status) return { running: true, ...status, adminTokens };
   const settings = await loadSettings({ folder }, "error");
   const problem = (await findStoreProblem(settings))?.message;
   return {
     running: false,
     ...(problem === undefined ? {} : { store: { problem } }),
-    upstreams: await readKnownUpstreams(folder, settings),
+    ...(await readKnownUpstreams(folder, settings)),
     registrations: [],
+    adminTokens,
   };
 }
 
 async function readKnownUpstreams(
   folder: string,
   settings: Settings,
-): Promise<readonly UpstreamStatus[]> {
-  const servers = configuredServers(settings.loaded);
+): Promise<Pick<Extract<ProjectStatus, { readonly running: false }>, "upstreams" | "unlisted">> {
+  const servers = collectServers(settings.loaded);
   const lock = await readLock(folder, () => {});
   const histories = await readHistory(settings, Object.keys(servers));
-  return Object.entries(servers).map(([name, server]) => {
+  const unlisted = Object.entries(settings.config.mcpServers)
+    .filter(([name, { disabled }]) => !disabled && !Object.hasOwn(lock.servers, name))
+    .map(([name]) => name);
+  const upstreams = Object.entries(servers).map(([name, server]) => {
     const locked = lock.servers[name];
     const state: UpstreamState =
       server.type === "unusable"
@@ -55,4 +73,5 @@ async function readKnownUpstreams(
       lastError,
     };
   });
+  return { upstreams, unlisted };
 }

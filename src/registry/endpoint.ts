@@ -84,7 +84,7 @@ async function send(
   try {
     return await dialler.send(url, { ...init, signal: scope.signal });
   } catch (error) {
-    throw scope.cancelled ?? explain(error);
+    throw scope.cancelReason ?? explain(error);
   }
 }
 

@@ -1,6 +1,6 @@
-import type { Stats } from "node:fs";
-import { readdir, stat } from "node:fs/promises";
-import { basename, isAbsolute, join, parse, relative, resolve } from "node:path";
+import { createHash } from "node:crypto";
+import { readdir, readFile } from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HallError, messageOf } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
@@ -32,13 +32,16 @@ export interface ModulesOptions {
   readonly folder: string;
   readonly registry: Pick<Registry, "add" | "remove" | "replace" | "findToolkit">;
   readonly log: Log;
+  /** False for a file that a person has not approved with these contents; it is listed as a failure. Default: all may. */
+  mayLoad?(module: string, digest: string): boolean;
   /** Time limit for loading one. Default 5,000. */
   readonly loadMsMax?: number | undefined;
 }
 
 interface Module {
   readonly file: string;
-  readonly stamp: string;
+  /** Of its contents; empty if it may not be loaded. */
+  readonly digest: string;
   readonly toolkits: readonly Toolkit[];
   readonly error: string | undefined;
   readonly ttlSeconds: number;
@@ -52,6 +55,7 @@ export function createModules({
   folder,
   registry,
   log,
+  mayLoad = () => true,
   loadMsMax = 5_000,
 }: ModulesOptions): Modules {
   const modules = new Map<string, Module>();
@@ -63,10 +67,22 @@ export function createModules({
   async function scan(): Promise<void> {
     const files = await findFiles(patterns, folder);
     for (const file of [...modules.keys()]) if (!files.includes(file)) await forget(file);
-    const loaded = await Promise.all(
-      files.map((file) => loadIfChanged(file, modules.get(file), loadMsMax)),
-    );
+    const loaded = await Promise.all(files.map((file) => loadIfChanged(file, modules.get(file))));
     for (const module of loaded) if (module) await adopt(module);
+  }
+
+  /** Undefined if the file is unchanged or gone. */
+  async function loadIfChanged(
+    file: string,
+    known: Module | undefined,
+  ): Promise<Module | undefined> {
+    const digest = await digestModule(file, folder).catch((): undefined => undefined);
+    if (digest === undefined || digest === known?.digest) return undefined;
+    if (mayLoad(nameOf(file), digest)) return load(file, digest, loadMsMax);
+    // Without a digest, so that it is looked at again after an approval.
+    const error =
+      "new or changed since you approved it; `guildhall diff` shows it, `guildhall verify` approves it";
+    return { file, digest: "", toolkits: [], error, ttlSeconds: defaultTtlSeconds };
   }
 
   async function adopt(module: Module): Promise<void> {
@@ -137,7 +153,7 @@ export function createModules({
             details: { near },
           });
         }
-        const module = await loadIfChanged(found.file, undefined, loadMsMax);
+        const module = await loadIfChanged(found.file, undefined);
         if (module) await adopt(module);
         else await forget(found.file);
       }),
@@ -152,39 +168,22 @@ export function createModules({
   };
 }
 
-/** Undefined if the file is unchanged or gone. */
-async function loadIfChanged(
-  file: string,
-  known: Module | undefined,
-  loadMsMax: number,
-): Promise<Module | undefined> {
-  const found = await stat(file).catch((): undefined => undefined);
-  if (!found) return undefined;
-  const stamp = stampOf(found);
-  return stamp === known?.stamp ? undefined : load(file, stamp, loadMsMax);
-}
-
-function stampOf({ mtimeMs, size }: Stats): string {
-  return `${mtimeMs}-${size}`;
-}
-
-async function load(file: string, stamp: string, loadMsMax: number): Promise<Module> {
+async function load(file: string, digest: string, loadMsMax: number): Promise<Module> {
   const scope = new Scope(undefined, loadMsMax, basename(file));
   try {
-    // Node caches modules by URL, so the stamp makes it read an edited file again.
-    const exported = (await scope.finish(import(`${pathToFileURL(file).href}?${stamp}`))) as Record<
-      string,
-      unknown
-    >;
+    // Node caches modules by URL, so the digest makes it read an edited file again.
+    const exported = (await scope.closeAfter(
+      import(`${pathToFileURL(file).href}?${digest}`),
+    )) as Record<string, unknown>;
     const found = [...new Set(Object.values(exported))].filter(isToolkit);
     if (found.length === 0)
       throw new HallError("EXECUTION", "no toolkit exported (export one created with toolkit(…))");
     const ttlSeconds = Math.min(
       ...found.map(({ cacheTtlSeconds = defaultTtlSeconds }) => cacheTtlSeconds),
     );
-    return { file, stamp, toolkits: found.map(asModule), error: undefined, ttlSeconds };
+    return { file, digest, toolkits: found.map(asModule), error: undefined, ttlSeconds };
   } catch (error) {
-    return { file, stamp, toolkits: [], error: brief(error), ttlSeconds: defaultTtlSeconds };
+    return { file, digest, toolkits: [], error: brief(error), ttlSeconds: defaultTtlSeconds };
   }
 }
 
@@ -215,6 +214,51 @@ function asModule(toolkit: Exported): Toolkit {
     close: async () => toolkit.close?.(),
     onChange: toolkit.onChange?.bind(toolkit),
   };
+}
+
+/** The files that the patterns match, by their path in the project, each with a digest of its contents. */
+export async function digestModules(
+  patterns: readonly string[],
+  folder: string,
+): Promise<Readonly<Record<string, string>>> {
+  const files = await findFiles(patterns, folder);
+  const digests = files.map(async (file) => [
+    relative(folder, file),
+    await digestModule(file, folder),
+  ]);
+  return Object.fromEntries(await Promise.all(digests));
+}
+
+const importsMax = 500;
+/** A path after `from`, `import` or `require`, and any path of a script, such as a worker's. */
+const relativeImport =
+  /\b(?:from|import|require)\s*\(?\s*["'`](\.{1,2}\/[^"'`\n]+)["'`]|["'`](\.{1,2}\/[^"'`\n]+\.[cm]?[jt]sx?)["'`]/g;
+
+/** Covers the files it imports by a relative path, and theirs. Packages are not covered. */
+async function digestModule(module: string, folder: string): Promise<string> {
+  const files = new Map<string, string>();
+  const open = [module];
+  for (const file of open) {
+    if (files.has(file)) continue;
+    if (files.size >= importsMax)
+      throw new HallError("EXECUTION", `it imports more than ${importsMax} files`);
+    // A file that is missing now may be there later, so that counts as a content too.
+    const text = await readFile(file, "utf8").catch((error: unknown) => {
+      if (file === module) throw error;
+      return undefined;
+    });
+    const digest = text === undefined ? "missing" : createHash("sha256").update(text).digest("hex");
+    files.set(file, digest);
+    for (const [, ...paths] of (text ?? "").matchAll(relativeImport)) {
+      const path = resolve(dirname(file), paths.find(Boolean) ?? "");
+      const isWhole = /\.\w+$/.test(path);
+      open.push(
+        ...(isWhole ? [path] : [path, `${path}.js`, `${path}.cjs`, join(path, "index.js")]),
+      );
+    }
+  }
+  const lines = [...files].map(([file, digest]) => `${relative(folder, file)} ${digest}`).sort();
+  return createHash("sha256").update(lines.join("\n")).digest("hex");
 }
 
 /** Files that match a glob, sorted. `*` and `?` match within a folder, `**` matches any number of folders. */

@@ -59,7 +59,9 @@ export function createMonitor({
     try {
       const own = await toolkit.health();
       const found: Health | undefined =
-        own.state === "available" && toolkit.probe ? await scope.finish(toolkit.probe(scope)) : own;
+        own.state === "available" && toolkit.probe
+          ? await scope.closeAfter(toolkit.probe(scope))
+          : own;
       record.probed(found ?? own, performance.now() - began);
     } catch (error) {
       record.responseMs = performance.now() - began;

@@ -22,6 +22,11 @@ export function safeNameOf(fullName: string): string {
   return fullName.replace(".", "__").replace(unsafe, "_");
 }
 
+/** True if it is the full name or its safe form. Config, agent files and commands accept both. */
+export function isSpelling(written: string, fullName: string): boolean {
+  return written === fullName || written === safeNameOf(fullName);
+}
+
 const unsafe = /[^A-Za-z0-9_-]/gu;
 
 function cutName(name: string): string {
@@ -48,16 +53,31 @@ export interface NameIndex<T extends Listed> {
   add(items: readonly T[]): void;
   remove(items: readonly T[]): void;
   find(name: string): T | undefined;
-  /** Throws NOT_FOUND with those of the known names that are near, or with the choices when the name is ambiguous. */
-  get(name: string, known?: Iterable<string>): T;
+  /** Throws NOT_FOUND with names that are near, or with the choices when the name is ambiguous. */
+  get(name: string, options?: GetOptions<T>): T;
   /** The name to show to clients: safe for every model API, and resolved to this item only. */
   shownName(item: T): string;
 }
 
-export function createNameIndex<T extends Listed>(
-  kind: "tool" | "prompt",
-  bareOf: (item: T) => string,
-): NameIndex<T> {
+export interface GetOptions<T> {
+  /** How the caller sees names. Default: the full name. */
+  spell?(item: T): string;
+  /** False for items that are not suggested, and that make no name ambiguous. Default: true for all. */
+  isOffered?(item: T): boolean;
+}
+
+export interface NameIndexOptions<T> {
+  readonly kind: "tool" | "prompt";
+  bareOf(item: T): string;
+  /** True if a toolkit has this prefix, whether or not it is listed yet. */
+  hasPrefix(prefix: string): boolean;
+}
+
+export function createNameIndex<T extends Listed>({
+  kind,
+  bareOf,
+  hasPrefix,
+}: NameIndexOptions<T>): NameIndex<T> {
   const full = new Shared<T>();
   const bare = new Shared<T>();
   /** By safe name, where that is more than `__` for the first dot. */
@@ -83,9 +103,15 @@ export function createNameIndex<T extends Listed>(
   const hashedName = (safe: string, item: T): string =>
     withHash(safe, `${item.toolkit.id}.${bareOf(item)}`);
   const find = (name: string): T | undefined => only(meaningsOf(name));
+  /** Does not depend on which servers are already listed: a name that another could have is not used. */
   function shownName(item: T): string {
     const safe = safeNameOf(item.fullName);
-    return find(safe) === item ? safe : hashedName(safe, item);
+    const { id, prefix = id } = item.toolkit;
+    const isForeign = dottedOf(safe).some((dotted) => {
+      const other = dotted.slice(0, dotted.indexOf("."));
+      return other !== prefix && hasPrefix(other);
+    });
+    return !isForeign && find(safe) === item ? safe : hashedName(safe, item);
   }
 
   return {
@@ -105,12 +131,13 @@ export function createNameIndex<T extends Listed>(
       }
     },
     find,
-    get(name, known = full.names()) {
+    get(name, { spell = (item: T) => item.fullName, isOffered = () => true } = {}) {
       const meanings = meaningsOf(name);
-      const found = only(meanings);
+      const offered = meanings.filter(isOffered);
+      const found = only(meanings) ?? only(offered);
       if (found) return found;
-      const choices = meanings
-        .map((item) => (find(item.fullName) === item ? item.fullName : shownName(item)))
+      const choices = offered
+        .map((item) => (find(spell(item)) === item ? spell(item) : shownName(item)))
         .sort();
       if (choices.length > 0) {
         throw new HallError(
@@ -119,7 +146,7 @@ export function createNameIndex<T extends Listed>(
           { hint: "Use one of the full names.", details: { choices } },
         );
       }
-      const near = findNear(name, known);
+      const near = findNear(name, full.all().filter(isOffered).map(spell));
       const suggestion = near.length > 0 ? `; did you mean ${near.join(", ")}?` : "";
       throw new HallError("NOT_FOUND", `Unknown ${kind}: ${name.slice(0, 100)}${suggestion}`, {
         details: { near },
@@ -160,10 +187,6 @@ class Shared<T> {
 
   all(): readonly T[] {
     return [...this.#byName.values()].flat();
-  }
-
-  names(): Iterable<string> {
-    return this.#byName.keys();
   }
 
   add(name: string, item: T): void {

@@ -1,14 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
-import { createOneAtATime, type OneAtATime } from "../base/one-at-a-time.ts";
 import { findNear } from "../base/text.ts";
-import type { ListKind, Prompt, Resource, Target, Toolkit } from "../tool.ts";
+import type { ListKind, Resource, Target, Toolkit } from "../tool.ts";
 import type { OfferKind } from "../trust/pin.ts";
 import { type Held, refuseHeld } from "../trust/trust.ts";
-import { createNameIndex, fullNameOf } from "./names.ts";
+import { createNameIndex } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
 import { listedUris, type Owned, pickOwner, readOwnUri } from "./resource-owners.ts";
+import { type PromptTarget, ToolkitEntry } from "./toolkit-entry.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
 export interface Registry {
@@ -23,16 +23,19 @@ export interface Registry {
   remove(id: string): Promise<void>;
   tools(): readonly Target[];
   findTool(name: string): Target | undefined;
-  /** Throws NOT_FOUND. */
-  getTool(name: string): Target;
-  resources(): readonly Resource[];
-  resourceTemplates(): readonly JsonObject[];
+  /** Throws NOT_FOUND, with near names as `spell` writes them. Default: full names. */
+  getTool(name: string, spell?: (item: Target) => string): Target;
+  /** The name to list: safe for every model API, and found again. */
+  shownName(item: Target | PromptTarget): string;
+  /** All of them, or those of some toolkits. */
+  resources(isFor?: (toolkit: Toolkit) => boolean): readonly Resource[];
+  resourceTemplates(isFor?: (toolkit: Toolkit) => boolean): readonly JsonObject[];
   /** The toolkit that serves a URI, and its own URI for it. Throws NOT_FOUND, also if there are several. */
   getResourceOwner(uri: string): Owned;
   findTemplateOwner(uriTemplate: string): Owned | undefined;
   prompts(): readonly PromptTarget[];
-  /** Throws NOT_FOUND. */
-  getPrompt(name: string): PromptTarget;
+  /** Throws NOT_FOUND, as `getTool` does. */
+  getPrompt(name: string, spell?: (item: PromptTarget) => string): PromptTarget;
   toolkits(): readonly Toolkit[];
   /** Resolves once every toolkit that may have this tool (any tool, without a name) is listed; undefined if all are. */
   looking(name?: string): Promise<void> | undefined;
@@ -40,86 +43,38 @@ export interface Registry {
   close(): Promise<void>;
 }
 
-export interface PromptTarget {
-  readonly toolkit: Toolkit;
-  readonly prompt: Prompt;
-  readonly fullName: string;
-}
-
-/** One toolkit and the lists it returned last. */
-class ToolkitEntry {
-  readonly toolkit: Toolkit;
-  tools: readonly Target[] = [];
-  resources: readonly Resource[] = [];
-  templates: readonly JsonObject[] = [];
-  prompts: readonly PromptTarget[] = [];
-  readonly listing: OneAtATime<ListKind>;
-  readonly stopListening: (() => void) | undefined;
-
-  constructor(
-    toolkit: Toolkit,
-    hooks: {
-      relist(entry: ToolkitEntry, kind: ListKind): Promise<void>;
-      isCurrent(entry: ToolkitEntry): boolean;
-    },
-  ) {
-    this.toolkit = toolkit;
-    this.listing = createOneAtATime<ListKind>((kind) => hooks.relist(this, kind));
-    this.stopListening = toolkit.onChange?.((kind) => {
-      if (hooks.isCurrent(this)) void this.listing.run(kind);
-    });
-  }
-
-  async read(kind: ListKind): Promise<void> {
-    const { toolkit } = this;
-    switch (kind) {
-      case "tools": {
-        const tools = await toolkit.list();
-        this.tools = tools.map((tool) => ({
-          toolkit,
-          tool,
-          fullName: fullNameOf(toolkit, tool.name),
-        }));
-        return;
-      }
-      case "resources": {
-        const source = toolkit.resources;
-        if (source)
-          [this.resources, this.templates] = await Promise.all([source.list(), source.templates()]);
-        return;
-      }
-      case "prompts": {
-        const prompts = (await toolkit.prompts?.list()) ?? [];
-        this.prompts = prompts.map((prompt) => ({
-          toolkit,
-          prompt,
-          fullName: fullNameOf(toolkit, prompt.name),
-        }));
-      }
-    }
-  }
-}
-
+const everyToolkit = (): boolean => true;
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
 
 export interface RegistryOptions {
   readonly log: Log;
   /** Why a prompt, resource or template is held back: such are not listed and not found. Default: none is. */
   holds?(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
+  /** Called before one of them is used: a person may have taken its review back. */
+  refreshHeld?(): void;
 }
 
-export function createRegistry({ log, holds = () => undefined }: RegistryOptions): Registry {
-  return new ToolkitRegistry(log, holds);
+export function createRegistry(options: RegistryOptions): Registry {
+  return new ToolkitRegistry(options);
 }
 
 /** Public members are functions in fields, because views of a registry copy it: `{ ...registry, tools }`. */
 class ToolkitRegistry implements Registry {
   readonly #log: Log;
   readonly #holds: NonNullable<RegistryOptions["holds"]>;
+  readonly #refreshHeld: () => void;
   readonly #entries = new Map<string, ToolkitEntry>();
   readonly #listeners = new Set<(kind: ListKind) => void>();
-  readonly #names = createNameIndex<Target>("tool", ({ tool }) => tool.name);
-  readonly #promptNames = createNameIndex<PromptTarget>("prompt", ({ prompt }) => prompt.name);
+  readonly #names = createNameIndex<Target>({
+    kind: "tool",
+    bareOf: ({ tool }) => tool.name,
+    hasPrefix: (prefix) => this.#hasPrefix(prefix),
+  });
+  readonly #promptNames = createNameIndex<PromptTarget>({
+    kind: "prompt",
+    bareOf: ({ prompt }) => prompt.name,
+    hasPrefix: (prefix) => this.#hasPrefix(prefix),
+  });
   /** The hall's own tools. Agents come and go with their groups; the others are fixed. */
   #ownNames: ReadonlyMap<string, Target> = new Map();
   #agents: OwnToolkit | undefined;
@@ -127,9 +82,10 @@ class ToolkitRegistry implements Registry {
   #sortedTools: readonly Target[] | undefined;
   #closing: Promise<void> | undefined;
 
-  constructor(log: Log, holds: NonNullable<RegistryOptions["holds"]>) {
+  constructor({ log, holds = () => undefined, refreshHeld = () => {} }: RegistryOptions) {
     this.#log = log;
     this.#holds = holds;
+    this.#refreshHeld = refreshHeld;
   }
 
   readonly add = async (toolkit: Toolkit): Promise<void> => {
@@ -196,31 +152,39 @@ class ToolkitRegistry implements Registry {
     return own ?? this.#names.find(name);
   };
 
-  readonly getTool = (name: string): Target => {
+  readonly getTool = (name: string, spell?: (item: Target) => string): Target => {
     const target = this.findTool(name);
     if (target) return target;
     if (name.endsWith(agentSuffix) && this.#agents) throw unknownAgent(name, this.#agents);
     this.#requireListed(name);
-    return this.#names.get(name);
+    return this.#names.get(name, { ...(spell && { spell }) });
   };
 
-  readonly resources = (): readonly Resource[] => {
+  readonly shownName = (item: Target | PromptTarget): string =>
+    "tool" in item ? this.#names.shownName(item) : this.#promptNames.shownName(item);
+
+  readonly resources: Registry["resources"] = (isFor = everyToolkit) => {
     const items = this.#owned("resources", ({ uri }) => uri);
     const uris = listedUris(items);
     return items
-      .map(({ item }, at) => ({ ...item, uri: uris[at] ?? item.uri }))
+      .flatMap(({ item, toolkit }, at) =>
+        isFor(toolkit) ? [{ ...item, uri: uris[at] ?? item.uri }] : [],
+      )
       .sort((a, b) => compare(a.uri, b.uri));
   };
 
-  readonly resourceTemplates = (): readonly JsonObject[] => {
+  readonly resourceTemplates: Registry["resourceTemplates"] = (isFor = everyToolkit) => {
     const items = this.#owned("templates", ({ uriTemplate }) => String(uriTemplate));
     const uris = listedUris(items);
     return items
-      .map(({ item }, at): JsonObject => ({ ...item, uriTemplate: uris[at] }))
+      .flatMap(({ item, toolkit }, at): JsonObject[] =>
+        isFor(toolkit) ? [{ ...item, uriTemplate: uris[at] }] : [],
+      )
       .sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate)));
   };
 
   readonly getResourceOwner = (uri: string): Owned => {
+    this.#refreshHeld();
     const owner = this.#findNamedOwner(uri) ?? pickOwner(this.#ownersOf(uri));
     if (owner) return owner;
     for (const { toolkit, resources } of this.#entries.values())
@@ -236,6 +200,7 @@ class ToolkitRegistry implements Registry {
   };
 
   readonly findTemplateOwner = (uriTemplate: string): Owned | undefined => {
+    this.#refreshHeld();
     const { id, uri } = readOwnUri(uriTemplate) ?? { id: undefined, uri: uriTemplate };
     const owners = this.#owned("templates", (item) => String(item.uriTemplate)).filter(
       (owned) => owned.uri === uri && (id === undefined || owned.toolkit.id === id),
@@ -245,10 +210,10 @@ class ToolkitRegistry implements Registry {
 
   readonly prompts = (): readonly PromptTarget[] => this.#all("prompts").sort(byName);
 
-  readonly getPrompt = (name: string): PromptTarget => {
-    // Names of prompts that are held back are not suggested.
-    const known = this.#all("prompts").map(({ fullName }) => fullName);
-    const found = this.#promptNames.get(name, known);
+  readonly getPrompt = (name: string, spell?: (item: PromptTarget) => string): PromptTarget => {
+    const isOffered = ({ toolkit, prompt }: PromptTarget): boolean =>
+      this.#holds(toolkit, "prompts", prompt) === undefined;
+    const found = this.#promptNames.get(name, { ...(spell && { spell }), isOffered });
     this.#refuseHeld(found.toolkit, "prompts", found.prompt);
     return found;
   };
@@ -290,6 +255,12 @@ class ToolkitRegistry implements Registry {
     for (const { toolkit } of this.#entries.values())
       if (toolkit.id !== id && (toolkit.prefix ?? toolkit.id).toLowerCase() === wanted)
         throw new HallError("CONFLICT", `the prefix "${prefix}" is already that of ${toolkit.id}`);
+  }
+
+  #hasPrefix(wanted: string): boolean {
+    for (const { toolkit } of this.#entries.values())
+      if ((toolkit.prefix ?? toolkit.id) === wanted) return true;
+    return false;
   }
 
   #unname({ tools, prompts }: ToolkitEntry): void {
@@ -338,11 +309,7 @@ class ToolkitRegistry implements Registry {
     uriOf: (item: ToolkitEntry[K][number]) => string,
   ): (Owned & { readonly item: ToolkitEntry[K][number] })[] {
     return [...this.#entries.values()].flatMap((entry) =>
-      this.#read(entry, kind).map((item) => ({
-        toolkit: entry.toolkit,
-        uri: uriOf(item),
-        item,
-      })),
+      this.#read(entry, kind).map((item) => ({ toolkit: entry.toolkit, uri: uriOf(item), item })),
     );
   }
 
@@ -380,6 +347,7 @@ class ToolkitRegistry implements Registry {
 
   /** Throws DENIED if the definition is held back. */
   #refuseHeld(toolkit: Toolkit, kind: OfferKind, definition: JsonObject | undefined): void {
+    this.#refreshHeld();
     const held = definition && this.#holds(toolkit, kind, definition);
     if (held) throw refuseHeld(held, toolkit.id);
   }
@@ -432,7 +400,7 @@ function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolea
   return isOf({ id, prefix }, name);
 }
 
-function isOf({ id, prefix = id }: Pick<Toolkit, "id" | "prefix">, name: string): boolean {
+export function isOf({ id, prefix = id }: Pick<Toolkit, "id" | "prefix">, name: string): boolean {
   return prefix !== "" && (name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`));
 }
 

@@ -4,6 +4,7 @@ import { type LogLevel, logLevels } from "../tool.ts";
 import { readToolCall } from "../toolkits/find/find.ts";
 import { Prepared, type Request } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
+import type { Rights } from "./rights.ts";
 
 /** `legacy`: a handshake first. `modern`: every request carries its own version and capabilities. */
 export type Era = "legacy" | "modern";
@@ -42,6 +43,7 @@ export interface ClientRequest {
   readonly connection: string;
   /** The authenticated caller, as far as the listener can tell. */
   readonly principal: string;
+  readonly rights: Rights;
   /** The rate limit that its calls count against; undefined where calls are not limited. */
   readonly quota: string | undefined;
   readonly exchange: Exchange;

@@ -24,6 +24,7 @@ import {
 import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, methods, readString, unknownMethod, whenListed } from "./methods.ts";
+import { isAllowed, localRights, type Rights, requireScope } from "./rights.ts";
 import type { AcceptOptions, ServerParts } from "./server.ts";
 import { watchedMax, watchResource } from "./subscriptions.ts";
 
@@ -44,7 +45,7 @@ export class ClientConnection {
   readonly #parts: ServerParts;
   readonly #principal: string;
   readonly #isOrdered: boolean;
-  readonly #isNetwork: boolean;
+  readonly #rights: Rights;
   readonly #gone: () => void;
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
@@ -60,14 +61,20 @@ export class ClientConnection {
   constructor(
     channel: Channel,
     parts: ServerParts,
-    { principal = withoutToken, isOrdered = true, isNetwork = false, quota }: AcceptOptions,
+    {
+      principal = "local",
+      rights = localRights,
+      isOrdered = true,
+      isNetwork = false,
+      quota,
+    }: AcceptOptions,
     gone: () => void,
   ) {
     this.id = parts.connectionId();
     this.#parts = parts;
     this.#principal = principal;
     this.#isOrdered = isOrdered;
-    this.#isNetwork = isNetwork;
+    this.#rights = rights;
     this.#quota = isNetwork ? (quota ?? this.id) : undefined;
     this.#gone = gone;
     this.#peer = new Peer(channel, {
@@ -98,10 +105,16 @@ export class ClientConnection {
     });
   }
 
-  /** True if we may send sampling requests on our own, which only legacy clients accept. */
+  /**
+   * True if we may send sampling requests on our own, which only legacy clients accept. The prompts
+   * are the user's, so another caller must not read them.
+   */
   get canSample(): boolean {
     return (
-      this.#state.kind === "ready" && this.#isOrdered && isObject(this.#state.capabilities.sampling)
+      this.#state.kind === "ready" &&
+      this.#isOrdered &&
+      isObject(this.#state.capabilities.sampling) &&
+      isAllowed(this.#rights, "admin")
     );
   }
 
@@ -185,6 +198,7 @@ export class ClientConnection {
       exchange,
       connection: this.id,
       principal: this.#principal,
+      rights: this.#rights,
       quota: this.#quota,
       progressTokens: this.#progressTokens,
     };
@@ -210,6 +224,7 @@ export class ClientConnection {
     }
     const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
+    requireScope(this.#rights, "call", method);
     const { version, capabilities, client } = state;
     const request = this.#clientRequest(exchange, {
       era: "legacy",
@@ -232,9 +247,8 @@ export class ClientConnection {
       client,
       logLevel: undefined,
     });
-    const mayRegister = !this.#isNetwork || this.#principal !== withoutToken;
     const runner = this.#isOrdered ? this.#runner() : undefined;
-    return dialectMethods[method](params, { ...request, mayRegister, runner }, this.#parts);
+    return dialectMethods[method](params, { ...request, runner }, this.#parts);
   }
 
   /** This connection as the runner of toolkits that were registered on it. */
@@ -278,7 +292,8 @@ export class ClientConnection {
       throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
         hint: "Unsubscribe from some of them first.",
       });
-    const stop = watchResource(uri, this.#parts, () =>
+    requireScope(this.#rights, "call", "resources/subscribe");
+    const stop = watchResource(uri, this.#rights, this.#parts, () =>
       this.#peer.notify("notifications/resources/updated", { uri }),
     );
     this.#watched.set(uri, stop);
@@ -354,18 +369,23 @@ export class ClientConnection {
   }
 }
 
-/** The required fields of `initialize`. Throws INVALID_REQUEST. */
+/** Kept as long as the connection. */
+const introductionMax = 16 * 1024;
+
+/** The required fields of `initialize`. Throws INVALID_REQUEST, or TOO_LARGE. */
 export function readGreeting({ protocolVersion, capabilities, clientInfo }: JsonObject): {
   readonly protocolVersion: string;
   readonly capabilities: JsonObject;
   readonly clientInfo: JsonObject;
 } {
-  if (typeof protocolVersion === "string" && isObject(capabilities) && isObject(clientInfo))
-    return { protocolVersion, capabilities, clientInfo };
-  throw new HallError(
-    "INVALID_REQUEST",
-    "initialize requires protocolVersion, capabilities and clientInfo",
-  );
+  if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo))
+    throw new HallError(
+      "INVALID_REQUEST",
+      "initialize requires protocolVersion, capabilities and clientInfo",
+    );
+  if (JSON.stringify([capabilities, clientInfo]).length > introductionMax)
+    throw new HallError("TOO_LARGE", "clientInfo and capabilities have more than 16 KB");
+  return { protocolVersion, capabilities, clientInfo };
 }
 
 /** Methods that are notifications even with `"id": null`, which some clients send. */
@@ -373,8 +393,6 @@ export function isNotification(method: string): boolean {
   return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
 
-/** The principal of a caller on this machine that sent no token. */
-const withoutToken = "local";
 /** How long to write out the last answers when shutting down at once. */
 const hurriedFlushMs = 500;
 /** Long, because the client may ask its user first. */

@@ -11,6 +11,7 @@ import {
 } from "../tool.ts";
 import type { Ask } from "./asking.ts";
 import type { ClientRequest } from "./client-request.ts";
+import { isAllowed } from "./rights.ts";
 
 /** The request that the work answers now: suspended work continues under a later request. */
 export interface Current {
@@ -45,8 +46,11 @@ export function createContext(
   };
 }
 
-export function callerOf({ connection, client, principal, quota, era }: ClientRequest): Caller {
-  return { connection, client, principal, quota, isLasting: era === "legacy" };
+export function callerOf(request: ClientRequest): Caller {
+  const { connection, client, principal, rights, quota, era } = request;
+  const mayAnswer = isAllowed(rights, "admin") ? (rights.mayAnswer ?? "lasting") : "once";
+  const { tools } = rights;
+  return { connection, client, principal, mayAnswer, tools, quota, isLasting: era === "legacy" };
 }
 
 /** The part of `_meta` that does not concern the connection between the client and us. */

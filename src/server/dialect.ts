@@ -13,11 +13,11 @@ import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
+import { mayRead, requireBuiltInName, requireScope } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
-/** A request in the dialect: whether it may register, and how the client receives calls. */
+/** A request in the dialect, and how the client receives calls. */
 export interface DialectRequest extends ClientRequest {
-  readonly mayRegister: boolean;
   /** Undefined if the client cannot receive requests. */
   readonly runner: Runner | undefined;
 }
@@ -30,7 +30,9 @@ type DialectHandler = (
 
 export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   async "tools/register"(params, request, parts) {
-    requireToken(request, "tools/register");
+    const name = nameOf(params);
+    requireScope(request.rights, `register:${name}`, "tools/register");
+    if (isBuiltIn(name, parts)) requireBuiltInName(request.rights, name);
     const { toolId } = await parts.registrations.register(params, request.runner);
     return {
       tool_id: toolId,
@@ -40,12 +42,15 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   async "tools/unregister"(params, request, parts) {
-    requireToken(request, "tools/unregister");
-    const { toolId } = await parts.registrations.unregister(readString(params, "tool_name"));
+    const scope = `register:${typeof params.tool_name === "string" ? params.tool_name : ""}`;
+    requireScope(request.rights, scope, "tools/unregister");
+    const name = readString(params, "tool_name");
+    const { toolId } = await parts.registrations.unregister(name);
     return { tool_id: toolId, status: "unregistered" };
   },
 
-  async "tools/registered"(_params, _request, parts) {
+  async "tools/registered"(params, request, parts) {
+    requireRead(request, params, "tools/registered");
     const modules = parts.registry.toolkits().filter(({ source }) => source === "module");
     return {
       tools: await describeToolkits([...parts.registrations.all(), ...modules], parts),
@@ -54,7 +59,8 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   /** Every toolkit, registered or not. */
-  async "tools/toolkits"(_params, _request, parts) {
+  async "tools/toolkits"(params, request, parts) {
+    requireRead(request, params, "tools/toolkits");
     return {
       toolkits: await describeToolkits(parts.registry.toolkits(), parts),
       failed_modules: parts.modules.failures(),
@@ -62,7 +68,8 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   /** One toolkit with the schemas of its functions. */
-  async "tools/toolkit"(params, _request, parts) {
+  async "tools/toolkit"(params, request, parts) {
+    requireRead(request, params, "tools/toolkit");
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     const [described] = await describeToolkits([toolkit], parts);
     return {
@@ -71,18 +78,20 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
     };
   },
 
-  async "tools/schema"(params, _request, parts) {
+  async "tools/schema"(params, request, parts) {
+    requireRead(request, params, "tools/schema");
     return describeFunction(await findFunction(params, parts), parts);
   },
 
   /** Reloads a module of the config. */
   async "tools/refresh"(params, request, parts) {
-    requireToken(request, "tools/refresh");
+    requireScope(request.rights, "admin", "tools/refresh");
     await parts.modules.refresh(readString(params, "tool_name"));
     return { status: "refreshed", failed_modules: parts.modules.failures() };
   },
 
   async "tools/call"(params, request, parts) {
+    requireScope(request.rights, "call", "tools/call");
     const { callId, args, timeoutMs } = readCall(params);
     const { fullName } = await findFunction(params, parts, request);
     const began = performance.now();
@@ -105,22 +114,34 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   async "health/check"(params, request, parts) {
+    requireRead(request, params, "health/check");
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     await request.exchange.scope.race(parts.monitor.check(toolkit));
     return describeHealth(toolkit, parts);
   },
 };
 
+/** Throws DENIED for a token without the scope `read`, except about the toolkit that it may register. */
+function requireRead({ rights }: DialectRequest, { tool_name: name }: JsonObject, method: string) {
+  const isOwn = typeof name === "string" && rights.scopes.includes(`register:${name}`);
+  if (!isOwn && !mayRead(rights)) requireScope(rights, "read", method);
+}
+
 /** Methods that require the token over the network. */
 export function changesRegistry(method: string): boolean {
   return method === "tools/register" || method === "tools/unregister" || method === "tools/refresh";
 }
 
-function requireToken({ mayRegister }: DialectRequest, method: string): void {
-  if (mayRegister) return;
-  throw new HallError("DENIED", `${method} requires the token over HTTP and WebSocket`, {
-    hint: "Send it as `Authorization: Bearer TOKEN` when you connect.",
-  });
+/** The name that a registration asks for; what is no name is reported when it is parsed. */
+function nameOf({ tool }: JsonObject): string {
+  return isObject(tool) && typeof tool.name === "string" ? tool.name : "";
+}
+
+/** True if a built-in toolkit has the name, or had it until a registration took it. */
+function isBuiltIn(name: string, { registry, registrations }: ServerParts): boolean {
+  const there = registry.findToolkit(name);
+  const isThere = there !== undefined && (there.source ?? "built-in") === "built-in";
+  return isThere || registrations.isReplacement(name);
 }
 
 export const callIdLengthMax = 128;

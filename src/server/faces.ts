@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { OwnToolkits } from "../registry/own.ts";
 import type { Registry } from "../registry/registry.ts";
+import { type Spelling, spellName } from "../registry/shown-names.ts";
 import type { Target } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import { readableTool } from "../trust/trust.ts";
@@ -11,42 +12,52 @@ import { readableTool } from "../trust/trust.ts";
 export const faces = {
   tools: {
     summary: "every tool as it is",
-    show: ({ registry, own, health, trust }) =>
-      registry
-        .tools()
-        // Calls by these names reach the hall's own tools.
-        .filter(
-          ({ fullName }) =>
-            !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName),
-        )
-        .map((target) =>
-          trust?.heldBecause(target)
-            ? describeHeld(target, trust)
-            : markTool(describeTool(target), target, health),
-        ),
+    show: (parts) => {
+      const { registry, own, health, trust, isComplete } = parts;
+      return (
+        registry
+          .tools()
+          .filter(({ toolkit }) => isComplete || (toolkit.isListed?.() ?? true))
+          // Calls by these names reach the hall's own tools.
+          .filter(
+            ({ fullName }) =>
+              !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName),
+          )
+          .map((target) =>
+            trust?.heldBecause(target)
+              ? { ...readableTool(target, trust), name: spell(target, parts) }
+              : markTool(describeTool(target, parts), target, health),
+          )
+      );
+    },
   },
   search: {
     summary: "find_tools and call_tool",
-    show: ({ own }) => own.find.targets().map(describeTool),
+    show: (parts) => describeAll(parts.own.find.targets(), parts),
   },
   agents: {
     summary: "one agent for each group of tools, find_tools, call_tool and evaluate-lisp",
     // Only evaluate-lisp itself; its companions are for the code face.
-    show: ({ registry, own }) =>
-      [
-        ...own.agents.targets(),
-        ...own.find.targets(),
-        ...own.lisp.targets().slice(0, 1),
-        ...registry.tools().filter(({ toolkit }) => toolkit.besideAgents?.()),
-      ].map(describeTool),
+    show: (parts) => {
+      const { registry, own } = parts;
+      const beside = registry.tools().filter(({ toolkit }) => toolkit.besideAgents?.());
+      return describeAll(
+        [
+          ...own.agents.targets(),
+          ...own.find.targets(),
+          ...own.lisp.targets().slice(0, 1),
+          ...beside,
+        ],
+        parts,
+      );
+    },
   },
   code: {
     summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
-    show: ({ own }) =>
-      [
-        ...own.find.targets().filter(({ fullName }) => fullName === "find_tools"),
-        ...own.lisp.targets(),
-      ].map(describeTool),
+    show: (parts) => {
+      const find = parts.own.find.targets().filter(({ fullName }) => fullName === "find_tools");
+      return describeAll([...find, ...parts.own.lisp.targets()], parts);
+    },
   },
 } as const satisfies Record<
   string,
@@ -58,7 +69,9 @@ export interface FaceParts {
   readonly own: OwnToolkits;
   readonly health: HealthBook;
   readonly trust?: Pick<Trust, "heldBecause"> | undefined;
-  readonly names: NameStyle;
+  readonly spelling: Spelling;
+  /** Somebody asked for this face: it leaves nothing out. */
+  readonly isComplete: boolean;
 }
 
 export type Face = keyof typeof faces;
@@ -93,41 +106,40 @@ export function chooseFaces(
   return grouped.length <= toolsShownMax ? ["tools"] : ["search"];
 }
 
-/** How full names are written, because some model APIs refuse dots. Calls may use either. */
-export type NameStyle = "dot" | "underscore";
-
 /** Sorted by name, because pages depend on the order. */
 export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
   const shown = chosen.flatMap((face) => faces[face].show(parts));
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
-  const written =
-    parts.names === "dot"
-      ? unique
-      : unique.map((tool) => ({ ...tool, name: tool.name.replace(".", "__") }));
-  return written.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return unique.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function spell(target: Target, { spelling, registry }: FaceParts): string {
+  return spellName(target, spelling, registry);
+}
+
+function describeAll(targets: readonly Target[], parts: FaceParts): readonly ShownTool[] {
+  return targets.map((target) => describeTool(target, parts));
 }
 
 const described = new WeakMap<Target, ShownTool>();
 
-function describeTool(target: Target): ShownTool {
+function describeTool(target: Target, parts: FaceParts): ShownTool {
+  const name = spell(target, parts);
   let shown = described.get(target);
-  if (!shown) {
+  if (shown?.name !== name) {
     const { facts: _ours, ...definition } = target.tool;
-    shown = Object.assign(definition, { name: target.fullName });
+    shown = Object.assign(definition, { name });
     described.set(target, shown);
   }
   return shown;
-}
-
-function describeHeld(target: Target, trust: FaceParts["trust"]): ShownTool {
-  return { ...readableTool(target, trust), name: target.fullName };
 }
 
 /** Marks a tool that is currently unavailable, for programs and for models. */
 function markTool(shown: ShownTool, { toolkit }: Target, health: HealthBook): ShownTool {
   const { health: found } = health.record(toolkit);
   if (found.state !== "unavailable" && found.state !== "maintenance") return shown;
-  const description = `${shown.description ?? ""} Currently unavailable: ${found.reason}.`.trim();
+  // Without the reason, which may quote the server.
+  const description = `${shown.description ?? ""} Currently unavailable.`.trim();
   const meta = typeof shown._meta === "object" ? shown._meta : {};
   return { ...shown, description, _meta: { ...meta, "guildhall/status": found.state } };
 }

@@ -60,6 +60,7 @@ export function withHallResources(options: HallResourcesOptions): Registry {
   });
   const owner: Toolkit = {
     id: "guildhall",
+    source: "hall",
     list: async () => [],
     call: () => Promise.reject(new HallError("NOT_FOUND", "the hall's resources offer no tools")),
     health: async () => ({ state: "available" }),
@@ -75,9 +76,9 @@ export function withHallResources(options: HallResourcesOptions): Registry {
   };
   return {
     ...registry,
-    resources: () => [
-      ...resources,
-      ...registry.resources().filter(({ uri }) => !Object.hasOwn(hallResources, uri)),
+    resources: (isFor) => [
+      ...(isFor?.(owner) === false ? [] : resources),
+      ...registry.resources(isFor).filter(({ uri }) => !Object.hasOwn(hallResources, uri)),
     ],
     getResourceOwner: (uri) =>
       Object.hasOwn(hallResources, uri) ? { toolkit: owner, uri } : registry.getResourceOwner(uri),

@@ -1,41 +1,74 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { isListed } from "../gateway/allow-list.ts";
+import { type Spelling, spellingFor, spellName } from "../registry/shown-names.ts";
+import type { Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
 import { isModernVersion, type Version } from "./client-request.ts";
 import { type Face, parseFaces, type ShownTool } from "./faces.ts";
 import type { MethodHandler } from "./methods.ts";
+import { mayRead, mayUse, type Rights } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** The methods that return a list, one page at a time. */
 export const listMethods: Readonly<Record<string, MethodHandler>> = {
-  "tools/list": (params, { version }, parts) => {
-    const shown = parts.shownTools(readFaces(params));
+  "tools/list": (params, { version, client, rights }, parts) => {
+    const spelling = spellingFor(parts.names, params._meta, client);
+    const shown = shownTo(rights, spelling, params, parts);
     const { items, ...rest } = takePage(shown, "tools", ({ name }) => name, params, parts);
     const tools = items.map((tool) => writeTool(tool, version)).join(",");
     const cursor = JSON.stringify(rest).slice(1, -1);
     return new Prepared(`{"tools":[${tools}]${cursor === "" ? "" : `,${cursor}`}}`);
   },
 
-  "resources/list": (params, _request, parts) => {
-    const sorted = parts.registry.resources();
+  "resources/list": (params, { rights }, parts) => {
+    const sorted = parts.registry.resources(usableBy(rights));
     const { items, ...rest } = takePage(sorted, "resources", ({ uri }) => uri, params, parts);
     return { resources: items, ...rest };
   },
 
-  "resources/templates/list": (params, _request, parts) => {
-    const sorted = parts.registry.resourceTemplates();
+  "resources/templates/list": (params, { rights }, parts) => {
+    const sorted = parts.registry.resourceTemplates(usableBy(rights));
     const keyOf = ({ uriTemplate }: JsonObject): string => String(uriTemplate);
     const { items, ...rest } = takePage(sorted, "templates", keyOf, params, parts);
     return { resourceTemplates: items, ...rest };
   },
 
-  "prompts/list": (params, _request, parts) => {
-    const sorted = parts.registry.prompts();
+  "prompts/list": (params, { client, rights }, parts) => {
+    const isComplete = readFaces(params) !== undefined;
+    const sorted = parts.registry
+      .prompts()
+      .filter(({ toolkit }) => isComplete || (toolkit.isListed?.() ?? true))
+      .filter(({ toolkit }) => mayUse(rights, toolkit));
+    const spelling = spellingFor(parts.names, params._meta, client);
     const { items, ...rest } = takePage(sorted, "prompts", (item) => item.fullName, params, parts);
-    const prompts = items.map(({ prompt, fullName }) => ({ ...prompt, name: fullName }));
+    const prompts = items.map((item) => ({
+      ...item.prompt,
+      name: spellName(item, spelling, parts.registry),
+    }));
     return { prompts, ...rest };
   },
 };
+
+/** Undefined for a caller that may use everything: its lists are kept. */
+function usableBy(rights: Rights): ((toolkit: Toolkit) => boolean) | undefined {
+  if (rights.tools === undefined && mayRead(rights)) return undefined;
+  return (toolkit) => mayUse(rights, toolkit);
+}
+
+/** A caller that may call only some tools sees just these, whatever the face. */
+function shownTo(
+  { tools }: Rights,
+  spelling: Spelling,
+  params: JsonObject,
+  parts: ServerParts,
+): readonly ShownTool[] {
+  if (tools === undefined) return parts.shownTools(spelling, readFaces(params));
+  return parts.shownTools(spelling, ["tools"]).filter(({ name }) => {
+    const target = parts.registry.findTool(name);
+    return target !== undefined && isListed(tools, target.fullName);
+  });
+}
 
 /** One page of a sorted list. The cursor contains the last key, so it stays valid when the list changes. */
 function takePage<T>(

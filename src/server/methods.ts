@@ -2,6 +2,8 @@ import { HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
+import { spellingFor, spellName } from "../registry/shown-names.ts";
+import type { PromptTarget } from "../registry/toolkit-entry.ts";
 import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
@@ -15,6 +17,7 @@ import {
 import { callerOf, claimProgressToken, createContext } from "./context.ts";
 import { faces } from "./faces.ts";
 import { listMethods } from "./lists.ts";
+import { requireScope, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
 
@@ -43,21 +46,25 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const owned = parts.registry.getResourceOwner(uri);
     const source = owned.toolkit.resources;
     if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
+    requireUse(request.rights, owned.toolkit);
+    parts.gateway.admitRead(owned, callerOf(request));
     const read = async (context: CallContext): Promise<JsonObject> =>
       renameContents(await source.read(owned.uri, context), owned.uri, uri);
     return runAsking(params, request, parts, within(parts.timeoutMs, read));
   },
 
   "prompts/get": (params, request, parts) => {
-    const { toolkit, prompt, fullName } = parts.registry.getPrompt(readString(params, "name"));
+    const name = readString(params, "name");
+    const { toolkit, prompt } = getPrompt(name, params, request, parts);
+    requireUse(request.rights, toolkit);
     const args = readPromptArguments(params.arguments);
     const missing = (prompt.arguments ?? []).find(
-      ({ name, required }) => required && !Object.hasOwn(args, name),
+      (argument) => argument.required && !Object.hasOwn(args, argument.name),
     );
     if (missing)
       throw new HallError(
         "INVALID_PARAMS",
-        `prompt ${fullName} requires the argument "${missing.name}"`,
+        `prompt ${name} requires the argument "${missing.name}"`,
       );
     const work = async (context: CallContext): Promise<JsonObject> =>
       fitPrompt(
@@ -80,7 +87,8 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
         "completion requires a ref and an argument with name and value",
       );
     }
-    const { toolkit, reference } = findCompleter(ref, parts);
+    const { toolkit, reference } = findCompleter(ref, { params, request, parts });
+    requireUse(request.rights, toolkit);
     const context = createContext(() => ({ params, request }), {
       ask:
         request.era === "modern"
@@ -169,19 +177,36 @@ function within(
         work({
           ...context,
           scope,
-          ask: (questions, asked) => scope.hold(() => context.ask(questions, asked)),
+          ask: (questions, asked) => scope.pauseWhile(() => context.ask(questions, asked)),
         }),
       )
       .finally(() => scope.close());
   };
 }
 
+/** Throws NOT_FOUND, with near names as the client sees them in its list. */
+function getPrompt(
+  name: string,
+  { _meta }: JsonObject,
+  { client }: ClientRequest,
+  { registry, names }: ServerParts,
+): PromptTarget {
+  return registry.getPrompt(name, (item) =>
+    spellName(item, spellingFor(names, _meta, client), registry),
+  );
+}
+
 function findCompleter(
   ref: JsonObject,
-  { registry }: ServerParts,
+  {
+    params,
+    request,
+    parts,
+  }: { readonly params: JsonObject; readonly request: ClientRequest; readonly parts: ServerParts },
 ): { readonly toolkit: Toolkit; readonly reference: JsonObject } {
+  const { registry } = parts;
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
-    const { toolkit, prompt } = registry.getPrompt(ref.name);
+    const { toolkit, prompt } = getPrompt(ref.name, params, request, parts);
     return { toolkit, reference: { ...ref, name: prompt.name } };
   }
   if (ref.type === "ref/resource" && typeof ref.uri === "string") {
@@ -237,6 +262,7 @@ export function handleModern(
 ): unknown {
   const handler = Object.hasOwn(modernMethods, method) ? modernMethods[method] : undefined;
   if (!handler) throw unknownMethod(method);
+  requireScope(request.rights, "call", method);
   const { info } = parts;
   const result = handler(params, request, parts);
   return result instanceof Promise

@@ -11,27 +11,24 @@ import type { Monitor } from "../registry/monitor.ts";
 import type { OwnToolkits } from "../registry/own.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { Registry } from "../registry/registry.ts";
+import type { NameStyle, Spelling } from "../registry/shown-names.ts";
 import type { ListKind } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { Asking, Seal } from "./asking.ts";
 import { ClientConnection } from "./connection.ts";
-import {
-  chooseFaces,
-  type Face,
-  type FaceChoice,
-  type NameStyle,
-  type ShownTool,
-  showTools,
-} from "./faces.ts";
+import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
+import type { Rights } from "./rights.ts";
 import { StatelessRequests } from "./stateless.ts";
 
 export interface AcceptOptions {
   /** The authenticated caller. One principal cannot use what another opened. Default "local". */
   readonly principal?: string;
+  /** Default: all. */
+  readonly rights?: Rights;
   /** False where messages may overtake each other; such a client cannot be sent requests either. Default true. */
   readonly isOrdered?: boolean;
-  /** Over HTTP or WebSocket calls are rate-limited, and registering requires the token. */
+  /** Over HTTP or WebSocket calls are rate-limited. */
   readonly isNetwork?: boolean;
   /** The key of its rate limit. Default: the connection. */
   readonly quota?: string;
@@ -56,6 +53,7 @@ export interface ServerOptions {
   readonly guide?: (() => string | undefined) | undefined;
   /** Tools that it holds back are listed as such. */
   readonly trust?: Trust | undefined;
+  /** How names are listed. */
   readonly names: NameStyle;
   /** The lists never change while the hall runs. */
   readonly isStatic: boolean;
@@ -77,8 +75,8 @@ export interface ServerParts extends ServerOptions {
   readonly asking: Asking;
   readonly info: JsonObject;
   instructions(): string;
-  /** Default: the faces of the hall. */
-  shownTools(faces?: readonly Face[]): readonly ShownTool[];
+  /** `faces` are those that were asked for. Default: the faces of the hall. */
+  shownTools(spelling: Spelling, faces?: readonly Face[]): readonly ShownTool[];
   /** The default faces as the call record stores them: `agents`, or several separated by commas. */
   face(): string;
   capabilities(): JsonObject;
@@ -137,7 +135,7 @@ export class Server {
     const sampler = this.#connections.values().find(({ canSample }) => canSample);
     if (sampler) return sampler.sample(params);
     throw new HallError("UNAVAILABLE", "no connected client supports sampling", {
-      hint: "Connect a client that supports sampling, or use the model planner.",
+      hint: "Connect a client that supports sampling, over stdio or with your token, or use the model planner.",
     });
   }
 
@@ -220,12 +218,14 @@ class ToolLists {
     return this.#face;
   }
 
-  tools(faces: readonly Face[]): readonly ShownTool[] {
-    const key = faces.join();
+  tools(spelling: Spelling, asked: readonly Face[] | undefined): readonly ShownTool[] {
+    const key = `${spelling} ${asked?.join() ?? ""}`;
     let tools = this.#shown.get(key);
     if (!tools) {
-      const { names, own, health, trust } = this.#options;
-      tools = showTools(faces, { names, registry: this.#registry, own, health, trust });
+      const { own, health, trust } = this.#options;
+      const isComplete = asked !== undefined;
+      const parts = { registry: this.#registry, own, health, trust, spelling, isComplete };
+      tools = showTools(asked ?? this.faces(), parts);
       this.#shown.set(key, tools);
     }
     return tools;
@@ -261,11 +261,11 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),
-    shownTools: (faces = lists.faces()) => lists.tools(faces),
+    shownTools: (spelling, faces) => lists.tools(spelling, faces),
     face: () => lists.face(),
     capabilities: () => describeCapabilities(registry, options.isStatic),
     counts: () => ({
-      tools_count: parts.shownTools().length,
+      tools_count: parts.shownTools(options.names).length,
       resources_count: registry.resources().length,
       prompts_count: registry.prompts().length,
     }),
@@ -293,39 +293,43 @@ function freezeLists(registry: Registry): Registry {
   const resources = registry.resources();
   const templates = registry.resourceTemplates();
   const prompts = registry.prompts();
+  const names = new Map([...tools, ...prompts].map((item) => [item, registry.shownName(item)]));
   return {
     ...registry,
+    shownName: (item) => names.get(item) ?? registry.shownName(item),
     tools: () => tools,
-    resources: () => resources,
-    resourceTemplates: () => templates,
+    resources: (isFor) => (isFor ? registry.resources(isFor) : resources),
+    resourceTemplates: (isFor) => (isFor ? registry.resourceTemplates(isFor) : templates),
     prompts: () => prompts,
   };
 }
 
 function describeInstructions(
   faces: readonly Face[],
-  { registry, modules, guide }: ServerOptions,
+  { registry, modules, guide, names, trust }: ServerOptions,
 ): string {
-  const broken = modules
-    .failures()
-    .map(({ module, error }) => `${module} (${error.slice(0, 200)})`);
-  const downs = registry.toolkits().flatMap((toolkit) => {
-    const problem = toolkit.problem?.();
-    return problem === undefined ? [] : [`${toolkit.id} (${problem.slice(0, 200)})`];
-  });
-  const problems = [...downs, ...broken];
+  // Names of reviewed servers only: other names, file names and all reasons are texts of a project or
+  // a server that nobody has approved.
+  const reviewed = trust?.entries().servers ?? {};
+  const downs = registry.toolkits().filter((toolkit) => toolkit.problem?.() !== undefined);
+  const named = downs
+    .filter(({ id, source }) => source !== "upstream" || !trust || Object.hasOwn(reviewed, id))
+    .map(({ id }) => id);
+  const others = downs.length - named.length + modules.failures().length;
+  const rest = `${others} not reviewed or not loadable (the user sees them in \`guildhall status\`)`;
+  const problems = others === 0 ? named : [...named, rest];
   const known =
     (faces.includes("agents") ? guide?.() : undefined) ??
-    instructions[faces.find((face) => face !== "agents") ?? "search"];
+    instructions(names)[faces.find((face) => face !== "agents") ?? "search"];
   return problems.length === 0 ? known : `${known} Currently unavailable: ${problems.join(", ")}.`;
 }
 
 const afterFailure = "If a call fails, follow the next step in the error.";
-const instructions: Readonly<Record<Exclude<Face, "agents">, string>> = {
-  tools: `Tools are named toolkit.tool. ${afterFailure}`,
+const instructions = (names: NameStyle): Readonly<Record<Exclude<Face, "agents">, string>> => ({
+  tools: `Tools are named toolkit${names === "dot" ? "." : "__"}tool. ${afterFailure}`,
   search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
   code: `Tools are called from programs: describe what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
-};
+});
 
 function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
   const listChanged = !isStatic;

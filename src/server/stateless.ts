@@ -9,6 +9,7 @@ import {
 import { type Envelope, isInDialect, refuseEnvelope, resolveCallTool } from "./client-request.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, whenListed } from "./methods.ts";
+import type { Rights } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** Where the answer to one stateless request goes. */
@@ -22,6 +23,7 @@ export interface ReplyTarget {
 
 export interface StatelessOptions {
   readonly principal: string;
+  readonly rights: Rights;
   readonly quota: string;
 }
 

@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ListKind } from "../tool.ts";
 import { type ClientRequest, metaKeys } from "./client-request.ts";
+import { mayUse, type Rights, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** `subscriptions/listen`: a request that stays open and receives notifications until it is cancelled. */
@@ -13,7 +14,9 @@ export function listen(
   const { exchange } = request;
   const wanted = params.notifications;
   if (!isObject(wanted)) throw new HallError("INVALID_PARAMS", "notifications must be an object");
-  const uris = readUris(wanted.resourceSubscriptions).filter((uri) => isServed(uri, parts));
+  const uris = readUris(wanted.resourceSubscriptions).filter((uri) =>
+    isServed(uri, request, parts),
+  );
   const kinds = listKinds.filter((kind) => wanted[filterOf[kind]] === true && !parts.isStatic);
   const _meta = { [metaKeys.subscription]: exchange.request.id };
 
@@ -30,7 +33,7 @@ export function listen(
       if (kinds.includes(kind)) exchange.notify(`notifications/${kind}/list_changed`, { _meta });
     }),
     ...uris.map((uri) =>
-      watchResource(uri, parts, () =>
+      watchResource(uri, request.rights, parts, () =>
         exchange.notify("notifications/resources/updated", { uri, _meta }),
       ),
     ),
@@ -67,22 +70,23 @@ function readUris(uris: unknown): readonly string[] {
   return uris;
 }
 
-function isServed(uri: string, { registry }: ServerParts): boolean {
+function isServed(uri: string, { rights }: ClientRequest, { registry }: ServerParts): boolean {
   try {
-    registry.getResourceOwner(uri);
-    return true;
+    return mayUse(rights, registry.getResourceOwner(uri).toolkit);
   } catch {
     // Unknown URIs are not acknowledged.
     return false;
   }
 }
 
-/** Throws NOT_FOUND for an unknown URI. */
+/** Throws NOT_FOUND for an unknown URI, DENIED for one that the caller may not read. */
 export function watchResource(
   uri: string,
+  rights: Rights,
   { registry }: ServerParts,
   changed: () => void,
 ): () => void {
   const owned = registry.getResourceOwner(uri);
+  requireUse(rights, owned.toolkit);
   return owned.toolkit.resources?.watch?.(owned.uri, changed) ?? (() => {});
 }

@@ -8,10 +8,10 @@ import {
 } from "./audit-table.ts";
 import { CallTable, endLostCalls, listCalls, pruneCalls } from "./call-table.ts";
 import { findDocument, listDocuments, pruneDocuments, writeDocuments } from "./document-table.ts";
+import { prunePeriods, readStatistics } from "./period-table.ts";
+import { hoursKeptMs, periodMs } from "./periods.ts";
 import type { PendingWrite, Read, Write } from "./protocol.ts";
 import { type Mark, type Seal, StoreChanged } from "./seal.ts";
-import { pruneSpans, readStatistics } from "./span-table.ts";
-import { hoursKeptMs, spanMs } from "./spans.ts";
 import type { Engine, Sql } from "./sql.ts";
 import type { Pruned, Retention, Verification } from "./store.ts";
 import { hasWriterEnded } from "./writer-name.ts";
@@ -165,13 +165,13 @@ async function pruneStore(
   { engine, retention, seal }: ArchiveOptions,
   now: number,
 ): Promise<Pruned> {
-  const auditBefore = now - retention.auditKeepDays * spanMs.day;
-  let calls = await pruneInSlices(engine, { before: now - retention.keepDays * spanMs.day });
+  const auditBefore = now - retention.auditKeepDays * periodMs.day;
+  let calls = await pruneInSlices(engine, { before: now - retention.keepDays * periodMs.day });
   calls += await pruneBySize(engine, retention.sizeMbMax * 1024 * 1024);
 
   const audit = await engine.write(async (sql) => {
-    await pruneSpans(sql, "hour", now - hoursKeptMs - spanMs.hour);
-    await pruneSpans(sql, "day", auditBefore);
+    await prunePeriods(sql, "hour", now - hoursKeptMs - periodMs.hour);
+    await prunePeriods(sql, "day", auditBefore);
     await pruneDocuments(sql, now);
     return pruneAudit(sql, { before: auditBefore, now, seal });
   });

@@ -8,7 +8,7 @@ import {
   type Ends,
   prunedEntry,
 } from "./chain.ts";
-import type { Mark, Seal } from "./seal.ts";
+import { type Mark, type Seal, sealedHash } from "./seal.ts";
 import { listRows, type Sql, type SqlRow, storableText } from "./sql.ts";
 import type { AuditEntry, AuditRow, CallFilter, Verification } from "./store.ts";
 
@@ -92,7 +92,8 @@ export async function verifyAudit(sql: Sql, seal: Seal): Promise<Verification> {
     const reason = "the rows from here on have the key of another user, who can check them";
     return { rows: 0, head: ends.head.hash || null, broken: { seq: sealed.seq + 1, reason } };
   }
-  const walk = new ChainWalk(ends, sealed && { since: sealed.seq, key: await seal.key() });
+  const since = sealed && { seq: sealed.seq, hash: sealedHash(sealed.hash) };
+  const walk = new ChainWalk(ends, since && { since, key: await seal.key() });
   for (let last = Number.MIN_SAFE_INTEGER; ; ) {
     const page = (await sql.query(
       `SELECT ${columns.join(", ")} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
@@ -145,13 +146,13 @@ async function readEnds(sql: Sql): Promise<Ends> {
   return { anchor, head, sealed };
 }
 
-/** Everything after the last row is keyed from now on. Does nothing if the chain has a key. */
+/** Everything after the last row is keyed from now on, and the rows up to it are sealed. Does nothing if the chain has a key. */
 export async function sealChain(sql: Sql, seal: Seal): Promise<void> {
   const { head, sealed } = await readEnds(sql);
   if (!sealed)
     await sql.change("INSERT INTO chain VALUES ('sealed', ?, ?)", [
       head.seq,
-      await seal.name(head.seq),
+      await seal.name(head),
     ]);
 }
 

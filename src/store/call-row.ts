@@ -1,6 +1,6 @@
 import { hashOf, type Json } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import { bucketOf } from "./spans.ts";
+import { bucketOf } from "./periods.ts";
 import type { AuditEntry, CallRow } from "./store.ts";
 
 /** Removes secrets from the parts of a row that come from outside. Names that the hall assigned are left alone. */

@@ -1,6 +1,6 @@
 import { callColumns, type PackedValue, packedLength, unpackCall } from "./call-row.ts";
+import { countCalls, countLateCalls } from "./period-table.ts";
 import type { PendingWrite } from "./protocol.ts";
-import { countCalls, countLateCalls } from "./span-table.ts";
 import { listRows, type Sql, type SqlRow } from "./sql.ts";
 import type { CallFilter, KeptCall } from "./store.ts";
 

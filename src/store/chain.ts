@@ -49,7 +49,7 @@ export class ChainWalk {
   #rows = 0;
   /** True if a row of the chain itself records the pruning. */
   #isAnchored: boolean;
-  /** The rows after `keyed.since` are keyed. */
+  /** The rows after `keyed.since` are keyed; the hash of that row is sealed. */
   readonly #keyed: Keyed | undefined;
 
   constructor({ anchor, head }: Pick<Ends, "anchor" | "head">, keyed?: Keyed) {
@@ -64,8 +64,11 @@ export class ChainWalk {
   step(row: ChainedRow): Verification | undefined {
     const { seq, hash } = this.#last;
     if (row.seq !== seq + 1) return this.#broken(seq + 1, "the row is missing");
-    const key = this.#keyed && row.seq > this.#keyed.since ? this.#keyed.key : undefined;
-    if (row.hash !== chainHash(hash, row, key)) return this.#broken(row.seq, "the row was changed");
+    const { since, key } = this.#keyed ?? { since: chainStart };
+    if (row.hash !== chainHash(hash, row, row.seq > since.seq ? key : undefined))
+      return this.#broken(row.seq, "the row was changed");
+    if (row.seq === since.seq && row.hash !== since.hash)
+      return this.#broken(row.seq, "this row or one before it was changed since it got a key");
     if (row.kind === prunedKind && row.details === JSON.stringify(this.#anchor))
       this.#isAnchored = true;
     this.#last = { seq: row.seq, hash: row.hash };
@@ -90,6 +93,6 @@ export class ChainWalk {
 }
 
 interface Keyed {
-  readonly since: number;
+  readonly since: Anchor;
   readonly key: Buffer;
 }

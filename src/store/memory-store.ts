@@ -11,13 +11,13 @@ import {
 } from "./chain.ts";
 import {
   hoursKeptMs,
-  SpanTallies,
-  type SpanTally,
-  spanMs,
-  spanSince,
+  PeriodTallies,
+  type PeriodTally,
+  periodMs,
+  periodSince,
   sumStatistics,
   tallyOf,
-} from "./spans.ts";
+} from "./periods.ts";
 import {
   type AuditEntry,
   type AuditStore,
@@ -47,22 +47,22 @@ export function createMemoryStore({
   secrets,
   now = Date.now,
 }: MemoryStoreOptions = {}): Store {
-  const tallies = new SpanTallies();
+  const tallies = new PeriodTallies();
   const scrub = createScrub(secrets);
   const calls = createCalls(callsMax, tallies);
-  let pruneSpansAt = now() + spanMs.hour;
+  let prunePeriodsAt = now() + periodMs.hour;
 
-  function pruneSpans(): void {
-    tallies.pruneBefore("hour", now() - hoursKeptMs - spanMs.hour);
-    tallies.pruneBefore("day", now() - defaultRetention.keepDays * spanMs.day);
-    pruneSpansAt = now() + spanMs.hour;
+  function prunePeriods(): void {
+    tallies.pruneBefore("hour", now() - hoursKeptMs - periodMs.hour);
+    tallies.pruneBefore("day", now() - defaultRetention.keepDays * periodMs.day);
+    prunePeriodsAt = now() + periodMs.hour;
   }
   const audit = createAudit(auditMax, now);
   return {
     calls: {
       ...calls,
       add(row) {
-        if (row.at > pruneSpansAt) pruneSpans();
+        if (row.at > prunePeriodsAt) prunePeriods();
         calls.add(scrub.call(row));
       },
       begin: (row) => calls.begin(scrub.call(row)),
@@ -72,13 +72,13 @@ export function createMemoryStore({
     discoveries: createDocuments(now),
     runs: createDocuments(now),
     async statistics(since = 0) {
-      const by = spanSince(since, now());
-      const isWanted = ({ span, start }: SpanTally): boolean =>
-        span === by && start + spanMs[by] > since;
-      return sumStatistics([...tallies.all()].filter(isWanted), by);
+      const wanted = periodSince(since, now());
+      const isWanted = ({ period, start }: PeriodTally): boolean =>
+        period === wanted && start + periodMs[wanted] > since;
+      return sumStatistics([...tallies.all()].filter(isWanted), wanted);
     },
     async prune() {
-      pruneSpans();
+      prunePeriods();
       return { calls: calls.prune(), audit: audit.prune() };
     },
     flush: async () => {},
@@ -92,7 +92,7 @@ export function createMemoryStore({
 /** How far a list may exceed its limit before it is cut: cutting one by one would move every row each time. */
 const slack = 1.25;
 
-function createCalls(countMax: number, tallies: SpanTallies): CallStore & { prune(): number } {
+function createCalls(countMax: number, tallies: PeriodTallies): CallStore & { prune(): number } {
   let rows: StoredCall[] = [];
   const begun = new Map<string, StoredCall>();
   let seq = 0;

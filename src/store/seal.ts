@@ -6,6 +6,7 @@ import { HallError, messageOf } from "../base/errors.ts";
 import { replacePrivate } from "../base/files.ts";
 import { hashOf, isObject } from "../base/json.ts";
 import { keyMadeAt, loadUserKey } from "../base/user-key.ts";
+import type { Anchor } from "./chain.ts";
 
 /** How far a store was written. */
 export interface Mark {
@@ -44,15 +45,15 @@ export class Seal {
     return this.#key;
   }
 
-  /** A new name for a store whose rows after `seq` are keyed. Nobody else can make one that `isOwn` accepts. */
-  async name(seq: number): Promise<string> {
+  /** A new name for a store whose rows after this one are keyed. Nobody else can make one that `isOwn` accepts. */
+  async name({ seq, hash }: Anchor): Promise<string> {
     const random = randomBytes(16).toString("hex");
-    return `${random}.${await this.#sign(["store", random, seq])}`;
+    return `${random}.${hash}.${await this.#sign(["store", random, seq, hash])}`;
   }
 
   async isOwn(name: string, seq: number): Promise<boolean> {
-    const [random = "", signature = ""] = name.split(".");
-    return isSame(signature, await this.#sign(["store", random, seq]));
+    const [random = "", hash = "", signature = ""] = name.split(".");
+    return isSame(signature, await this.#sign(["store", random, seq, hash]));
   }
 
   /**
@@ -104,6 +105,11 @@ export class Seal {
       .update(hashOf(body))
       .digest("base64url");
   }
+}
+
+/** The hash of the last row without a key, which the name of a store seals. */
+export function sealedHash(name: string): string {
+  return name.split(".")[1] ?? "";
 }
 
 /** Where the mark of a store is kept. */

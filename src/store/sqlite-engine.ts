@@ -4,8 +4,8 @@ import {
   closeSync,
   constants,
   copyFileSync,
+  fchmodSync,
   lstatSync,
-  mkdirSync,
   mkdtempSync,
   openSync,
   renameSync,
@@ -16,6 +16,7 @@ import {
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
+import { openProjectFile } from "../base/project-files.ts";
 import { appendAudit, findSealer, sealChain } from "./audit-table.ts";
 import { migrate, newestVersion } from "./schema.ts";
 import { type Seal, StoreChanged } from "./seal.ts";
@@ -276,12 +277,24 @@ function closeDatabase(database: Database): void {
   database.close();
 }
 
-/** Only the owner may read the file. SQLite gives the files beside it the same mode. */
+/**
+ * Only the owner may read the file. SQLite gives the files beside it the same mode. Throws DENIED where a
+ * project brought a link or a pipe in place of one of them: SQLite would follow it.
+ */
 function makePrivate(path: string): void {
-  mkdirSync(dirname(path), { recursive: true });
-  keepOutOfGit(dirname(path));
-  closeSync(openSync(path, "a", 0o600));
-  chmodSync(path, 0o600);
+  const project = dirname(dirname(path));
+  const file = openProjectFile(project, join(basename(dirname(path)), basename(path)));
+  try {
+    fchmodSync(file, 0o600);
+  } finally {
+    closeSync(file);
+  }
+  for (const suffix of ["-wal", "-shm", "-journal"]) {
+    const beside = lstatSync(path + suffix, { throwIfNoEntry: false });
+    if (beside && !beside.isFile())
+      throw new HallError("DENIED", `"${path + suffix}" is not a regular file`);
+  }
+  keepOutOfGit(project, dirname(path));
 }
 
 const fullCheckBytesMax = 16 * 1024 * 1024;
@@ -388,12 +401,15 @@ function sizeOf(path: string): number {
 }
 
 /** Respects an existing .gitignore. */
-function keepOutOfGit(folder: string): void {
+function keepOutOfGit(project: string, folder: string): void {
   if (basename(folder) !== ".guildhall") return;
   const text =
     "# Local state of this machine. Everything else can be committed.\nstate.db*\nlogs/\n";
   try {
-    writeFileSync(join(folder, ".gitignore"), text, { flag: "wx" });
+    const name = join(basename(folder), ".gitignore");
+    const file = openProjectFile(project, name, { exclusive: true, mode: 0o666 });
+    writeFileSync(file, text);
+    closeSync(file);
   } catch {
     // It exists or cannot be written; the store works either way.
   }

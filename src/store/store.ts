@@ -156,9 +156,12 @@ export interface StoredDocument {
 }
 
 export interface Statistics {
-  /** The length of a span. */
+  /** The calls are counted in periods of this length. */
   readonly by: "hour" | "day";
-  /** Start of the first span and end of the last one, in milliseconds since 1970; null if there are no calls. */
+  /**
+   * Start of the first period and end of the last one, in milliseconds since 1970; null if there
+   * are no calls.
+   */
   readonly from: number | null;
   readonly to: number | null;
   readonly total: Figures;

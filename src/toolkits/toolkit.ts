@@ -23,6 +23,13 @@ export function createToolkit(
   };
 }
 
+/** The project's config opens these folders, and nobody has approved that. */
+export function foldersNotApproved(field: string): HallError {
+  return new HallError("DENIED", `${field} in this project's config has not been approved`, {
+    next: [{ do: "verify" }],
+  });
+}
+
 /** An answer as text and as data. */
 export function answer(text: string, structuredContent: JsonObject): Outcome {
   return { content: [{ type: "text", text }], structuredContent };

@@ -15,6 +15,8 @@ export interface Approvals {
   leave(subject: Subject): PendingApproval;
   /** True if exactly this call was approved; consumes the approval. */
   take(subject: Subject): boolean;
+  /** Takes back the approvals that no call has used yet. */
+  forget(): void;
   pending(): readonly PendingApproval[];
   /** A person's answer. Throws NOT_FOUND for a token that is unknown, used or expired. */
   answer(token: string, answer: ApprovalAnswer): PendingApproval;
@@ -28,6 +30,8 @@ export interface Subject {
   readonly client: string;
   /** The call, formatted for the person who decides. */
   readonly preview: string;
+  /** For the answer to the caller, which may be logged: secrets by their name are hidden. */
+  readonly callerPreview: string;
   readonly why: string;
 }
 
@@ -57,6 +61,8 @@ export const approvalMsMax = 60_000;
 /** Only a safety net: a waiting call has its own deadline. */
 const waitingMsMax = 600_000;
 const pendingMax = 1_000;
+/** Of one caller, so that it leaves room for the others. */
+const ownMax = 200;
 
 interface Open {
   readonly pending: PendingApproval;
@@ -77,6 +83,9 @@ export function createApprovals(now: () => number = Date.now): Approvals {
   function put(subject: Subject, resolve?: (answer: ApprovalAnswer) => void): PendingApproval {
     if (open.size >= pendingMax)
       throw new HallError("OVERLOADED", `${pendingMax} calls are already waiting for approval`);
+    const isOwn = ({ pending }: Open): boolean => pending.caller === subject.caller;
+    if (open.size >= ownMax && [...open.values()].filter(isOwn).length >= ownMax)
+      throw new HallError("OVERLOADED", `${ownMax} of its calls already wait for approval`);
     const isWaiting = resolve !== undefined;
     const askedAt = now();
     const expiresAt = askedAt + (isWaiting ? waitingMsMax : approvalMsMax);
@@ -112,6 +121,7 @@ export function createApprovals(now: () => number = Date.now): Approvals {
       sweep();
       return granted.delete(keyOf(subject));
     },
+    forget: () => granted.clear(),
     pending() {
       sweep();
       return [...open.values()].map(({ pending }) => pending);

@@ -1,9 +1,10 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { readFile } from "node:fs/promises";
+import { type Stats, statSync } from "node:fs";
 import { join } from "node:path";
+import { messageOf } from "../base/errors.ts";
 import { dataFolder, replacePrivate, withFileLock } from "../base/files.ts";
 import { hashOf, isObject } from "../base/json.ts";
-import { loadUserKey, readUserKey } from "../base/user-key.ts";
+import { loadUserKey, readOwnFile, readUserKey } from "../base/user-key.ts";
 
 /**
  * A user's decisions about one project on this machine: the servers that may start, the reviewed
@@ -13,6 +14,8 @@ import { loadUserKey, readUserKey } from "../base/user-key.ts";
 export interface Ledger {
   /** The current contents. Never throws: an unusable file is reported and counts as empty. */
   read(): Promise<Entries>;
+  /** The contents if any process changed them since this was asked last. Else it costs one stat, which every call can afford. */
+  readIfChanged(): Entries | undefined;
   /** Reads, edits and writes under a lock shared by all processes. */
   change(edit: (entries: Entries) => Entries): Promise<Entries>;
   readonly file: string;
@@ -25,8 +28,12 @@ export interface Entries {
   readonly servers: Readonly<Record<string, Review>>;
   /** By toolkit id and tool name (`github.create_issue`), independent of the configured prefix. */
   readonly grants: Readonly<Record<string, Grant>>;
-  /** Hash of the approved module patterns of the config. */
-  readonly modules?: string | undefined;
+  /** How often something was taken back. Halls then also forget what they trust while they run. */
+  readonly revocations?: number | undefined;
+  /** The approved toolkit modules, by their path in the project, each with a digest of its contents. */
+  readonly modules?: Readonly<Record<string, string>> | undefined;
+  /** Hashes of the project's texts that models may read, by name. */
+  readonly texts?: Readonly<Record<string, string>> | undefined;
   /** Hash of the approved server that the project's config names for the terminal client. */
   readonly client?: string | undefined;
 }
@@ -37,9 +44,13 @@ export interface Review {
   /** The command or URL for display, without values of variables and headers. */
   readonly reached: string;
   readonly reviewedAt: number;
+  /** The registry's digest of the package that starts it, where the command names an exact version. */
+  readonly integrity?: string | undefined;
+  /** What the user's config eased for it at that time, in words. */
+  readonly eased?: string | undefined;
   /** By the tool's own name. */
   readonly tools: Readonly<Record<string, ReviewedTool>>;
-  /** By name, URI and URI template. Reviews of version 0.1 have none. */
+  /** By name, URI and URI template. Reviews by version 0.1 have none of these. */
   readonly prompts?: Readonly<Record<string, Reviewed>> | undefined;
   readonly resources?: Readonly<Record<string, Reviewed>> | undefined;
   readonly templates?: Readonly<Record<string, Reviewed>> | undefined;
@@ -97,14 +108,30 @@ export function openLedger(
     `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`,
   );
 
-  async function read(): Promise<Entries> {
-    const text = await readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-      if (error.code !== "ENOENT")
-        warn(`cannot read "${file}" (${error.code}): all trust is ignored`);
+  let seen: Stats | undefined;
+
+  function readText(): string {
+    try {
+      return readOwnFile(file)?.toString("utf8") ?? "";
+    } catch (error) {
+      warn(`cannot read "${file}" (${messageOf(error)}): all trust is ignored`);
       return "";
-    });
+    }
+  }
+
+  function readKey(): Buffer | undefined {
+    try {
+      return readUserKey(folder);
+    } catch {
+      // Nothing that a foreign key signed counts.
+      return undefined;
+    }
+  }
+
+  function readNow(): Entries {
+    const text = readText();
     if (text === "") return noEntries;
-    const entries = parse(text, await readUserKey(folder), project);
+    const entries = parse(text, readKey(), project);
     if (!entries)
       warn(
         `"${file}" is damaged or not signed with this user's key: all trust is ignored; run \`guildhall verify\``,
@@ -114,14 +141,22 @@ export function openLedger(
 
   return {
     file,
-    read,
+    read: async () => readNow(),
+    readIfChanged() {
+      const now = statSync(file, { throwIfNoEntry: false });
+      // Every change replaces the file.
+      if (now?.ino === seen?.ino && now?.mtimeMs === seen?.mtimeMs && now?.size === seen?.size)
+        return undefined;
+      seen = now;
+      return readNow();
+    },
     async sign(text) {
       return sign([project, text], await loadUserKey(folder));
     },
     change: (edit) =>
       withFileLock(`${file}.lock`, lockMsMax, async () => {
         const key = await loadUserKey(folder);
-        const entries = edit(await read());
+        const entries = edit(readNow());
         const body = { project, ...entries };
         await replacePrivate(
           file,
@@ -141,9 +176,11 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
-    const { servers, grants, modules, client } = body;
+    const { servers, grants, revocations, modules, texts, client } = body;
+    // Older versions kept a hash of the patterns, which says nothing of the files.
+    const files = isObject(modules) ? modules : undefined;
     return isObject(servers) && isObject(grants)
-      ? ({ servers, grants, modules, client } as unknown as Entries)
+      ? ({ servers, grants, revocations, modules: files, texts, client } as unknown as Entries)
       : undefined;
   } catch {
     // Not JSON: the caller reports it.

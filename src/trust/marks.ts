@@ -1,13 +1,18 @@
 import { isObject } from "../base/json.ts";
-import type { Tool } from "../tool.ts";
+import type { FlowMarks, Tool } from "../tool.ts";
+import { findParameters } from "./parameters.ts";
+import { wordsOf } from "./words.ts";
 
 /**
- * What a tool probably does, judged by its name and annotations before anyone reviewed it: it is
- * destructive, it brings in untrusted content, it sends data out. One table, read from top to bottom;
- * each rule names an example. Names are split into whole words (`deleteRepo`, `delete_repo` and
- * `delete-repo` are the same), so `undelete` does not match "delete" nor `breadcrumbs` "read".
+ * What a tool probably does, judged by its name, parameters and annotations before anyone reviewed it:
+ * whether it changes something, and what it means for the flow guard. One table, read from top to
+ * bottom; each rule names an example. Names are split into whole words (`deleteRepo`, `delete_repo`
+ * and `delete-repo` are the same), so `undelete` does not match "delete" nor `breadcrumbs` "read".
  */
-export type Mark = "destructive" | "bringsIn" | "sendsOut";
+export type Mark = "changes" | keyof FlowMarks;
+
+/** Unknown: neither its annotations nor its name say whether it changes something. */
+export type Effect = "reads" | "changes" | "unknown";
 
 interface Rule {
   readonly mark: Mark;
@@ -28,44 +33,44 @@ const doing = set(
 
 export const rules: readonly Rule[] = [
   {
-    mark: "destructive",
+    mark: "changes",
     words: set("delete del remove drop destroy erase purge wipe truncate unlink"),
     example: "delete_branch",
   },
   {
-    mark: "destructive",
+    mark: "changes",
     words: set("overwrite replace reset revert rollback revoke disable uninstall"),
     example: "reset_password",
   },
   {
-    mark: "destructive",
-    words: set("execute exec eval sudo kill terminate shutdown reboot"),
+    mark: "changes",
+    words: set("execute exec eval bash sudo rm rmdir chmod kill terminate shutdown reboot"),
     example: "execute_command",
   },
   {
-    mark: "destructive",
+    mark: "changes",
     words: set("write edit append insert upsert rename move"),
     example: "write_file",
   },
   {
-    mark: "destructive",
+    mark: "changes",
     words: set("merge push rebase deploy publish install grant"),
     example: "merge_pull_request",
   },
   {
-    mark: "destructive",
-    words: set("send pay buy purchase refund transfer"),
+    mark: "changes",
+    words: set("send pay buy purchase refund transfer withdraw"),
     example: "send_email",
   },
   {
-    mark: "destructive",
+    mark: "changes",
     words: set("update patch set put modify change clear format"),
     notAfter: reading,
     example: "update_record",
   },
   {
-    mark: "destructive",
-    words: set("post order charge release run script shell restart tweet"),
+    mark: "changes",
+    words: set("post order payment charge release run script shell restart tweet"),
     notAfter: reading,
     example: "run_script",
   },
@@ -73,6 +78,20 @@ export const rules: readonly Rule[] = [
     mark: "bringsIn",
     words: set("fetch browse scrape crawl download navigate url web page html rss feed"),
     example: "fetch_url",
+  },
+  {
+    mark: "goesOut",
+    words: set("fetch browse scrape crawl download navigate url web rss feed"),
+    example: "web_search",
+  },
+  {
+    mark: "readsPrivate",
+    words: set(
+      "file files folder folders directory env environment secret secrets credential credentials",
+      "password passwords clipboard contact contacts calendar inbox mailbox mail email emails",
+    ),
+    notAfter: doing,
+    example: "read_file",
   },
   {
     mark: "bringsIn",
@@ -103,21 +122,21 @@ function set(...lines: readonly string[]): ReadonlySet<string> {
   return new Set(lines.join(" ").split(" "));
 }
 
-export interface Marks {
-  readonly destructive: boolean;
-  readonly bringsIn: boolean;
-  readonly sendsOut: boolean;
+export interface Marks extends FlowMarks {
+  readonly effect: Effect;
   /** The reason for each mark, for display. */
   readonly why: Readonly<Partial<Record<Mark, string>>>;
 }
 
 /**
- * Marks from the tool's name and annotations. Annotations of an upstream can only add marks, except
- * `readOnlyHint`, which counts once a person has reviewed the tool.
+ * Marks from the tool's name, parameters and annotations. Annotations of an upstream can only add
+ * marks, except `readOnlyHint`, which counts once a person has reviewed the tool.
  */
 export function markTool(tool: Tool): Marks {
   const words = wordsOf(tool.name);
   const annotations = isObject(tool.annotations) ? tool.annotations : {};
+  const isReading = readsByName(words);
+  const parameters = findParameters(tool, isReading);
   const why: Partial<Record<Mark, string>> = {};
   for (const { mark, words: known, notAfter } of rules) {
     const at = words.findIndex((word) => known.has(word));
@@ -129,37 +148,65 @@ export function markTool(tool: Tool): Marks {
       continue;
     why[mark] = `its name contains "${words[at]}"`;
   }
-  if (annotations.readOnlyHint === true) delete why.destructive;
-  if (!plainName.test(tool.name)) why.destructive = "its name contains unusual characters";
-  if (annotations.destructiveHint === true) why.destructive = "it is marked destructive";
-  if (annotations.openWorldHint === true && annotations.readOnlyHint === true)
+  if (parameters.program !== undefined) why.changes ??= `it takes ${parameters.program}`;
+  if (annotations.readOnlyHint === true) delete why.changes;
+  if (!plainName.test(tool.name)) why.changes = "its name contains unusual characters";
+  if (annotations.destructiveHint === true) why.changes = "it is marked destructive";
+  const isReader = annotations.readOnlyHint === true || isReading;
+  if (annotations.openWorldHint === true && annotations.readOnlyHint === true) {
     why.bringsIn ??= "it is marked as reaching outside systems";
-  if (hasUrl(tool.inputSchema)) why.bringsIn ??= "it takes a URL";
+    why.goesOut ??= "it is marked as reaching outside systems";
+  }
+  if (parameters.hasAddress) {
+    why.bringsIn ??= "it takes a URL";
+    why.takesAddress = "it takes a URL";
+  }
+  if (parameters.hasPath && isReader && why.changes === undefined)
+    why.readsPrivate ??= "it takes a path";
+  const known: Effect = isReader ? "reads" : "unknown";
   return {
-    destructive: why.destructive !== undefined,
+    effect: why.changes === undefined ? known : "changes",
     bringsIn: why.bringsIn !== undefined,
     sendsOut: why.sendsOut !== undefined,
+    takesAddress: why.takesAddress !== undefined,
+    goesOut: why.goesOut !== undefined,
+    readsPrivate: why.readsPrivate !== undefined,
     why,
   };
 }
 
+/** The marks for the flow guard, for display. */
+export function describeFlow(marks: FlowMarks): readonly string[] {
+  const words = [
+    marks.readsPrivate ? "reads private data" : "",
+    marks.bringsIn ? "reads outside content" : "",
+    marks.sendsOut || marks.takesAddress ? "sends data out" : "",
+  ];
+  return words.filter((word) => word !== "");
+}
+
+const readingVerbs = set(
+  "get list read search find fetch show describe count check view lookup look inspect preview explain",
+  "is has diff compare summarize analyze analyse browse scrape crawl calculate compute translate echo",
+);
+/** Names of what is read; they count only beside no verb that may change something. */
+const subjects = set(
+  "status current now time weather forecast units currency temperature timezone",
+);
+const joins = set("and or then");
+const changing = new Set(
+  rules.flatMap(({ mark, words }) => (mark === "changes" ? [...words] : [])),
+);
+
+/** True if the first verb of the name only reads, and no second one follows (`get_or_create`). */
+function readsByName(words: readonly string[]): boolean {
+  const isVerb = (word: string): boolean =>
+    readingVerbs.has(word) || doing.has(word) || changing.has(word);
+  const verb = words.find(isVerb);
+  if (verb === undefined) return words.some((word) => subjects.has(word));
+  const isCheckOut = verb === "check" && /^(?:in|out)$/.test(words[words.indexOf(verb) + 1] ?? "");
+  return readingVerbs.has(verb) && !isCheckOut && !words.some((word) => joins.has(word));
+}
+
 /** The characters MCP recommends. Look-alike letters would hide a word from the rules. */
 const plainName = /^[A-Za-z0-9_./ -]*$/;
-
-/** Lower-case words of `deleteRepo`, `delete_repo`, `HTTPDelete`. */
-function wordsOf(name: string): readonly string[] {
-  return name
-    .normalize("NFKC")
-    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
-    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
-    .toLowerCase()
-    .split(/[^\p{L}\p{N}]+/u)
-    .filter((word) => word !== "");
-}
-
-function hasUrl({ properties }: Tool["inputSchema"]): boolean {
-  return (
-    isObject(properties) &&
-    Object.keys(properties).some((name) => /^(url|uri|href|link)s?$/i.test(name))
-  );
-}

@@ -6,9 +6,15 @@ const previewMax = 4_000;
 
 /**
  * A call for the person who approves it: one argument per line. Escape codes are made visible, long
- * values keep both ends, and line breaks cannot fake another argument.
+ * values keep both ends, and line breaks cannot fake another argument. Of a value that is secret by its
+ * name only the ends are shown: a name must not hide a command. `showsSecrets`: the tool may change
+ * something, so the person sees all of it.
  */
-export function previewCall({ fullName, toolkit, tool }: PreviewedTool, args: JsonObject): string {
+export function previewCall(
+  { fullName, toolkit, tool }: PreviewedTool,
+  args: JsonObject,
+  { showsSecrets = false }: { readonly showsSecrets?: boolean } = {},
+): string {
   const entries = Object.entries(args);
   const valueMax = Math.max(
     valueMin,
@@ -17,7 +23,8 @@ export function previewCall({ fullName, toolkit, tool }: PreviewedTool, args: Js
   const lines = entries
     .slice(0, linesMax)
     .map(
-      ([name, value]) => `  ${clip(oneLine(name), nameMax)}: ${writeValue(name, value, valueMax)}`,
+      ([name, value]) =>
+        `  ${clip(oneLine(name), nameMax)}: ${!showsSecrets && isSecret(name, value) ? showEnds(value) : writeValue(value, valueMax)}`,
     );
   const more =
     entries.length > linesMax
@@ -56,13 +63,25 @@ export function oneLine(text: string): string {
 /** Longer than any indentation; U+2800, the empty Braille cell, is blank too. */
 const blanks = /[\p{Zs}\u2800]{25,}/gu;
 
-/** Values under these names are not shown on a screen. */
+/** Values under these names are not shown completely. */
 const secretName = /(password|passphrase|secret|token|api[-_]?key|credentials?|authorization)$/i;
 
-function writeValue(name: string, value: unknown, valueMax: number): string {
+function isSecret(name: string, value: unknown): value is string {
+  return typeof value === "string" && secretName.test(name);
+}
+
+const endMax = 12;
+
+/** A quarter of the value at each end, at most 12 characters. */
+function showEnds(secret: string): string {
+  const length = Math.min(endMax, Math.floor(secret.length / 4));
+  const start = oneLine(secret.slice(0, length));
+  const end = oneLine(secret.slice(secret.length - length));
+  return `${start} … (${secret.length - 2 * length} characters, hidden) … ${end}`;
+}
+
+function writeValue(value: unknown, valueMax: number): string {
   const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
-  if (typeof value === "string" && secretName.test(name))
-    return `(${value.length} characters, hidden)`;
   return clip(oneLine(text), valueMax);
 }
 

@@ -1,5 +1,6 @@
 import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
+import { asksForAll, overrideOf, type TrustSettings } from "./easing.ts";
 import type { Review, Reviewed, ReviewedTool } from "./ledger.ts";
 import { markTool } from "./marks.ts";
 import { definitionKey, definitionOf, type OfferKind, pinOf } from "./pin.ts";
@@ -9,6 +10,9 @@ export interface ReviewInput {
   readonly source: string;
   /** The command or URL for display. */
   readonly reached: string;
+  /** What the config eases for it. */
+  readonly eased?: string | undefined;
+  readonly integrity?: string | undefined;
   readonly tools: readonly Tool[];
   readonly prompts?: readonly JsonObject[];
   readonly resources?: readonly JsonObject[];
@@ -20,11 +24,13 @@ export interface ReviewInput {
 export function reviewServer({
   source,
   reached,
+  eased,
+  integrity,
   tools,
   prompts = [],
   resources = [],
   templates = [],
-  isDestructive = (tool) => markTool(tool).destructive,
+  isDestructive = (tool) => markTool(tool).effect === "changes",
 }: ReviewInput): Review {
   const reviewed = tools.map((tool): [string, ReviewedTool] => [
     tool.name,
@@ -34,6 +40,8 @@ export function reviewServer({
     source,
     reached,
     reviewedAt: Date.now(),
+    eased,
+    integrity,
     tools: Object.fromEntries(reviewed),
     prompts: approveAll("prompts", prompts),
     resources: approveAll("resources", resources),
@@ -54,6 +62,27 @@ function approveAll(
   );
 }
 
+/** A package that was installed to start a server. */
+export interface InstalledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** The registry's digest of its contents; only npm records it. */
+  readonly integrity: string | undefined;
+}
+
+/** Why the package may not run, as a predicate after the server's name: a published version never changes. */
+export function refusePackage(
+  review: Review | undefined,
+  source: string,
+  installed: InstalledPackage | undefined,
+): string | undefined {
+  if (!installed || review?.source !== source || review.integrity === undefined) return undefined;
+  const { name, version, integrity } = installed;
+  return integrity === review.integrity
+    ? undefined
+    : `would run ${name}@${version} with other contents than you approved (now ${integrity ?? "without a digest"}, before ${review.integrity})`;
+}
+
 /** The approved definition of the same name, even if this one differs. */
 export function findReviewed(
   review: Review | undefined,
@@ -65,9 +94,66 @@ export function findReviewed(
   return Object.hasOwn(known, key) ? known[key] : undefined;
 }
 
-/** A definition compared with the one that was reviewed under its name. */
+/** Whether a tool will ask, as a review shows it. */
+export interface ProposedMark {
+  /** As a person decides, or as it is marked. */
+  readonly isDestructive: boolean;
+  /** Why it asks whatever a person decides. */
+  readonly alwaysAsks?: string | undefined;
+  /** The config says so, and approving the server accepts it. */
+  readonly isCalledSafe: boolean;
+}
+
+/** True if its calls will ask once the server is approved. */
+export function willAsk({ isDestructive, alwaysAsks }: ProposedMark): boolean {
+  return isDestructive || alwaysAsks !== undefined;
+}
+
+interface MarkInput {
+  readonly previous: Review | undefined;
+  readonly eased: string | undefined;
+  readonly trustSettings: TrustSettings;
+}
+
+/** What a person decided about the same tool stays; else the config's word or its own marks count. Version 0.1 marked fewer tools. */
+export function proposeMark(
+  server: string,
+  tool: Tool,
+  { previous, eased, trustSettings }: MarkInput,
+): ProposedMark {
+  const isSame = compareDefinition("tools", tool, previous).kind === "same";
+  const before = isSame ? previous?.tools[tool.name] : undefined;
+  const override = overrideOf(server, tool.name, trustSettings);
+  const isCalledSafe = override === "safe";
+  const isMarked = before?.isDestructive === true || markTool(tool).effect === "changes";
+  return {
+    isDestructive:
+      before && previous?.eased === eased ? before.isDestructive : isMarked && !isCalledSafe,
+    alwaysAsks: findDemand(server, override, trustSettings),
+    isCalledSafe,
+  };
+}
+
+function findDemand(
+  server: string,
+  override: ReturnType<typeof overrideOf>,
+  trustSettings: TrustSettings,
+): string | undefined {
+  if (override === "destructive") return "the config marks it destructive";
+  return asksForAll(server, trustSettings, true)
+    ? "the config requires approval for every call"
+    : undefined;
+}
+
+/** A review by version 0.1, which cut long descriptions and showed neither schemas nor prompts: it must be repeated. */
+export function isOutdated(review: Review): boolean {
+  return review.prompts === undefined;
+}
+
+/** A definition compared with the one that was reviewed under its name; `again`: it is the same, but was not shown whole. */
 export type Change =
   | { readonly kind: "same" }
+  | { readonly kind: "again" }
   | { readonly kind: "new" }
   | { readonly kind: "changed"; readonly fields: readonly FieldChange[] };
 
@@ -83,8 +169,8 @@ export function compareDefinition(
   review: Review | undefined,
 ): Change {
   const reviewed = findReviewed(review, kind, definition);
-  if (!reviewed) return { kind: "new" };
-  if (reviewed.pin === pinOf(definition)) return { kind: "same" };
+  if (!reviewed || !review) return { kind: "new" };
+  if (reviewed.pin === pinOf(definition)) return { kind: isOutdated(review) ? "again" : "same" };
   const before = isObject(reviewed.definition) ? reviewed.definition : {};
   return { kind: "changed", fields: compareFields(before, definitionOf(definition)) };
 }

@@ -1,8 +1,9 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
-import { hashOf, type JsonObject } from "../base/json.ts";
+import type { JsonObject } from "../base/json.ts";
 import type { Target, Tool, Toolkit } from "../tool.ts";
 import type { ApprovalAnswer } from "./approvals.ts";
+import { asksForAll, easingOf, overrideOf, ownValue, type TrustSettings } from "./easing.ts";
 import {
   type Entries,
   type Grant,
@@ -10,10 +11,11 @@ import {
   type Ledger,
   noEntries,
   type Review,
+  type ReviewedTool,
 } from "./ledger.ts";
-import { type Marks, markTool } from "./marks.ts";
+import { type Effect, type Marks, markTool } from "./marks.ts";
 import { definitionKey, type OfferKind, pinOf } from "./pin.ts";
-import { findReviewed } from "./review.ts";
+import { findReviewed, type InstalledPackage, isOutdated, refusePackage } from "./review.ts";
 
 /** Decides what may be started and called; never runs anything. Based on the ledger, the user's config and the approvals given while this hall runs. */
 export interface Trust {
@@ -22,15 +24,18 @@ export interface Trust {
   heldBecause(target: Target): Held | undefined;
   /** The same for anything a server offers: also prompts, resources and templates. */
   holds(toolkit: Toolkit, kind: OfferKind, definition: JsonObject): Held | undefined;
-  /** Why a server may not be started, as a predicate after its name; undefined if it may. */
-  mayStart(server: string, source: string): string | undefined;
-  mayLoadModules(patterns: readonly string[]): boolean;
+  /** Why a server may not be started, or the package installed for it run, as a predicate after its name; undefined if it may. */
+  mayStart(server: string, source: string, installed?: InstalledPackage): string | undefined;
+  /** True if a person approved this file with these contents. */
+  mayLoadModule(file: string, digest: string): boolean;
   /** Applies an answer: `hall` trusts the tool until the hall stops, `always` in the ledger; other answers grant nothing. */
   grant(target: Target, answer: ApprovalAnswer): Promise<void>;
-  /** Revokes everything that was trusted until the hall stops. */
-  clearRuntimeTrust(): void;
-  /** Reads the ledger again. */
-  refresh(): Promise<void>;
+  /** Reads the ledger again if any process has changed it. Calls that rely on it begin with this. */
+  refresh(): void;
+  /** Called after each such change. */
+  onChange(listener: () => void): void;
+  /** Follows an edit of the config. */
+  configure(settings: TrustSettings): void;
   entries(): Entries;
 }
 
@@ -50,73 +55,81 @@ export interface Verdict {
   readonly refused?: string | undefined;
   /** Why a call needs approval; undefined if it does not. */
   readonly ask?: string | undefined;
+  /** Why a call by an agent or a program needs approval; set whenever `ask` is. */
+  readonly askInside?: string | undefined;
   /** True if the flow guard applies. */
   readonly isGuarded: boolean;
 }
 
-export interface TrustOptions {
+export interface TrustOptions extends TrustSettings {
   readonly ledger: Ledger;
-  /** From the user's config only: a project's config cannot loosen anything. Keys: `toolkit.tool` or `toolkit.*`. */
-  readonly policy?: "destructive" | "all";
-  readonly policies?: Readonly<Record<string, "destructive" | "all">>;
-  readonly overrides?: Readonly<Record<string, "safe" | "destructive">>;
-  readonly unguarded?: readonly string[];
+  /** Called when the user has taken something back, in any process. */
+  onRevoked?(): void;
   now?(): number;
 }
 
-export function createTrust({
-  ledger,
-  policy = "destructive",
-  policies = {},
-  overrides = {},
-  unguarded = [],
-  now = Date.now,
-}: TrustOptions): Trust {
+export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: TrustOptions): Trust {
+  let settings: TrustSettings = given;
   let entries: Entries = noEntries;
   const runtimeTrust = new Map<string, string>();
   /** Cached until a decision changes or a grant expires. */
   let verdicts = new WeakMap<Target, { readonly verdict: Verdict; readonly until: number }>();
 
+  let announce = (): void => {};
+
   function adopt(next: Entries): void {
+    if (next.revocations !== entries.revocations) {
+      runtimeTrust.clear();
+      onRevoked?.();
+    }
     entries = next;
     verdicts = new WeakMap();
   }
 
-  function grantOf(target: Target): Grant | undefined {
-    const key = keyOf(target);
-    const grant = Object.hasOwn(entries.grants, key) ? entries.grants[key] : undefined;
-    return grant &&
-      (grant.until ?? Number.POSITIVE_INFINITY) > now() &&
-      grant.pin === pinOf(target.tool)
-      ? grant
-      : undefined;
+  function refresh(): void {
+    const next = ledger.readIfChanged();
+    if (!next) return;
+    adopt(next);
+    announce();
   }
 
   function reviewOf({ id }: Pick<Toolkit, "id">): Review | undefined {
-    return own(entries.servers, id);
+    return ownValue(entries.servers, id);
   }
 
   function decide(target: Target): { readonly verdict: Verdict; readonly until: number } {
     const { toolkit, tool } = target;
     const key = keyOf(target);
-    const grant = grantOf(target);
+    const grant = findGrant(entries, target, now());
     // Hash the tool only if there is a pin to compare: the first list may have thousands of tools.
     const runtimePin = runtimeTrust.get(key);
     const isTrusted =
       grant !== undefined || (runtimePin !== undefined && runtimePin === pinOf(tool));
+    const review = toolkit.source === "upstream" ? reviewOf(toolkit) : undefined;
+    const isEased =
+      toolkit.source !== "upstream" || review?.eased === easingOf(toolkit.id, settings);
     const known =
-      toolkit.source === "upstream" ? judgeReviewed(target, reviewOf(toolkit)) : judgeOwn(target);
-    const override = own(overrides, key) ?? own(overrides, `${toolkit.id}.*`);
-    const marks =
-      override === undefined
-        ? known.marks
-        : { ...known.marks, destructive: override === "destructive" };
+      toolkit.source === "upstream" ? judgeReviewed(target, review, isEased) : judgeOwn(target);
+    const override = overrideOf(toolkit.id, tool.name, settings);
+    const marks: Marks = { ...known.marks, effect: overridden(known, override, isEased) };
     const level: Level = isTrusted && !known.held ? "trusted" : known.level;
-    const isAskedFor = marks.destructive || (own(policies, toolkit.id) ?? policy) === "all";
-    const ask = isAskedFor && !isTrusted ? (known.why ?? approvalReason(marks)) : undefined;
-    const isGuarded = !unguarded.includes(key) && !unguarded.includes(`${toolkit.id}.*`);
+    const isAskedFor = marks.effect === "changes" || asksForAll(toolkit.id, settings, isEased);
+    const why = override === "safe" && !isEased ? notShown(toolkit) : undefined;
+    const ask = isAskedFor && !isTrusted ? (known.why ?? why ?? approvalReason(marks)) : undefined;
+    const askInside = ask ?? (marks.effect === "unknown" && !isTrusted ? unknownEffect : undefined);
+    const { unguarded = [] } = settings;
+    const isExempt = unguarded.includes(key) || unguarded.includes(`${toolkit.id}.*`);
+    const isGuarded = !(isEased && isExempt);
     return {
-      verdict: { level, marks, held: known.held, refused: known.refused, ask, isGuarded },
+      verdict: {
+        level,
+        marks,
+        held: known.held,
+        refused: known.refused,
+        ask,
+        askInside,
+        isGuarded,
+      },
       until: grant?.until ?? Number.POSITIVE_INFINITY,
     };
   }
@@ -142,14 +155,15 @@ export function createTrust({
       const name = `${toolkit.id}: ${definitionKey(kind, definition).slice(0, 100)}`;
       return findHeld(toolkit, reviewOf(toolkit), { kind, definition, name });
     },
-    mayStart(server, source) {
+    mayStart(server, source, installed) {
+      refresh();
       const review = reviewOf({ id: server });
       if (!review) return "has not been approved on this machine";
       return review.source === source
-        ? undefined
-        : "has another command or URL than the one you approved";
+        ? refusePackage(review, source, installed)
+        : "has another command, URL or script than the one you approved";
     },
-    mayLoadModules: (patterns) => patterns.length === 0 || entries.modules === hashOf(patterns),
+    mayLoadModule: (file, digest) => ownValue(entries.modules ?? {}, file) === digest,
     async grant(target, answer) {
       if (answer === "hall") {
         runtimeTrust.set(keyOf(target), pinOf(target.tool));
@@ -158,12 +172,13 @@ export function createTrust({
       if (answer === "always")
         adopt(await grantTools(ledger, [{ key: keyOf(target), pin: pinOf(target.tool) }], { now }));
     },
-    clearRuntimeTrust() {
-      runtimeTrust.clear();
-      verdicts = new WeakMap();
+    refresh,
+    onChange(listener) {
+      announce = listener;
     },
-    async refresh() {
-      adopt(await ledger.read());
+    configure(next) {
+      settings = next;
+      verdicts = new WeakMap();
     },
     entries: () => entries,
   };
@@ -174,18 +189,47 @@ export function keyOf({ toolkit, tool }: Target): string {
   return `${toolkit.id}.${tool.name}`;
 }
 
-function approvalReason({ destructive, why }: Marks): string {
-  if (!destructive) return "the config requires approval for every call";
-  return why.destructive ?? "it is marked destructive";
+function findGrant({ grants }: Entries, target: Target, now: number): Grant | undefined {
+  const grant = ownValue(grants, keyOf(target));
+  const isInForce =
+    grant !== undefined &&
+    (grant.until ?? Number.POSITIVE_INFINITY) > now &&
+    grant.pin === pinOf(target.tool);
+  return isInForce ? grant : undefined;
 }
 
-function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
-  return Object.hasOwn(record, key) ? record[key] : undefined;
+/** The config can always ask for more. It calls a tool safe unless a person who saw that decided otherwise. */
+function overridden(
+  { marks: { effect }, isMarked }: Known,
+  override: ReturnType<typeof overrideOf>,
+  isEased: boolean,
+): Effect {
+  if (override === "destructive") return "changes";
+  return override === "safe" && isEased && !isMarked ? "reads" : effect;
+}
+
+function notShown({ id }: Toolkit): string {
+  return `the config calls it safe, which counts once a review of ${id} has shown that`;
+}
+
+const unknownEffect = "it does not say whether it changes anything";
+
+function approvalReason({ effect, why }: Marks): string {
+  if (effect !== "changes") return "the config requires approval for every call";
+  return why.changes ?? "it is marked destructive";
 }
 
 const harmless: Verdict = {
   level: "trusted",
-  marks: { destructive: false, bringsIn: false, sendsOut: false, why: {} },
+  marks: {
+    effect: "reads",
+    bringsIn: false,
+    sendsOut: false,
+    takesAddress: false,
+    goesOut: false,
+    readsPrivate: false,
+    why: {},
+  },
   isGuarded: false,
 };
 
@@ -196,22 +240,41 @@ interface Known {
   readonly refused?: string | undefined;
   /** Why all its calls need approval. */
   readonly why?: string | undefined;
+  /** True if a person said that it asks. */
+  readonly isMarked?: boolean | undefined;
 }
 
 /** A tool of an upstream: its own claims count only if a person has reviewed them. */
-function judgeReviewed(target: Target, review: Review | undefined): Known {
+function judgeReviewed(target: Target, review: Review | undefined, isEased: boolean): Known {
   const { toolkit, tool, fullName } = target;
   const marks = markTool(tool);
-  const dangerous = { ...marks, destructive: true };
+  const dangerous: Marks = { ...marks, effect: "changes" };
   const item = { kind: "tools", definition: tool, name: fullName } as const;
   const held = findHeld(toolkit, review, item);
-  const reviewed = review && own(review.tools, tool.name);
+  const reviewed = review && ownValue(review.tools, tool.name);
   if (!held && reviewed)
-    return { level: "verified", marks: { ...marks, destructive: reviewed.isDestructive } };
+    return {
+      level: "verified",
+      marks: { ...marks, effect: reviewedEffect(marks, reviewed, isEased) },
+      isMarked: reviewed.isDestructive,
+    };
   const reason = held?.reason;
   return held?.kind === "unreviewed"
     ? { level: "untrusted", marks: dangerous, why: reason, refused: reason }
     : { level: "untrusted", marks: dangerous, held: reason };
+}
+
+/**
+ * A person who removed the mark of a changing tool says that it reads; an unknown one stays unknown. If the
+ * config has changed since, the mark may have been removed because of what it said then.
+ */
+function reviewedEffect(
+  { effect }: Marks,
+  { isDestructive }: ReviewedTool,
+  isEased: boolean,
+): Effect {
+  if (isDestructive) return "changes";
+  return effect === "changes" && isEased ? "reads" : effect;
 }
 
 interface OfferedItem {
@@ -234,13 +297,23 @@ function findHeld(
     };
   const reviewed = findReviewed(review, kind, definition);
   if (!reviewed) return { kind: "new", reason: `${name} is new since ${id} was reviewed` };
-  if (reviewed.pin === pinOf(definition)) return undefined;
-  return { kind: "changed", reason: `${name} has changed since it was reviewed` };
+  if (reviewed.pin !== pinOf(definition))
+    return { kind: "changed", reason: `${name} has changed since it was reviewed` };
+  return isOutdated(review)
+    ? {
+        kind: "changed",
+        reason: `${name} was reviewed by version 0.1, which did not show all of it`,
+      }
+    : undefined;
 }
 
 /** Built in, from a module or registered: a person added it, so its own claims count. */
-function judgeOwn({ tool }: Target): Known {
-  return { level: "verified", marks: markTool(tool) };
+/** The annotations of built-in tools are ours: one that only adds what people keep needs no approval. */
+function judgeOwn({ toolkit, tool }: Target): Known {
+  const marks = markTool(tool);
+  const isBuiltIn = toolkit.source === undefined;
+  const isAdding = isBuiltIn && tool.annotations?.destructiveHint === false;
+  return { level: "verified", marks: isAdding ? { ...marks, effect: "reads" } : marks };
 }
 
 /** Advice for what must be reviewed; on a reviewed server, the changes are compared first. */

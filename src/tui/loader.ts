@@ -8,6 +8,7 @@ import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { AdminClient } from "../hall/admin-client.ts";
+import { dottedNames } from "../registry/shown-names.ts";
 import type { ListKind } from "../tool.ts";
 import { readInside } from "../workflow/artefacts.ts";
 import type { TargetConnection } from "./connection.ts";
@@ -165,10 +166,9 @@ export class StateLoader {
   }
 
   #loadTools(): Promise<void> {
-    const { connection, state } = this.#options;
+    const { connection } = this.#options;
     return this.#load("tools", async () => {
-      const isHall = state().target.kind === "hall";
-      const { isCut, ...list } = await readTools(connection.get(), { isHall });
+      const { isCut, ...list } = await readTools(connection.get());
       if (isCut)
         this.#warn(`The server offers more than ${toolsMax} tools; the rest is not shown.`);
       return { kind: "tools", ...list };
@@ -203,11 +203,8 @@ const pagesMax = 200;
 /** The limit a hall has for one server. */
 const toolsMax = 10_000;
 
-export async function readTools(
-  server: ServerConnection,
-  { isHall }: { readonly isHall: boolean },
-): Promise<ToolList> {
-  const found = await readPages(server, isHall);
+export async function readTools(server: ServerConnection): Promise<ToolList> {
+  const found = await readPages(server);
   const tools = found.slice(0, toolsMax).map(describeTool);
   // A hall may show names with underscores, and accepts both.
   const names = new Set(tools.map(({ name }) => name.replace("__", ".")));
@@ -223,13 +220,10 @@ function isAgent({ name, inputSchema: { properties } }: ToolView): boolean {
   return name.endsWith("_agent") && isObject(properties) && "task" in properties;
 }
 
-async function readPages(
-  server: ServerConnection,
-  isHall: boolean,
-): Promise<readonly JsonObject[]> {
+async function readPages(server: ServerConnection): Promise<readonly JsonObject[]> {
   const scope = new Scope(undefined, listMsMax, "tools/list");
-  // Users see every tool, whatever is exposed to models.
-  const meta = isHall ? { _meta: { "guildhall/expose": "tools,agents" } } : {};
+  // Users see every tool, whatever a hall exposes to models. Other servers ignore this.
+  const meta = { _meta: { "guildhall/expose": "tools,agents", ...dottedNames } };
   const found: JsonObject[] = [];
   try {
     let params: JsonObject = meta;

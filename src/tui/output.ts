@@ -1,7 +1,7 @@
 import { createWriteStream } from "node:fs";
 import { join } from "node:path";
-import { makeOwnFolder, openOwnFile } from "../base/files.ts";
 import type { Secrets } from "../base/log.ts";
+import { openProjectFile } from "../base/project-files.ts";
 import { sanitize } from "../base/sanitize.ts";
 import type { Progress } from "../tool.ts";
 import type { Picture } from "./picture.ts";
@@ -122,8 +122,7 @@ export function openRunLog(options: RunLogOptions): RunLog | undefined {
   const name = [about, tool].map(fileNamePart).filter(Boolean).join("-");
   const path = join(".guildhall", "logs", `tui-${name}-${stamp}-${process.pid}.log`);
   try {
-    makeOwnFolder(folder, ".guildhall", "logs");
-    const stream = createWriteStream(path, { fd: openOwnFile(join(folder, path)) });
+    const stream = createWriteStream(path, { fd: openProjectFile(folder, path) });
     let bytes = 0;
     let isBroken = false;
     stream.on("error", () => {

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { closeSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { isForPeople, readAdvice } from "../base/advice.ts";
-import { makeOwnFolder } from "../base/files.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { openProjectFile } from "../base/project-files.ts";
 import { linesMax, sanitize, sanitizeLines, wordOf } from "../base/sanitize.ts";
 import type { LispResult } from "./events.ts";
 import { describeAdvice } from "./failure.ts";
@@ -123,8 +123,9 @@ async function saveMedia(
   const name = `${kind}-${randomBytes(4).toString("hex")}.${extensions.get(mimeType) ?? "bin"}`;
   const file = join(".guildhall", "saved", name);
   try {
-    makeOwnFolder(folder, ".guildhall", "saved");
-    await writeFile(join(folder, file), bytes, { flag: "wx", mode: 0o600 });
+    const opened = openProjectFile(folder, file, { exclusive: true });
+    writeFileSync(opened, bytes);
+    closeSync(opened);
     return { text: `${kind} saved to ${file}`, file };
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

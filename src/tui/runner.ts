@@ -4,6 +4,7 @@ import type { Secrets } from "../base/log.ts";
 import { sanitize, sanitizeLines } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import { type ActivityTimeout, createActivityTimeout } from "../client/activity-timeout.ts";
+import { dottedNames } from "../registry/shown-names.ts";
 import type { CallContext } from "../tool.ts";
 import type { TargetConnection } from "./connection.ts";
 import type { Dispatch } from "./events.ts";
@@ -214,6 +215,7 @@ function createCallContext(
   let lastMessage: string | undefined;
   return {
     scope,
+    meta: dottedNames,
     capabilities: questionQueue.capabilities,
     logLevel: "info",
     progress({ message, ...progress }) {
@@ -236,7 +238,7 @@ function createCallContext(
         const page = params?.mode === "url" ? readPage(params.url) : undefined;
         if (page) output.put([{ source: "log", text: `page to open: ${page.url}` }]);
       }
-      const answers = await timeout.hold(() =>
+      const answers = await timeout.pauseWhile(() =>
         questionQueue.ask(questions, { run, scope: asked ?? scope }),
       );
       // The user may take any time on a page; Esc ends the call.

@@ -1,7 +1,9 @@
 import { execFile } from "node:child_process";
-import { appendFile, cp, lstat, mkdir, readFile, realpath } from "node:fs/promises";
-import { dirname, join, resolve, sep } from "node:path";
+import { appendFileSync, closeSync } from "node:fs";
+import { cp, lstat, realpath } from "node:fs/promises";
+import { join, resolve, sep } from "node:path";
 import { HallError } from "../base/errors.ts";
+import { openProjectFile, readProjectFile } from "../base/project-files.ts";
 import { checkInside } from "../workflow/artefacts.ts";
 import type { Worktree } from "./state.ts";
 
@@ -97,7 +99,7 @@ export async function openWorktree(
 
   const main = entries[0]?.path ?? folder;
   const path = join(main, ".worktrees", branch.replaceAll("/", "-"));
-  await checkInside({ root: main }, path);
+  checkInside({ root: main }, path);
   await excludeWorktrees(folder);
   const isKnown =
     (await listBranches(folder)).includes(branch) || (await hasRemoteBranch(folder, branch));
@@ -124,11 +126,14 @@ async function projectIn(path: string, folder: string): Promise<string> {
 /** Excludes `.worktrees/` in the repository's own list, not in a committed file. */
 async function excludeWorktrees(folder: string): Promise<void> {
   const path = await runGit(folder, ["rev-parse", "--git-path", "info/exclude"]);
-  const file = resolve(folder, path.trim());
-  const text = await readFile(file, "utf8").catch(() => "");
+  // The repository's folder may be outside the project.
+  const repository = resolve(folder, path.trim(), "../..");
+  const name = join("info", "exclude");
+  const text = (await readProjectFile(repository, name)) ?? "";
   if (/^\/?\.worktrees\/?$/m.test(text)) return;
-  await mkdir(dirname(file), { recursive: true });
-  await appendFile(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}/.worktrees/\n`);
+  const file = openProjectFile(repository, name, { mode: 0o666 });
+  appendFileSync(file, `${text === "" || text.endsWith("\n") ? "" : "\n"}/.worktrees/\n`);
+  closeSync(file);
 }
 
 /** Links are neither copied nor followed: a branch may contain one that leads outside. */
@@ -136,7 +141,7 @@ async function copyFeature(folder: string, path: string, feature: string): Promi
   for (const part of [join("specs", feature), ".specify"]) {
     const [source, copy] = [join(folder, part), join(path, part)];
     if (!(await isFolder(source)) || (await isFolder(copy))) continue;
-    await checkInside({ root: path }, copy);
+    checkInside({ root: path }, copy);
     await cp(source, copy, { recursive: true, filter: isFileOrFolder });
   }
 }

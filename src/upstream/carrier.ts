@@ -5,8 +5,10 @@ import { HttpChannel, type HttpOptions } from "../client/http.ts";
 import { openSsePair, openWebSocket } from "../client/remote.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { createDialler, lookupOutside } from "../net/dial.ts";
+import type { InstalledPackage } from "../trust/review.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import type { ProcessGuard } from "./guard.ts";
+import type { Installing } from "./installation.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
 import type { Authorizer } from "./oauth.ts";
 import { startProcess } from "./process.ts";
@@ -29,6 +31,9 @@ export interface CarrierOptions {
   /** Called for each line of stderr. */
   readonly said?: ((line: string) => void) | undefined;
   inputSchema: HttpOptions["inputSchema"];
+  /** Throws if the package that was installed to start the server may not run. */
+  checkPackage?(installed: InstalledPackage): void;
+  readonly installing?: Installing | undefined;
 }
 
 export function openCarrier(
@@ -37,7 +42,7 @@ export function openCarrier(
   scope: Scope,
 ): Promise<Carrier> {
   return config.type === "stdio"
-    ? startProcess(config, options)
+    ? startProcess(config, options, scope)
     : openRemote(config, options, scope);
 }
 

@@ -1,10 +1,11 @@
 import { HallError } from "../base/errors.ts";
 import type { Log, Secrets } from "../base/log.ts";
-import { createInOrder } from "../base/one-at-a-time.ts";
+import { createInOrder, createSlots } from "../base/one-at-a-time.ts";
 import { findNear } from "../base/text.ts";
+import type { ConfiguredServers } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type { ConfiguredServers } from "../config/unusable.ts";
 import type { Toolkit } from "../tool.ts";
+import type { InstalledPackage } from "../trust/review.ts";
 import type { Limits } from "../wire/channel.ts";
 import { createGuard } from "./guard.ts";
 import type { Lock } from "./lock.ts";
@@ -41,17 +42,23 @@ export interface FleetOptions {
   /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
   /** Why a server may not be started; undefined if it may. Default: all may. */
-  mayStart?(name: string, source: string): string | undefined;
+  mayStart?(name: string, source: string, installed?: InstalledPackage): string | undefined;
+  /** Servers that may start to be listed for the first time, not only for a call. Default: all. */
+  looksFor?(server: Pick<Toolkit, "id" | "prefix">): boolean;
   /** Adds and removes toolkits of the registry. */
   add(toolkit: Toolkit): Promise<void>;
   remove(id: string): Promise<void>;
 }
+
+/** More would only wait for each other's downloads. */
+const installationsMax = 3;
 
 export function createFleet(options: FleetOptions): Fleet {
   const upstreams = new Map<string, Upstream>();
   const guard = createGuard();
   /** Serialises changes: a server may take seconds to stop, and the config may change again meanwhile. */
   const inOrder = createInOrder();
+  const slots = createSlots(installationsMax);
   let isClosed = false;
 
   async function start(name: string, config: ConfiguredServers[string] | undefined): Promise<void> {
@@ -69,10 +76,12 @@ export function createFleet(options: FleetOptions): Fleet {
       limits: options.limits,
       log: options.log,
       guard,
+      slots,
+      looks: options.looksFor?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
       holdsChanged: options.holdsChanged ?? false,
-      mayStart: (source) => options.mayStart?.(name, source),
+      mayStart: (source, installed) => options.mayStart?.(name, source, installed),
     });
   }
 

@@ -139,7 +139,7 @@ export class KnownOffer {
   /** Reads from an open connection. */
   #read<T>(from: (options: ReadOptions) => Promise<T>): Promise<T> {
     const scope = new Scope(undefined, this.#options.readMs, this.#options.name);
-    return scope.finish(from(this.#reading(scope)));
+    return scope.closeAfter(from(this.#reading(scope)));
   }
 
   async #compare(line: ServerConnection, scope: Scope): Promise<void> {

@@ -140,7 +140,7 @@ async function optional<T>(
   try {
     return await reading;
   } catch (error) {
-    if (scope.cancelled) throw error;
+    if (scope.cancelReason) throw error;
     warn(messageOf(error));
     return [];
   }

@@ -1,7 +1,7 @@
-import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject, sortKeys } from "../base/json.ts";
+import { readProjectFile, replaceProjectFile } from "../base/project-files.ts";
 import type { Handshake } from "../client/handshake.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { Offer } from "./lists.ts";
@@ -29,21 +29,26 @@ export interface LockedServer {
 
 export const emptyLock: Lock = { lockVersion: 1, servers: {} };
 
+const lockName = join(".guildhall", "tools.lock.json");
+/** Enough for 10,000 tools. */
+const lockBytesMax = 32 * 1024 * 1024;
+
 export function lockPath(folder: string): string {
-  return join(folder, ".guildhall", "tools.lock.json");
+  return join(folder, lockName);
 }
 
 /** The lock of a project, empty if there is none. An unreadable one is reported and treated as empty. */
 export async function readLock(folder: string, warn: (message: string) => void): Promise<Lock> {
   const file = lockPath(folder);
   try {
-    const value: unknown = JSON.parse(await readFile(file, "utf8"));
+    const text = await readProjectFile(folder, lockName, lockBytesMax);
+    if (text === undefined) return emptyLock;
+    const value: unknown = JSON.parse(text);
     if (isObject(value) && value.lockVersion === 1 && isObject(value.servers))
       return value as unknown as Lock;
     warn(`"${file}" has another format version: run \`guildhall build\``);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "ENOENT")
-      warn(`cannot use "${file}" (${messageOf(error)}): run \`guildhall build\``);
+    warn(`cannot use "${file}" (${messageOf(error)}): run \`guildhall build\``);
   }
   return emptyLock;
 }
@@ -77,15 +82,11 @@ export function isLockedServer(value: unknown): value is LockedServer {
   );
 }
 
-/** Replaces the file atomically: a reader sees the old lock or the new one. */
+/** Returns the path of the file. */
 export async function writeLock(folder: string, lock: Lock): Promise<string> {
-  const file = lockPath(folder);
-  await mkdir(dirname(file), { recursive: true });
-  const draft = `${file}.${process.pid}.new`;
   // Indented down to the lists of an offer; each item is one line.
-  await writeFile(draft, `${writeJson(sortKeys(lock), 5)}\n`);
-  await rename(draft, file);
-  return file;
+  await replaceProjectFile(folder, lockName, `${writeJson(sortKeys(lock), 5)}\n`);
+  return lockPath(folder);
 }
 
 /** Indents `levels` levels and writes one line per item below, for readable diffs. */

@@ -46,7 +46,7 @@ export async function openServer(opening: Opening): Promise<ServerConnection> {
       config.type === "stdio" &&
       era !== "legacy" &&
       error instanceof EndedEarly &&
-      !scope.cancelled;
+      !scope.cancelReason;
     if (mayHaveEnded) return connect({ ...opening, era: "legacy" });
     throw error;
   }

@@ -1,11 +1,12 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { accessSync, constants, existsSync, statSync } from "node:fs";
-import { delimiter, resolve } from "node:path";
-import type { Writable } from "node:stream";
+import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { ServerConfig } from "../config/schema.ts";
+import type { Scope } from "../base/scope.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { Carrier, CarrierOptions } from "./carrier.ts";
+import { signalGroup, spawnGuarded } from "./gate.ts";
+import { prepareLaunch } from "./installation.ts";
+import { findLaunch } from "./launcher.ts";
+import { environmentOf, findProgram, type ProcessSpec } from "./program.ts";
 
 /** A child process with MCP on stdin and stdout, in its own process group. */
 export interface UpstreamProcess extends Carrier {
@@ -14,40 +15,20 @@ export interface UpstreamProcess extends Carrier {
   stop(): Promise<void>;
 }
 
-/** Of the environment only `env` and the variables in the allow-list are passed on. */
-export type ProcessSpec = Pick<
-  Extract<ServerConfig, { readonly type: "stdio" }>,
-  "command" | "args" | "env" | "cwd"
->;
-
-/** Variables passed on to servers: enough to find programs, home and language. */
-const inherited =
-  "HOME LANG LC_ALL LC_CTYPE LOGNAME PATH SHELL TERM TMPDIR TZ USER XDG_CACHE_HOME XDG_CONFIG_HOME XDG_DATA_HOME".split(
-    " ",
-  );
-
 const politeMs = 1_500;
 const lastWordsMsMax = 100;
 
-/**
- * Waits for a line on descriptor 3 and then becomes the server. If the hall is killed before the guard
- * knows the process, the descriptor closes and the process ends by itself.
- */
-const gate = 'read -r _ <&3 || exit; exec 3<&-; unset PWD OLDPWD SHLVL; exec "$@"';
-
 export async function startProcess(
   spec: ProcessSpec,
-  { limits, guard, said }: Pick<CarrierOptions, "limits" | "guard" | "said">,
+  options: Pick<CarrierOptions, "limits" | "guard" | "said" | "checkPackage" | "installing">,
+  scope: Scope,
 ): Promise<UpstreamProcess> {
-  const env = { ...allowedEnvironment(), ...spec.env };
-  const program = findProgram(spec, env.PATH);
-  const child = spawn("/bin/sh", ["-c", gate, "sh", program, ...spec.args], {
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
-    env,
-    cwd: spec.cwd,
-    // A group of its own, because wrappers such as npx leave grandchildren.
-    detached: true,
-  });
+  const { limits, guard, said } = options;
+  const launch = findLaunch(spec);
+  const run = launch
+    ? await prepareLaunch(launch, spec.cwd, { ...options, scope })
+    : { program: findProgram(spec), args: spec.args, env: environmentOf(spec), cwd: spec.cwd };
+  const child = spawnGuarded(run, guard);
   const evidence = keepLines(child, said);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
@@ -65,10 +46,6 @@ export async function startProcess(
     child.once("error", () => void ended.then((reason) => reject(new Error(reason))));
     child.once("spawn", () => {
       const pid = child.pid ?? 0;
-      guard.watch(pid);
-      const start = child.stdio[3] as Writable;
-      start.on("error", () => {});
-      start.end("\n");
       void ended.then(() => {
         // Stop any process it left behind.
         signalGroup(pid, "SIGKILL");
@@ -88,33 +65,6 @@ export async function startProcess(
   });
 }
 
-/** The file to run, found as the system would: in the folder of the server and on its PATH. */
-function findProgram({ command, cwd = process.cwd() }: ProcessSpec, path = ""): string {
-  if (!existsSync(cwd)) throw new Error(`its folder "${cwd}" was not found`);
-  const folders = command.includes("/") ? [""] : path.split(delimiter);
-  const files = folders.map((folder) => resolve(cwd, folder, command));
-  const found = files.find((file) => isRunnable(file)) ?? files.find((file) => existsSync(file));
-  if (found === undefined) throw new Error(`"${command}" was not found`);
-  if (!isRunnable(found)) throw new Error(`"${found}" cannot be started: it is not executable`);
-  return found;
-}
-
-function isRunnable(file: string): boolean {
-  try {
-    accessSync(file, constants.X_OK);
-    return statSync(file).isFile();
-  } catch {
-    return false;
-  }
-}
-
-export function allowedEnvironment(): Record<string, string> {
-  const entries = inherited.map((name) => [name, process.env[name]] as const);
-  return Object.fromEntries(
-    entries.filter((entry): entry is [string, string] => entry[1] !== undefined),
-  );
-}
-
 async function stop(child: ChildProcess, pid: number, ended: Promise<string>): Promise<void> {
   child.stdin?.end();
   for (const signal of ["SIGTERM", "SIGKILL"] as const) {
@@ -123,14 +73,6 @@ async function stop(child: ChildProcess, pid: number, ended: Promise<string>): P
     signalGroup(pid, signal);
   }
   await ended;
-}
-
-function signalGroup(pid: number, signal: NodeJS.Signals): void {
-  try {
-    process.kill(-pid, signal);
-  } catch {
-    // The group has already ended.
-  }
 }
 
 const linesMax = 200;

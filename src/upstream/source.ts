@@ -1,6 +1,7 @@
 import { hashOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { type Written, written } from "../config/variables.ts";
+import { projectFiles, realProgram } from "./program.ts";
 
 /**
  * The command or URL of a server as the files have it, with `${NAME}` in the place of values, and its
@@ -31,6 +32,13 @@ export function sourceOf(config: ServerConfig): string {
   ]);
 }
 
+/** What a person approves: the source, and the contents of the project's files that it runs. */
+export function approvalOf(config: ServerConfig): string {
+  const files = config.type === "stdio" ? projectFiles(config) : {};
+  const source = sourceOf(config);
+  return Object.keys(files).length === 0 ? source : hashOf([source, files]);
+}
+
 /** The same for display. Literal values of a project's file are shown: they decide what runs, and where it sends data. */
 export function describeSource(config: ServerConfig): string {
   return `${describeAddress(config)}${describePrefix(config)}`;
@@ -48,7 +56,20 @@ function describeAddress(config: ServerConfig): string {
     return `${url} over ${config.type}${listed(" with headers", headers, texts)}${listed(" and a login with", oauth, texts)}`;
   }
   const { cwd = config.cwd, env = config.env } = texts;
-  return `${commandLine(config).map(quoted).join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}`;
+  return `${commandLine(config).map(quoted).join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}${describeProgram(config)}`;
+}
+
+/** The program that its PATH finds, and the project's files that it runs. */
+function describeProgram(config: Extract<ServerConfig, { readonly type: "stdio" }>): string {
+  const program = realProgram(config);
+  const files = Object.entries(projectFiles(config)).map(
+    ([file, digest]) => `${quoted(file)} (sha256 ${digest.slice(0, 12)})`,
+  );
+  const found =
+    program === undefined || program === config.command
+      ? ""
+      : `; the program is ${quoted(program)}`;
+  return `${found}${files.length === 0 ? "" : `; in this project: ${files.join(", ")}`}`;
 }
 
 /** Program and arguments as the files have them. */

@@ -189,7 +189,7 @@ export class Supervisor {
 
   #opened(scope: Scope, opened: ServerConnection): ServerConnection {
     // It was stopped or lost at the moment it opened.
-    if (scope.cancelled) throw scope.cancelled;
+    if (scope.cancelReason) throw scope.cancelReason;
     this.#connection = opened;
     this.#become({ kind: "ready", since: Date.now() });
     this.#usedAt = Date.now();

@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import type { UnusableServer } from "../config/unusable.ts";
+import type { UnusableServer } from "../config/configured-servers.ts";
 import { createToolFilter, emptyOffer } from "./lists.ts";
 import { isLockedServer, type LockedServer } from "./lock.ts";
 import type { Upstream } from "./upstream.ts";
@@ -14,12 +14,15 @@ export function createUnusable(
   locked: LockedServer | undefined,
 ): Upstream {
   const reason = problems.join("; ");
+  // What clients read: a problem quotes the file, and a project's file may contain instructions to a model.
+  const told = "its config entry is invalid";
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
-  const refuse = async (): Promise<never> => {
-    throw new HallError("UNAVAILABLE", `server "${name}" cannot be used: ${reason}`, {
+  const refuse = (why: string) => async (): Promise<never> => {
+    throw new HallError("UNAVAILABLE", `server "${name}" cannot be used: ${why}`, {
       hint: "Correct its entry in the config; other servers are not affected.",
-      details: { upstream: name, reason: `cannot be used: ${reason}` },
+      next: [{ do: "run-command", command: "doctor" }],
+      details: { upstream: name, reason: `cannot be used: ${why}` },
     });
   };
   return {
@@ -32,12 +35,13 @@ export function createUnusable(
     handshake: () => undefined,
     offer: () => offer,
     stderr: () => [],
-    restart: refuse,
-    discover: refuse,
+    isInstalling: () => false,
+    restart: refuse(reason),
+    discover: refuse(reason),
     list: async () => offer.tools.filter((tool) => isShown(tool.name)),
-    call: refuse,
-    health: async () => ({ state: "unavailable", reason }),
-    problem: () => `cannot be used: ${reason}`,
+    call: refuse(told),
+    health: async () => ({ state: "unavailable", reason: told }),
+    problem: () => `cannot be used: ${told}`,
     async close() {},
   };
 }

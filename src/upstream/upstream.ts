@@ -1,6 +1,7 @@
 import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
+import type { Slots } from "../base/one-at-a-time.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { Handshake } from "../client/handshake.ts";
@@ -17,6 +18,7 @@ import type {
   Toolkit,
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
+import type { InstalledPackage } from "../trust/review.ts";
 import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/channel.ts";
 import type { Carrier } from "./carrier.ts";
@@ -25,7 +27,8 @@ import { KnownOffer } from "./known-offer.ts";
 import { createToolFilter, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
-import { sourceOf } from "./source.ts";
+import { approvalOf, sourceOf } from "./source.ts";
+import { type StartLimits, startLimits } from "./start-limits.ts";
 import { Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
@@ -37,6 +40,8 @@ export interface Upstream extends Toolkit {
   /** Starts the server and reads everything it offers, for the lock. */
   discover(): Promise<LockedServer>;
   stderr(): readonly string[];
+  /** Its package is being installed; it cannot start before that. */
+  isInstalling(): boolean;
   restart(): Promise<void>;
   readonly counts: UpstreamCounts;
 }
@@ -63,9 +68,11 @@ export interface UpstreamOptions {
   /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
   /** Why it may not be started; undefined if it may. Checked before every start. */
-  mayStart?(source: string): string | undefined;
-  /** How long a start may take, handshake and first list included. Default 20,000. */
-  readonly startMs?: number;
+  mayStart?(source: string, installed?: InstalledPackage): string | undefined;
+  /** False: it starts only for a call, even to be listed for the first time. Default true. */
+  readonly looks?: boolean;
+  /** Limits how many servers install at once. */
+  readonly slots?: Slots | undefined;
 }
 
 export function createUpstream(
@@ -88,13 +95,14 @@ class UpstreamServer implements Upstream {
   readonly #options: UpstreamOptions;
   readonly #log: Log;
   readonly #sourceHash: string;
-  readonly #startMs: number;
+  readonly #limits: StartLimits;
   readonly #isShown: (tool: string) => boolean;
   readonly #supervisor: Supervisor;
   readonly #known: KnownOffer;
   readonly #watching: Watching;
   #handshake: Handshake | undefined;
   #carrier: Carrier | undefined;
+  #isInstalling = false;
 
   constructor(name: string, config: ServerConfig, options: UpstreamOptions) {
     this.id = name;
@@ -103,7 +111,7 @@ class UpstreamServer implements Upstream {
     this.#options = options;
     this.#log = options.log.child({ upstream: name });
     this.#sourceHash = sourceOf(config);
-    this.#startMs = options.startMs ?? 20_000;
+    this.#limits = startLimits(config);
     this.#isShown = createToolFilter(config.tools);
     const locked =
       options.locked?.source === this.#sourceHash && isLockedServer(options.locked)
@@ -113,7 +121,7 @@ class UpstreamServer implements Upstream {
 
     this.#supervisor = new Supervisor({
       name,
-      startMs: this.#startMs,
+      startMs: this.#limits.startMs,
       idleMs: config.idleTimeoutSeconds * 1000,
       isEager: config.start === "eager",
       evidence: () => this.stderr(),
@@ -125,7 +133,7 @@ class UpstreamServer implements Upstream {
       name,
       log: this.#log,
       known: locked?.offer,
-      readMs: this.#startMs,
+      readMs: this.#limits.startMs,
       // Over HTTP some arguments are repeated in headers; the schema must allow it.
       isUsable: ({ inputSchema }) => config.type !== "http" || hasValidHeaders(inputSchema),
       supervisor: this.#supervisor,
@@ -160,6 +168,10 @@ class UpstreamServer implements Upstream {
     return this.#carrier?.evidence() ?? [];
   }
 
+  isInstalling(): boolean {
+    return this.#isInstalling;
+  }
+
   async restart(): Promise<void> {
     await this.#supervisor.restart();
     // It was probably repaired: read its offer now, not at the next retry.
@@ -174,8 +186,9 @@ class UpstreamServer implements Upstream {
   }
 
   async list(): Promise<readonly Tool[]> {
-    if (!this.#known.isKnown || this.#config.start === "eager") void this.#known.lookUntilKnown();
-    const { timeoutSeconds } = this.#config;
+    const { looks = true } = this.#options;
+    const { start, timeoutSeconds } = this.#config;
+    if (looks && (!this.#known.isKnown || start === "eager")) void this.#known.lookUntilKnown();
     const tools = this.offer().tools.filter((tool) => this.#isShown(tool.name));
     if (timeoutSeconds === undefined) return tools;
     return tools.map((tool) => ({ ...tool, facts: { timeoutMs: timeoutSeconds * 1000 } }));
@@ -241,10 +254,33 @@ class UpstreamServer implements Upstream {
   }
 
   async #open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
-    const refusal = this.#options.mayStart?.(this.#sourceHash);
-    if (refusal !== undefined)
-      throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.id }] });
-    const { limits, guard, authorizer } = this.#options;
+    const source = approvalOf(this.#config);
+    const requireApproval = (installed?: InstalledPackage): void => {
+      const refusal = this.#options.mayStart?.(source, installed);
+      if (refusal !== undefined)
+        throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.id }] });
+    };
+    requireApproval();
+    const release = this.#limits.mayInstall ? await this.#takeSlot(scope) : undefined;
+    try {
+      return await this.#openApproved(scope, lost, requireApproval);
+    } finally {
+      release?.();
+    }
+  }
+
+  /** The clock of the start stands still while others install. */
+  async #takeSlot(scope: Scope): Promise<(() => void) | undefined> {
+    return scope.pauseWhile(async () => this.#options.slots?.take());
+  }
+
+  async #openApproved(
+    scope: Scope,
+    lost: (reason: string) => void,
+    checkPackage: (installed: InstalledPackage) => void,
+  ): Promise<ServerConnection> {
+    const { limits, guard, authorizer, slots } = this.#options;
+    const { startMs, installMs } = this.#limits;
     // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
     const connection = await openServer({
@@ -254,9 +290,17 @@ class UpstreamServer implements Upstream {
       config: this.#config,
       log: this.#log,
       scope,
-      startMs: this.#startMs,
+      startMs,
       era: this.#handshake?.era,
       connection: { name: this.id },
+      checkPackage,
+      installing: {
+        installMs,
+        slots,
+        changed: (isInstalling) => {
+          this.#isInstalling = isInstalling;
+        },
+      },
       lost,
       inputSchema: (tool) => this.#known.find(tool)?.inputSchema,
       listChanged: (kind) => void this.#known.refresh(kind),

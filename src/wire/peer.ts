@@ -125,7 +125,7 @@ export class Peer implements RequestSender {
       return Promise.reject(
         new HallError("OVERLOADED", `cannot send ${method}: the other side does not read`),
       );
-    if (parent?.cancelled) return Promise.reject(parent.cancelled);
+    if (parent?.cancelReason) return Promise.reject(parent.cancelReason);
     const id = ++this.#nextId;
     onId?.(id);
     // The caller's own scope serves where it can: a call on the hot path needs no second clock.

@@ -1,10 +1,16 @@
 import type { WebSocket } from "ws";
 import type { Channel, Receiver } from "./channel.ts";
 
+export interface WebSocketOptions {
+  readonly pingMs?: number;
+  /** Asked for each message; when it says no, the socket is closed. */
+  mayReceive?(): boolean;
+}
+
 /** One message one text frame. Payload limit and protocol checks are ws's; a peer that stops answering pings is cut. */
 export function createWebSocketChannel(
   socket: WebSocket,
-  { pingMs = 15_000 }: { readonly pingMs?: number } = {},
+  { pingMs = 15_000, mayReceive = () => true }: WebSocketOptions = {},
 ): Channel {
   let receiver: Receiver | undefined;
   let isAlive = true;
@@ -28,6 +34,7 @@ export function createWebSocketChannel(
   socket.on("message", (data: Buffer, isBinary) => {
     isAlive = true;
     if (isBinary) socket.close(unsupportedData, "text frames only");
+    else if (!mayReceive()) socket.close(policyViolation, "no longer admitted");
     else if (receiver) receiver.frame(data);
     else early.push(data);
   });
@@ -81,3 +88,4 @@ export function createWebSocketChannel(
 const goodbyeMsMax = 2_000;
 const goingAway = 1001;
 const unsupportedData = 1003;
+const policyViolation = 1008;

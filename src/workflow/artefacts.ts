@@ -1,16 +1,21 @@
-import { randomBytes } from "node:crypto";
-import { constants } from "node:fs";
-import { lstat, mkdir, open, realpath, rename, rm, writeFile } from "node:fs/promises";
+import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { mergeTexts } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
-import { formatBytes } from "../base/text.ts";
+import { readProjectFile, refuseLinks, replaceProjectFile } from "../base/project-files.ts";
 
 /** A document a step wants to write; the path is relative to the feature's folder. */
 export interface Draft {
   readonly path: string;
   readonly text: string;
+}
+
+/** The file with the texts we wrote last, in the project's `.guildhall` folder, so that it travels with the files. */
+export interface Memory {
+  /** The hall's folder. */
+  readonly root: string;
+  readonly file: string;
 }
 
 export interface WrittenFile {
@@ -28,7 +33,7 @@ export async function writeArtefacts(
     place,
     memory,
     force,
-  }: { readonly place: FeaturePlace; readonly memory: string; readonly force: boolean },
+  }: { readonly place: FeaturePlace; readonly memory: Memory; readonly force: boolean },
 ): Promise<readonly WrittenFile[]> {
   const remembered = await readMemory(memory);
   const plans = await Promise.all(
@@ -64,7 +69,7 @@ export async function writeArtefacts(
     if (change !== "unchanged") await writeInside(place, file, after);
   const files = { ...remembered };
   for (const { path, text } of drafts) files[path] = text;
-  await replaceFile(memory, `${JSON.stringify({ version: 1, files }, null, 2)}\n`);
+  await writeInside(memory, memory.file, `${JSON.stringify({ version: 1, files }, null, 2)}\n`);
   return plans.map(({ path, change }) => ({ path, change }));
 }
 
@@ -100,9 +105,8 @@ function resolveText(
   return text === plain ? kept : { after: back(text), change: "merged" };
 }
 
-/** Kept in the project's `.guildhall` folder, so that it travels with the files. */
-async function readMemory(file: string): Promise<Readonly<Record<string, string>>> {
-  const text = await readInside({ root: dirname(file) }, file).catch(() => undefined);
+async function readMemory(memory: Memory): Promise<Readonly<Record<string, string>>> {
+  const text = await readInside(memory, memory.file).catch(() => undefined);
   try {
     const value: unknown = JSON.parse(text ?? "{}");
     const files = isObject(value) && isObject(value.files) ? value.files : {};
@@ -116,56 +120,25 @@ async function readMemory(file: string): Promise<Readonly<Record<string, string>
   }
 }
 
-const fileBytesMax = 2 * 1024 * 1024;
-
 /** The text of a file; undefined if it does not exist. Links are not followed. */
 export async function readInside(
-  place: Pick<FeaturePlace, "root">,
+  { root }: Pick<FeaturePlace, "root">,
   file: string,
 ): Promise<string | undefined> {
-  await checkInside(place, file);
-  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const handle = await open(file, flags).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
-    throw error;
-  });
-  if (!handle) return undefined;
-  try {
-    const { size } = await handle.stat();
-    if (size > fileBytesMax)
-      throw new HallError(
-        "TOO_LARGE",
-        `"${file}" exceeds the limit of ${formatBytes(fileBytesMax)}`,
-      );
-    return await handle.readFile("utf8");
-  } finally {
-    await handle.close();
-  }
+  checkInside({ root }, file);
+  return readProjectFile(root, relative(root, file));
 }
 
 /** Replaces a file of the project. */
 export async function writeInside(
-  place: Pick<FeaturePlace, "root">,
+  { root }: Pick<FeaturePlace, "root">,
   file: string,
   text: string,
 ): Promise<void> {
-  await checkInside(place, file);
-  await replaceFile(file, text);
-}
-
-/** Replaces a file atomically; a full disk leaves the old one. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  const folder = dirname(file);
-  await mkdir(folder, { recursive: true });
-  const name = `.${basename(file)}.${randomBytes(6).toString("hex")}`;
-  const beside = join(await realpath(folder), name);
-  try {
-    await writeFile(beside, text, { flag: "wx", flush: true });
-    await rename(beside, file);
-  } catch (error) {
-    await rm(beside, { force: true });
+  checkInside({ root }, file);
+  await replaceProjectFile(root, relative(root, file), text).catch((error: unknown) => {
     throw explainDisk(error, file);
-  }
+  });
 }
 
 /** Turns errors of a full or read-only disk into HallErrors. */
@@ -204,47 +177,17 @@ export async function findPlace(given: string, roots: readonly string[]): Promis
     );
     if (base === undefined) continue;
     const path = join(real, relative(base, wanted));
-    await refuseLinks(real, path, given, roots);
+    refuseLinks(real, path);
     return { root: real, path, project: await findProject(real, path) };
   }
   throw outside(given, "it is outside the allowed folders", roots);
 }
 
 /** Refuses a file outside the root or behind a link, before it is read or written. */
-export async function checkInside(
-  { root }: Pick<FeaturePlace, "root">,
-  path: string,
-): Promise<void> {
+export function checkInside({ root }: Pick<FeaturePlace, "root">, path: string): void {
   if (path !== root && !path.startsWith(`${root}${sep}`))
     throw outside(path, "it is outside the allowed folders", [root]);
-  await refuseLinks(root, path, path, [root]);
-}
-
-/** Checks each part of the path; parts that do not exist yet cannot be links. */
-async function refuseLinks(
-  root: string,
-  path: string,
-  given: string,
-  roots: readonly string[],
-): Promise<void> {
-  let at = root;
-  const parts = relative(root, path)
-    .split(sep)
-    .filter((part) => part !== "");
-  for (const [index, part] of parts.entries()) {
-    at = join(at, part);
-    const found = await lstat(at).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === "ENOENT") return undefined;
-      throw error.code === "ENOTDIR" ? notFolder(dirname(at)) : error;
-    });
-    if (!found) return;
-    if (found.isSymbolicLink()) throw outside(given, `${at} is a link`, roots);
-    if (index < parts.length - 1 && !found.isDirectory()) throw notFolder(at);
-  }
-}
-
-function notFolder(path: string): HallError {
-  return new HallError("VALIDATION", `spec_directory: "${path}" is a file, not a folder`);
+  refuseLinks(root, path);
 }
 
 function outside(given: string, why: string, roots: readonly string[]): HallError {

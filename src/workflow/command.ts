@@ -3,7 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { sanitizeLines } from "../base/sanitize.ts";
 import type { Scope } from "../base/scope.ts";
 import { createGuard } from "../upstream/guard.ts";
-import { allowedEnvironment } from "../upstream/process.ts";
+import { allowedEnvironment } from "../upstream/program.ts";
 
 /** Splits the command of a task into a program and its arguments. Shell syntax is refused. */
 export function parseCommand(line: string): readonly string[] {
@@ -85,7 +85,7 @@ export function runCommand(
     child.once("close", (code, signal) => {
       leave();
       const written = output.end();
-      if (scope.cancelled) reject(scope.cancelled);
+      if (scope.cancelReason) reject(scope.cancelReason);
       else resolve({ code, signal, ...written });
     });
   });

@@ -1,15 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { type FileHandle, mkdir, open } from "node:fs/promises";
+import { appendFileSync, closeSync } from "node:fs";
 import { basename, join, relative } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { isObject, type Json, type JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
+import { openProjectFile } from "../base/project-files.ts";
 import type { DocumentStore } from "../store/store.ts";
 import type { CallContext, Progress } from "../tool.ts";
 import {
   checkInside,
   type Draft,
   type FeaturePlace,
+  type Memory,
   readInside,
   type WrittenFile,
   writeArtefacts,
@@ -28,7 +30,7 @@ export interface StepInput {
   readonly context: CallContext;
   readonly run: StepRun;
   /** The file with the texts we wrote last. */
-  readonly memory: string;
+  readonly memory: Memory;
   readonly settings: StepSettings;
 }
 
@@ -148,7 +150,7 @@ export async function beginRun(options: StepRunOptions): Promise<StepRun> {
   const name = `${basename(place.path)}-${step}-${timestampOf(startedAt)}.log`;
   const log = join(".guildhall", "logs", name);
   // A cloned project may contain links in the place of our folders.
-  await checkInside({ root: folder }, join(folder, log));
+  checkInside({ root: folder }, join(folder, log));
 
   const claim: NewClaim = {
     run: `run_${randomUUID()}`,
@@ -159,25 +161,31 @@ export async function beginRun(options: StepRunOptions): Promise<StepRun> {
   };
   // A step that only reads needs no claim.
   const release = step === "analyze" ? async () => {} : await takeClaim(claims, claim);
-  let handle: FileHandle | undefined;
+  const file = openLog(folder, log);
   try {
-    await mkdir(join(folder, ".guildhall", "logs"), { recursive: true });
-    // The step runs even if the log cannot be written; the row says how it ended.
-    handle = await open(join(folder, log), "a").catch(() => undefined);
-    const run = new StepRun(options, { claim, log, handle, release });
+    const run = new StepRun(options, { claim, log, file, release });
     await run.begin();
     return run;
   } catch (error) {
     await release();
-    await handle?.close();
+    if (file !== undefined) closeSync(file);
     throw error;
+  }
+}
+
+/** The step runs even if the log cannot be written; the row says how it ended. */
+function openLog(folder: string, log: string): number | undefined {
+  try {
+    return openProjectFile(folder, log);
+  } catch {
+    return undefined;
   }
 }
 
 interface RunParts {
   readonly claim: NewClaim;
   readonly log: string;
-  readonly handle: FileHandle | undefined;
+  readonly file: number | undefined;
   release(): Promise<void>;
 }
 
@@ -188,7 +196,6 @@ export class StepRun {
   readonly log: string;
   readonly #options: StepRunOptions;
   readonly #parts: RunParts;
-  #written: Promise<unknown> = Promise.resolve();
   #notedCharacters = 0;
   #percent = 0;
 
@@ -209,8 +216,8 @@ export class StepRun {
   /** Reports progress to the caller and the log. Throws if the caller has cancelled. */
   report(percent: number, message: string): void {
     this.note(`${percent} % ${message}`);
-    const { cancelled } = this.#options.context.scope;
-    if (cancelled) throw cancelled;
+    const { cancelReason } = this.#options.context.scope;
+    if (cancelReason) throw cancelReason;
     this.progress(percent, { message });
   }
 
@@ -234,8 +241,7 @@ export class StepRun {
     message: string,
   ): Promise<void> {
     this.#append(`${state}: ${message}`);
-    await this.#written;
-    await this.#parts.handle?.close();
+    if (this.#parts.file !== undefined) closeSync(this.#parts.file);
     await this.#parts.release();
     await this.#putRow(state, { endedAt: this.#options.now().toISOString(), message });
   }
@@ -243,10 +249,12 @@ export class StepRun {
   #append(message: string): void {
     const { now, secrets } = this.#options;
     const line = `${now().toISOString()} ${message.replace(/\n/g, "\n  ")}\n`;
-    this.#written = this.#written
-      .then(() => this.#parts.handle?.appendFile(secrets?.scrub(line) ?? line))
+    try {
+      if (this.#parts.file !== undefined)
+        appendFileSync(this.#parts.file, secrets?.scrub(line) ?? line);
+    } catch {
       // A full disk must not stop the step.
-      .catch(() => {});
+    }
   }
 
   async #putRow(state: string, details: JsonObject = {}): Promise<void> {

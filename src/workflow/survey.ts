@@ -89,7 +89,7 @@ async function walk(folder: string, scope: Scope): Promise<{ paths: string[]; is
   while (level.length > 0 && !isCut) {
     const next: string[] = [];
     for (let at = 0; at < level.length && !isCut; at += foldersAtOnce) {
-      if (scope.cancelled) throw scope.cancelled;
+      if (scope.cancelReason) throw scope.cancelReason;
       const batch = level.slice(at, at + foldersAtOnce);
       const listed = await Promise.all(
         batch.map((path) =>

@@ -33,7 +33,7 @@ export async function runTask(task: Task, input: StepInput, report: ReportShare)
       ? readAgentEnd(await askAgent(agent ?? "", task, input, how), how, agent)
       : readCommandEnd(await callCommand(task.command, task, input, how));
   } catch (error) {
-    if (context.scope.cancelled) throw context.scope.cancelled;
+    if (context.scope.cancelReason) throw context.scope.cancelReason;
     return { kind: "failed", reason: messageOf(error) };
   }
 }

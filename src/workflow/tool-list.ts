@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { PromptSource, Tool } from "../tool.ts";
+import type { PromptSource, Tool, ToolFacts } from "../tool.ts";
 
 const words = (description: string, maxLength?: number) => ({
   type: "string",
@@ -16,7 +16,8 @@ const list = (description: string, pattern?: string) => ({
 const specDirectory = words("Absolute path to specification directory");
 const force = flag("Replace files with hand edits that cannot be merged");
 const taskId = "^T[0-9]+$";
-const facts = { timeoutMs: 600_000 };
+/** The steps read and write the documents of the project, nothing that is private or foreign. */
+const facts: ToolFacts = { timeoutMs: 600_000, flow: () => ({}) };
 
 interface StepText {
   readonly title: string;
@@ -186,14 +187,18 @@ export function listWorkflowTools({ commands }: { readonly commands: boolean }):
   return [...stepNames.map(toolOf), status, ...(commands ? [command] : [])];
 }
 
+/** It writes documents and keeps what people changed in them. */
+const writes = { readOnlyHint: false, destructiveHint: false };
+
 function toolOf(name: StepName): Tool {
-  const { title, description, annotations, required = ["spec_directory"] }: StepText = steps[name];
+  const step: StepText = steps[name];
+  const { title, description, annotations = writes, required = ["spec_directory"] } = step;
   const inputSchema = {
     type: "object",
     properties: propertiesOf(name),
     ...(required.length > 0 && { required }),
   };
-  return { name, title, description, inputSchema, ...(annotations && { annotations }), facts };
+  return { name, title, description, inputSchema, annotations, facts };
 }
 
 function propertiesOf(name: StepName): Readonly<Record<string, JsonObject>> {

@@ -32,6 +32,8 @@ export interface WorkflowOptions {
   readonly commands?: boolean;
   /** The agent that does the tasks of `implement`. Default: the caller does them. */
   readonly agent?: string | undefined;
+  /** Listed also before `.specify` exists. Default true. */
+  readonly isListed?: boolean;
   /** The folder of claims. Default: in the user's data folder. */
   readonly claims?: string;
   /** The model that writes. Default: drafts without a model. */
@@ -50,6 +52,7 @@ export function createWorkflow(options: WorkflowOptions): Toolkit {
 
 class Workflow implements Toolkit {
   readonly id = "speckit";
+  readonly keepsDot = true;
   readonly description = "Spec-driven development: specify, clarify, plan, tasks, implement";
   readonly category = "WORKFLOW";
   readonly resources: NonNullable<Toolkit["resources"]>;
@@ -100,6 +103,10 @@ class Workflow implements Toolkit {
     return { state: "available" } as const;
   }
 
+  isListed(): boolean {
+    return this.#hasSpecs || (this.#options.isListed ?? true);
+  }
+
   besideAgents(): boolean {
     return this.#hasSpecs;
   }
@@ -144,7 +151,8 @@ class Workflow implements Toolkit {
     if (warning !== undefined) run.note(warning);
     if (existsSync(join(place.project, ".specify", "extensions.yml")))
       run.note("hooks in .specify/extensions.yml are not supported and were not run");
-    const memory = join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`);
+    const file = join(folder, ".guildhall", "workflow", `${basename(place.path)}.json`);
+    const memory = { root: folder, file };
     try {
       const answer = await step({ place, args, context, run, memory, settings: this.#settings });
       await run.end(answer.isPaused ? "paused" : "completed", answer.text.split("\n")[0] ?? "");
@@ -154,7 +162,7 @@ class Workflow implements Toolkit {
       await removeEmpty();
       // The step's own error matters more than one from writing the row.
       await run
-        .end(context.scope.cancelled ? "cancelled" : "failed", messageOf(error))
+        .end(context.scope.cancelReason ? "cancelled" : "failed", messageOf(error))
         .catch(() => {});
       throw error;
     } finally {
@@ -169,6 +177,7 @@ class Workflow implements Toolkit {
     if (this.#hasSpecs || !existsSync(join(this.#options.folder, ".specify"))) return;
     this.#hasSpecs = true;
     this.#notify("tools");
+    this.#notify("prompts");
   }
 
   async #locate(name: StepName, args: JsonObject): Promise<StepPlace> {

@@ -75,7 +75,7 @@ async function askWriter(writer: ModelWriter, prompt: string, scope: Scope): Pro
   try {
     return await scope.race(writer(prompt, scope.signal));
   } catch (error) {
-    if (scope.cancelled) throw scope.cancelled;
+    if (scope.cancelReason) throw scope.cancelReason;
     if (error instanceof HallError) throw error;
     throw new HallError("EXECUTION", `the model could not write: ${messageOf(error)}`, {
       cause: error,

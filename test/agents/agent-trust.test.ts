@@ -70,20 +70,20 @@ test("a model that follows instructions from a web page can neither delete nor s
     answer: "I could do none of it.",
     steps: [
       { outcome: "ok" },
-      { tool: "files.delete_file", outcome: "approval_needed" },
-      { tool: "mail.send_email", outcome: "approval_needed" },
+      { tool: "files__delete_file", outcome: "approval_needed" },
+      { tool: "mail__send_email", outcome: "approval_needed" },
       // The model was shown nothing of an unreviewed server.
       { outcome: "not_found" },
     ],
     approvals_needed: [
       {
-        tool: "files.delete_file",
+        tool: "files__delete_file",
         next: [{ do: "approve" }, { do: "trust" }],
         preview: expect.stringContaining("/everything"),
       },
       {
-        tool: "mail.send_email",
-        why: expect.stringContaining("this task has read untrusted content"),
+        tool: "mail__send_email",
+        why: expect.stringContaining("this conversation has read outside content"),
       },
     ],
   });
@@ -169,7 +169,7 @@ test("an agent cannot call itself through a tool, and calls are nested at most f
     "tools/call",
     modern({ name: "office_agent", arguments: { task: "begin", limits: { turns: 1 } } }),
   );
-  expect(structuredContent).toMatchObject({ steps: [{ tool: "loop.again", outcome: "budget" }] });
+  expect(structuredContent).toMatchObject({ steps: [{ tool: "loop__again", outcome: "budget" }] });
   expect(said).toEqual(["HallError: office_agent cannot call itself"]);
   expect(
     JSON.stringify(

@@ -12,6 +12,8 @@ import { createToolkit, text } from "../servers/toolkits.ts";
 
 const calls: { readonly tool: string; readonly args: JsonObject }[] = [];
 
+const shown = (tool: string): string => tool.replace(".", "__");
+
 type Fields = Readonly<Record<string, string | JsonObject>>;
 
 interface ToolWords {
@@ -252,7 +254,7 @@ test.each<[agent: string, task: string, tool: string, args: JsonObject, data?: u
   const answer = await ask(agent, task, data);
   expect(answer.why).toBeUndefined();
   expect(calls).toEqual([{ tool, args }]);
-  expect(answer).toMatchObject({ stopped_because: "done", tools_used: [tool] });
+  expect(answer).toMatchObject({ stopped_because: "done", tools_used: [shown(tool)] });
 });
 
 test.each<[agent: string, task: string, best: string, why: RegExp, filled?: JsonObject]>([
@@ -302,5 +304,6 @@ test.each<[agent: string, task: string, best: string, why: RegExp, filled?: Json
   expect(answer.stopped_because).toBe("not sure");
   expect(answer.why).toMatch(why);
   const [first] = (answer.next ?? []) as readonly JsonObject[];
-  if (best !== "") expect(first).toMatchObject({ do: "call-tool", tool: best, arguments: filled });
+  if (best !== "")
+    expect(first).toMatchObject({ do: "call-tool", tool: shown(best), arguments: filled });
 });

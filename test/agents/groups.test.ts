@@ -30,7 +30,7 @@ test("an agent without a model does what is beyond doubt, and says how", async (
   expect(result.structuredContent).toMatchObject({
     planner: "local",
     stopped_because: "done",
-    steps: [{ tool: "files.read_file", arguments: { path: "/a" }, outcome: "ok" }],
+    steps: [{ tool: "files__read_file", arguments: { path: "/a" }, outcome: "ok" }],
     partial: false,
   });
 });
@@ -49,10 +49,10 @@ test("an agent answers with its own tools for the task and how they are called",
   } = result.structuredContent as { agent: string; fits: boolean; tools: JsonObject[] };
   expect({ name, fits }).toEqual({ name: "files_agent", fits: true });
   expect(tools[0]).toMatchObject({
-    name: "files.read_file",
-    signature: "files.read_file(path: string, count_lines?: number)",
+    name: "files__read_file",
+    signature: "files__read_file(path: string, count_lines?: number)",
   });
-  expect(tools.every((tool) => String(tool.name).startsWith("files."))).toBe(true);
+  expect(tools.every((tool) => String(tool.name).startsWith("files__"))).toBe(true);
   expect((result.content as JsonObject[]).at(-1)?.text).toContain("call_tool");
 });
 
@@ -109,7 +109,7 @@ test("a toolkit that is added later belongs to an agent at once", async () => {
   expect(await names()).toContain("other_agent");
   expect(
     (await ask(client, "other_agent", { task: "sing a song" })).structuredContent,
-  ).toMatchObject({ tools: [{ name: "late.sing" }] });
+  ).toMatchObject({ tools: [{ name: "late__sing" }] });
 });
 
 test("whatever comes and goes, every tool is behind some agent each time the list changes", async () => {

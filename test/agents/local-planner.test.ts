@@ -137,7 +137,7 @@ test("an unambiguous task runs, and the answer is the tool's result", async () =
     stopped_because: "done",
   });
   expect(told.steps).toMatchObject([
-    { tool: "desk.read_file", arguments: { path: "/etc/hosts" }, outcome: "ok" },
+    { tool: "desk__read_file", arguments: { path: "/etc/hosts" }, outcome: "ok" },
   ]);
 });
 
@@ -153,23 +153,23 @@ test("a tool that changes something is handed back with the exact call", async (
   expect(told.stopped_because).toBe("not sure");
   expect(desk.calls).toEqual([]);
   expect(told.tools?.[0]).toMatchObject({
-    name: "desk.delete_file",
+    name: "desk__delete_file",
     missing: [],
-    call: { name: "desk.delete_file", arguments: { path: "/tmp/a.txt" } },
+    call: { name: "desk__delete_file", arguments: { path: "/tmp/a.txt" } },
   });
   expect(told.next?.[0]).toEqual({
     do: "call-tool",
-    tool: "desk.delete_file",
+    tool: "desk__delete_file",
     arguments: { path: "/tmp/a.txt" },
   });
   expect(content.at(-1)).toMatchObject({
     text: expect.stringContaining(
-      'call_tool with {"name":"desk.delete_file","arguments":{"path":"/tmp/a.txt"}}',
+      'call_tool with {"name":"desk__delete_file","arguments":{"path":"/tmp/a.txt"}}',
     ),
     annotations: { audience: ["assistant"] },
   });
   const { tools: [, second] = [] } = told;
-  expect(second?.name).not.toBe("desk.delete_file");
+  expect(second?.name).not.toBe("desk__delete_file");
 });
 
 test("missing arguments are named and never invented", async () => {
@@ -177,8 +177,8 @@ test("missing arguments are named and never invented", async () => {
   const { told } = await desk.ask("Get the current weather");
   expect(desk.calls).toEqual([]);
   expect(told.tools?.[0]).toMatchObject({
-    name: "desk.get_weather",
-    call: { name: "desk.get_weather", arguments: {} },
+    name: "desk__get_weather",
+    call: { name: "desk__get_weather", arguments: {} },
   });
   expect(told.why).toContain("city");
   expect(told.answer).toContain("to add: city (The name of the city)");
@@ -187,8 +187,8 @@ test("missing arguments are named and never invented", async () => {
 test("the prepared call of an answer works as it is", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Convert 3.5 miles to kilometers, roughly, for my grandmother");
-  const line = told.tools?.find(({ name }) => name === "desk.convert_length")?.call;
-  expect(line).toMatchObject({ name: "desk.convert_length" });
+  const line = told.tools?.find(({ name }) => name === "desk__convert_length")?.call;
+  expect(line).toMatchObject({ name: "desk__convert_length" });
   await desk.call({
     ...line,
     arguments: { value: 3.5, from: "miles", to: "kilometers", ...(line?.arguments as JsonObject) },
@@ -211,7 +211,7 @@ test("steps run in order until one is open; the rest is handed back", async () =
   expect(desk.calls.map(({ args }) => args.path)).toEqual(["/etc/hosts", "/etc/passwd"]);
   expect(told.steps).toHaveLength(2);
   expect(told.stopped_because).toBe("not sure");
-  expect(told.answer).toContain("Result of desk.read_file:\ntext of /etc/hosts");
+  expect(told.answer).toContain("Result of desk__read_file:\ntext of /etc/hosts");
   expect(told.answer).toContain('Not run: "delete the file /tmp/a.txt"');
 });
 
@@ -232,8 +232,8 @@ test("images of a tool are part of the answer", async () => {
 test("a failing tool is named with its error", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Check the alarm of the building");
-  expect(told.steps).toMatchObject([{ tool: "desk.check_alarm", outcome: "error" }]);
-  expect(told.why).toBe("desk.check_alarm failed");
+  expect(told.steps).toMatchObject([{ tool: "desk__check_alarm", outcome: "error" }]);
+  expect(told.why).toBe("desk__check_alarm failed");
   expect(told.answer).toContain("no bell");
 });
 
@@ -247,7 +247,7 @@ test("a task that fits no tool does not run", async () => {
 test("a tool that turns out to be unavailable is named and not offered again", async () => {
   await using desk = await openDesk();
   const { told } = await desk.ask("Check the lift of the building");
-  expect(told.steps).toMatchObject([{ tool: "desk.check_lift", outcome: "unavailable" }]);
-  expect(told.unavailable).toEqual([{ name: "desk.check_lift", why: "the lift is out of order" }]);
-  expect(told.next?.map(({ tool }) => tool)).not.toContain("desk.check_lift");
+  expect(told.steps).toMatchObject([{ tool: "desk__check_lift", outcome: "unavailable" }]);
+  expect(told.unavailable).toEqual([{ name: "desk__check_lift", why: "the lift is out of order" }]);
+  expect(told.next?.map(({ tool }) => tool)).not.toContain("desk__check_lift");
 });

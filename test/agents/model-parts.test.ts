@@ -27,12 +27,12 @@ test("names become what every API takes, stay apart, and lead back", () => {
     `${long}x`,
     "größe.messen",
   ];
-  const shown = all.map((name) => names.shown(name));
+  const shown = all.map((name) => names.toModelName(name));
   for (const name of shown) expect(name).toMatch(/^[A-Za-z_][A-Za-z0-9_-]{0,63}$/);
   expect(new Set(shown).size).toBe(all.length);
-  expect(shown.map((name) => names.full(name))).toEqual(all);
+  expect(shown.map((name) => names.toFullName(name))).toEqual(all);
   expect(shown[0]).toBe("files__read_file");
-  expect(names.full("files.read_file")).toBe("files.read_file");
+  expect(names.toFullName("files.read_file")).toBe("files.read_file");
 });
 
 test("a model's name says its provider and keeps its own slashes", () => {
@@ -276,6 +276,7 @@ test("what a tool gave is shown once, cannot end its own quotation, and is read 
   const keep = (outcome: Outcome): string =>
     results.keep({
       step: { tool: "a.b", arguments: {}, outcome: "ok", ms: 1, excerpt: "" },
+      shown: "a.b",
       outcome,
     });
   expect(keep({ ...text('{"a":1}'), structuredContent: { a: 1 } })).toBe(

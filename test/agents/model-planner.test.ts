@@ -170,13 +170,13 @@ inEachForm(
       answer: "It is 21 degrees in Rome.",
       steps: [
         {
-          tool: "desk.current.weather",
+          tool: "desk__current_weather",
           arguments: { city: "Rome" },
           outcome: "ok",
           excerpt: "It is 21 degrees in Rome",
         },
       ],
-      tools_used: ["desk.current.weather"],
+      tools_used: ["desk__current_weather"],
       planner: "model",
       stopped_because: "done",
       usage: { turns: 2, inputTokens: 200, outputTokens: 40 },
@@ -193,7 +193,7 @@ inEachForm(
       "approvals_needed",
       "partial",
     ]);
-    expect(content[0]?.text).toContain("Tools used: desk.current.weather.");
+    expect(content[0]?.text).toContain("Tools used: desk__current_weather.");
     const first = JSON.stringify(scene.model.requests[0]);
     for (const words of [
       "What is the weather in Rome?",
@@ -323,7 +323,7 @@ inEachForm(
       answer: "It is twenty",
       stopped_because: "length",
       partial: true,
-      tools_used: ["desk.current.weather"],
+      tools_used: ["desk__current_weather"],
     });
     await using withheld = await openScene(start, [weather("Rome"), { stop: "filter" }]);
     const { told, isError } = await withheld.ask();
@@ -385,7 +385,7 @@ test("at the time limit the running call is cancelled and the run returns its re
   expect(told).toMatchObject({
     stopped_because: "time",
     partial: true,
-    steps: [{ outcome: "ok" }, { tool: "slow.wait", outcome: "timeout" }],
+    steps: [{ outcome: "ok" }, { tool: "slow__wait", outcome: "timeout" }],
   });
   expect(scene.slow.running).toBe(0);
 });
@@ -412,7 +412,7 @@ test("cancelling the run cancels the running tool", async () => {
   );
   const id = scene.client.ask("tools/call", params);
   const progress = await scene.client.heard("notifications/progress");
-  expect(progress.params).toMatchObject({ progress: 1, total: 16, message: "1/16 slow.wait …" });
+  expect(progress.params).toMatchObject({ progress: 1, total: 16, message: "1/16 slow__wait …" });
   await until(() => scene.slow.running === 1);
   scene.client.notify("notifications/cancelled", { requestId: id });
   await until(() => scene.slow.running === 0, "the end of the tool");
@@ -449,7 +449,7 @@ test("limits on calls, tokens and bytes end a run with its results so far", asyn
   expect(bytes).toMatchObject({
     stopped_because: "bytes",
     partial: true,
-    steps: [{ tool: "desk.lookup", outcome: "ok" }],
+    steps: [{ tool: "desk__lookup", outcome: "ok" }],
   });
 });
 
@@ -528,7 +528,7 @@ test("a model sees the best twenty tools of a large group and can find the other
   expect(shown[0]).toHaveLength(22);
   expect(shown[0]).not.toContain("plant__ring_bell");
   expect(shown[1]).toContain("plant__ring_bell");
-  expect(told.steps).toMatchObject([{ tool: "plant.ring_bell", outcome: "ok" }]);
+  expect(told.steps).toMatchObject([{ tool: "plant__ring_bell", outcome: "ok" }]);
 });
 
 test("without a key the auto planner works without a model, and the model planner names the variable to set", async () => {

@@ -367,16 +367,14 @@ test("hints make groups; unknown tools in hints give warnings", async () => {
 test("a heading of the project's notes over the servers of a group names it", async () => {
   const place = newPlace();
   const rest = createShop().filter(({ id }) => id !== "tracker");
-  writeFileSync(
-    join(place.folder, "CLAUDE.md"),
-    "# Notes\n\n## Release work\n\nUse `tracker` and tracker_two for issues.\n",
-  );
+  const noteText = "# Notes\n\n## Release work\n\nUse `tracker` and tracker_two for issues.\n";
   await place.build(
     await toolsOf([
       ...rest,
       createShelf("tracker", stock.tracker),
       createShelf("tracker_two", stock.tracker),
     ]),
+    { noteText },
   );
   expect(place.home("tracker.create_issue")).toEqual(["release_work_agent"]);
 });

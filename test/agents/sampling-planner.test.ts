@@ -69,8 +69,8 @@ test("a client with sampling.tools gets the group's tools and their results", as
     stopped_because: "done",
     partial: false,
     steps: [
-      { tool: "desk.weather", outcome: "ok" },
-      { tool: "desk.fail", outcome: "error" },
+      { tool: "desk__weather", outcome: "ok" },
+      { tool: "desk__fail", outcome: "error" },
     ],
     usage: { turns: 2, estimated: true },
   });
@@ -98,7 +98,7 @@ test("a client without sampling.tools may answer in JSON, in fenced JSON or in p
   expect(told).toMatchObject({
     answer: "It is 21.",
     planner: "sampling",
-    steps: [{ tool: "desk.weather", arguments: { city: "Rome" }, outcome: "ok" }],
+    steps: [{ tool: "desk__weather", arguments: { city: "Rome" }, outcome: "ok" }],
   });
   expect(asked[0]?.tools).toBeUndefined();
   expect(asked[0]?.systemPrompt).toContain("desk__weather: Current weather of a city");

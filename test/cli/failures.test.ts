@@ -77,6 +77,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "approvals", "UNAVAILABLE", 69],
   ["sound", "approve 3f9c0b7ad1e24c55a8b6d012", "UNAVAILABLE", 69],
   ["sound", "token create local", "INVALID_PARAMS", 2],
+  ["broken", "token show", "CONFIG", 78],
   ["sound", "token list extra", "USAGE", 2],
   ["sound", "token revoke nobody", "NOT_FOUND", 66],
   ["broken", "tools", "CONFIG", 78],
@@ -149,11 +150,11 @@ test("errors of the operating system come with advice", async () => {
   writeFileSync(join(root, "blocked", ".guildhall"), "a file");
   const blocked = await run("blocked", ["build", "--json"]);
   expect(blocked).toMatchObject({
-    exit: 1,
-    stderr: expect.stringContaining("A file is in the place of a folder"),
+    exit: 2,
+    stderr: expect.stringContaining("is a file, not a folder\n  Move or rename it."),
   });
   expect(JSON.parse(blocked.stdout)).toMatchObject({
-    error: { code: "SYSTEM", suggestion: expect.stringContaining("move it away") },
+    error: { code: "VALIDATION", suggestion: "Move or rename it." },
   });
   expect(
     explainToPerson(

@@ -1,5 +1,5 @@
-import { expect, test } from "vitest";
-import { createLive, type LiveOutput } from "../../src/cli/live.ts";
+import { expect, test, vi } from "vitest";
+import { createLive, createWaiting, type LiveOutput } from "../../src/cli/live.ts";
 
 function listen(
   about: Omit<LiveOutput, "write"> = {},
@@ -42,4 +42,44 @@ test("at a terminal a bar stays below the lines, fits into one, and is taken awa
   live.clear();
   live.clear();
   expect(output.written.slice(4)).toEqual(["\r\u001b[K"]);
+});
+
+test("work that takes long is shown with its time until it ends or there is news", async () => {
+  vi.useFakeTimers();
+  try {
+    const output = listen({ isTTY: true, columns: 40 });
+    const waiting = createWaiting(output, true);
+    expect(await waiting.during("at once", Promise.resolve(1))).toBe(1);
+    let end = (_value: number): void => {};
+    const work = new Promise<number>((resolve) => {
+      end = resolve;
+    });
+    const waited = waiting.during("checking the servers", work);
+    await vi.advanceTimersByTimeAsync(299);
+    expect(output.written).toEqual([]);
+    await vi.advanceTimersByTimeAsync(901);
+    expect(output.written[0]).toBe("\r\u001b[Kchecking the servers …");
+    expect(output.written.at(-1)).toBe("\r\u001b[Kchecking the servers … 1 s");
+    waiting.clear();
+    const { length } = output.written;
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(output.written.slice(length - 1)).toEqual(["\r\u001b[K"]);
+    end(2);
+    expect(await waited).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test("nothing is shown of it in a pipe", async () => {
+  vi.useFakeTimers();
+  try {
+    const output = listen();
+    const waited = createWaiting(output, false).during("checking", new Promise(() => {}));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(output.written).toEqual([]);
+    void waited;
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -235,12 +235,12 @@ describe.concurrent("a real server", () => {
     config: StdioConfig,
     locked?: Awaited<ReturnType<Upstream["discover"]>>,
   ): Upstream & AsyncDisposable {
-    const upstream = createUpstream("box", config, {
+    const patient = { ...config, startTimeoutSeconds: guardMs / 1000 };
+    const upstream = createUpstream("box", patient, {
       limits: defaultLimits,
       log: createLog({ level: "silent" }),
       guard,
       locked,
-      startMs: guardMs,
     });
     return Object.assign(upstream, { [Symbol.asyncDispose]: () => upstream.close() });
   }

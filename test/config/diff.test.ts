@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
+import { diffServers } from "../../src/config/configured-servers.ts";
 import { configSchema } from "../../src/config/schema.ts";
-import { diffServers } from "../../src/config/unusable.ts";
 
 const servers = (
   mcpServers: Record<string, { command: string; args?: string[]; disabled?: boolean }>,

@@ -146,7 +146,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     const { result } = await request("tools/list");
     const { tools } = result as { tools: JsonObject[] };
     expect(tools.map(({ name }) => name)).toEqual([...tools.map(({ name }) => name)].sort());
-    expect(tools.find(({ name }) => name === "echo.typed")).toMatchObject({
+    expect(tools.find(({ name }) => name === "echo__typed")).toMatchObject({
       inputSchema: { required: ["text"], additionalProperties: false },
     });
     expect((await request("resources/list")).result).toEqual({
@@ -159,7 +159,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       resourceTemplates: [{ uriTemplate: "page://{number}", name: "page" }],
     });
     expect((await request("prompts/list")).result).toMatchObject({
-      prompts: [{ name: "library.review" }],
+      prompts: [{ name: "library__review" }],
     });
   });
 
@@ -219,10 +219,10 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     expect(await request("tools/call", { name: "echo.ecko" })).toEqual({
       error: {
         code: -32602,
-        message: "Unknown tool: echo.ecko; did you mean echo.echo?",
+        message: "Unknown tool: echo.ecko; did you mean echo__echo?",
         data: expect.objectContaining({
           error_type: "not_found",
-          details: { near: ["echo.echo"] },
+          details: { near: ["echo__echo"] },
           toolName: "echo.ecko",
         }),
       },

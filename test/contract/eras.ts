@@ -529,7 +529,7 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
     await cell.call("log", { level: "warning" }, level);
     if (isModern) await cell.call("log", { level: "warning" });
     expect(received(cell, "notifications/message")).toMatchObject([
-      { level: "warning", logger: "inner", data: { text: "careful" } },
+      { level: "warning", logger: "box/inner", data: { text: "careful" } },
     ]);
   },
 
@@ -582,7 +582,7 @@ export const behaviours: Readonly<Record<string, (cell: Cell) => Promise<void>>>
       const { tools } = (await cell.answer(cell.ask("tools/list"))).result as {
         tools: JsonObject[];
       };
-      return tools.some(({ name }) => name === "box.extra");
+      return tools.some(({ name }) => name === "box__extra");
     };
     await until(
       async () =>

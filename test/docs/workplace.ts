@@ -268,7 +268,10 @@ export class Workplace implements AsyncDisposable {
       stdout += bytes;
     });
     await until(() => stdout.length > 500 || child.exitCode !== null, "the first frame");
-    const quitting = setInterval(() => child.stdin?.write("\u0003"), 500);
+    // Until it leaves the screen: after that, the key would be a signal.
+    const quitting = setInterval(() => {
+      if (!stdout.includes("\u001b[?1049l")) child.stdin?.write("\u0003");
+    }, 500);
     const ran = await ended;
     clearInterval(quitting);
     return ran;

@@ -98,16 +98,20 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
   expect(await joined.firstLine).toBe("registered as notes_v1");
 
   const answers = ["no", "once"];
-  const client = new Client({ name: "story", version: "1" }, { capabilities: { elicitation: {} } });
-  client.setRequestHandler(ElicitRequestSchema, () => ({
-    action: "accept",
-    content: { decision: answers.shift() ?? "no" },
-  }));
-  // The SDK's transports are not typed for exactOptionalPropertyTypes.
-  await client.connect(
-    new StreamableHTTPClientTransport(new URL(`${url}/mcp`)) as Parameters<Client["connect"]>[0],
-  );
-  onTestFinished(() => client.close());
+  const converse = async (): Promise<Client> => {
+    const about = { name: "story", version: "1" };
+    const opened = new Client(about, { capabilities: { elicitation: {} } });
+    opened.setRequestHandler(ElicitRequestSchema, () => ({
+      action: "accept",
+      content: { decision: answers.shift() ?? "no" },
+    }));
+    const transport = new StreamableHTTPClientTransport(new URL(`${url}/mcp`));
+    // The SDK's transports are not typed for exactOptionalPropertyTypes.
+    await opened.connect(transport as Parameters<Client["connect"]>[0]);
+    onTestFinished(() => opened.close());
+    return opened;
+  };
+  let client = await converse();
   const names = (await client.listTools()).tools.map(({ name }) => name);
   expect(names).toEqual(
     expect.arrayContaining(["call_tool", "evaluate-lisp", "find_tools", "other_agent"]),
@@ -136,10 +140,10 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
     answer: "To buy milk.",
     planner: "model",
     steps: [
-      { tool: "files.read_text_file", outcome: "ok" },
-      { tool: "files.write_file", outcome: "approval_needed" },
+      { tool: "files__read_text_file", outcome: "ok" },
+      { tool: "files__write_file", outcome: "approval_needed" },
     ],
-    approvals_needed: [{ tool: "files.write_file" }],
+    approvals_needed: [{ tool: "files__write_file" }],
   });
   expect(readFileSync(file, "utf8")).toBe("Buy milk.");
 
@@ -157,7 +161,7 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
     { say: "Tea it is." },
   ]);
   expect(trusted).toMatchObject({
-    steps: [{ tool: "files.write_file", outcome: "ok" }],
+    steps: [{ tool: "files__write_file", outcome: "ok" }],
     approvals_needed: [],
   });
   expect(readFileSync(file, "utf8")).toBe("Buy tea.");
@@ -201,10 +205,14 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
   ] as const)
     expect(readFileSync(join(spec_directory, document), "utf8")).toMatch(line);
 
+  // Its tool does not say whether it changes anything: an agent may call it once it is trusted, in a
+  // conversation that has read no files.
+  await place.json("trust", "notes.add");
+  client = await converse();
   // An agent can call the service at once. After it is killed its calls fail at once, and the agent reports it.
   const note: Reply = { calls: [{ name: "notes__add", arguments: { text: "tea" } }] };
   expect(await ask("other_agent", "Keep a note", [note, { say: "Kept." }])).toMatchObject({
-    steps: [{ tool: "notes.add", outcome: "ok" }],
+    steps: [{ tool: "notes__add", outcome: "ok" }],
   });
   await joined[Symbol.asyncDispose]();
   const missing = await until(async () => {
@@ -214,7 +222,7 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
   }, "the note is refused");
   expect(missing).toMatchObject({
     answer: "I could not keep it.",
-    limitations: [expect.stringMatching(/^notes\.add /)],
+    limitations: [expect.stringMatching(/^notes__add /)],
   });
   const post = { method: "POST", headers: { "content-type": "application/json" } };
   const call = {

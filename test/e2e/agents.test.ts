@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   readdirSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -13,6 +14,8 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { withApprovedTexts } from "../../src/hall/project-texts.ts";
+import { openLedger } from "../../src/trust/ledger.ts";
 import { startAnthropic } from "../servers/anthropic-endpoint.ts";
 import type { ModelEndpoint, Script } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
@@ -61,7 +64,7 @@ planner: local
 Tell the time.
 `;
 
-function newProject(planner: JsonObject): Project {
+async function newProject(planner: JsonObject): Promise<Project> {
   const folder = join(home, `project-${++projects}`);
   mkdirSync(join(folder, ".guildhall", "agents"), { recursive: true });
   writeFileSync(join(folder, "guildhall.json"), "{}");
@@ -71,6 +74,14 @@ function newProject(planner: JsonObject): Project {
   writeFileSync(join(config, "guildhall", "config.json"), JSON.stringify({ planner }));
   writeFileSync(join(folder, ".guildhall", "agents", "sums.md"), sums);
   writeFileSync(join(folder, ".guildhall", "agents", "clock.md"), clock);
+  const trust = join(home, "data", "guildhall", "trust");
+  const ledger = openLedger(realpathSync(folder), { folder: trust, warn: () => {} });
+  await ledger.change((entries) =>
+    withApprovedTexts(entries, [
+      { name: "agents/sums.md", text: sums },
+      { name: "agents/clock.md", text: clock },
+    ]),
+  );
   const env = {
     ...process.env,
     NO_COLOR: "1",
@@ -106,7 +117,7 @@ const using = async (
   work: (project: Project, model: ModelEndpoint) => Promise<void>,
 ): Promise<void> => {
   await using model = await startOpenAi(script);
-  await work(newProject({ kind: "model", model: model.model, baseUrl: model.url }), model);
+  await work(await newProject({ kind: "model", model: model.model, baseUrl: model.url }), model);
 };
 
 const sum: Script = [
@@ -194,7 +205,7 @@ test("the planner can be chosen, and errors list the known agents", () =>
   }));
 
 test("without a model a task runs or is handed back with the command to type", async () => {
-  const project = newProject({ kind: "local" });
+  const project = await newProject({ kind: "local" });
   const done = await project.run("ask", "calculate 17 * 23");
   expect(done).toMatchObject({
     code: 0,
@@ -216,7 +227,7 @@ test("models test reports that a model works, or what is wrong with it", async (
     { say: "ready" },
     { status: 401, message: `bad key ${key}` },
   ]);
-  const project = newProject({ model: model.model, baseUrl: model.url });
+  const project = await newProject({ model: model.model, baseUrl: model.url });
   expect(await project.json("models", "test")).toMatchObject({
     model: "anthropic/scripted",
     ok: true,

@@ -11,12 +11,15 @@ import {
   statSync,
   writeFileSync,
 } from "node:fs";
-import { connect, createServer, type Socket } from "node:net";
+import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { loadUserKey } from "../../src/base/user-key.ts";
 import { version } from "../../src/base/version.ts";
+import { greetHall } from "../../src/hall/admin-client.ts";
+import { createNonce, helloFolder, prove } from "../../src/hall/hello.ts";
 import { createLineReader } from "../../src/wire/stdio.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";
@@ -40,6 +43,7 @@ let otherCli: string;
 let removeCli: () => void;
 
 beforeAll(async () => {
+  vi.stubEnv("XDG_DATA_HOME", places.data);
   const built = await buildTestCli();
   cli = built.cli;
   // The same program under another version, which one of its files has.
@@ -119,7 +123,7 @@ async function serverPid(client: RawClient): Promise<number> {
 async function openAll(project: Project, count: number): Promise<readonly CliProcess[]> {
   const first = project.open();
   await greet(first);
-  await untilSees(first, "box.echo");
+  await untilSees(first, "box__echo");
   const others = Array.from({ length: count - 1 }, () => project.open());
   await Promise.all(others.map(greet));
   return [first, ...others];
@@ -135,7 +139,7 @@ describe.concurrent("clients of one project", () => {
     const clients = Array.from({ length: 5 }, () => project.open());
     try {
       await Promise.all(clients.map(greet));
-      await Promise.all(clients.map((client) => untilSees(client, "box.whoami")));
+      await Promise.all(clients.map((client) => untilSees(client, "box__whoami")));
       const pids = await Promise.all(clients.map(serverPid));
       expect(new Set(pids).size).toBe(1);
       expect(readStarts(project.starts)).toEqual([pids[0]]);
@@ -217,7 +221,7 @@ describe.concurrent("clients of one project", () => {
     await using alone = project.open(["--alone"]);
     try {
       await greet(alone);
-      await untilSees(alone, "box.whoami");
+      await untilSees(alone, "box__whoami");
       expect(await serverPid(alone)).not.toBe(await serverPid(first as CliProcess));
       expect(readStarts(project.starts)).toHaveLength(2);
       expect(await project.status()).toMatchObject({ clients: 1, pid: first?.pid });
@@ -232,7 +236,7 @@ describe.concurrent("clients of one project", () => {
     await using other = project.open([], otherCli);
     try {
       await greet(other);
-      await untilSees(other, "box.whoami");
+      await untilSees(other, "box__whoami");
       expect(await serverPid(other)).not.toBe(await serverPid(first));
       expect(await project.status()).toMatchObject({ version, pid: first.pid, clients: 1 });
     } finally {
@@ -292,7 +296,7 @@ describe.concurrent("when the hall", () => {
         expect(said(await callTool(client, "box.echo", { n }))).toBe(JSON.stringify({ n }));
       }
       expect(isAlive(oldPid)).toBe(false);
-      await Promise.all(others.map((client) => untilSees(client, "box.echo")));
+      await Promise.all(others.map((client) => untilSees(client, "box__echo")));
       const pids = await Promise.all(others.map(serverPid));
       expect(new Set(pids).size).toBe(1);
       expect(readStarts(project.starts)).toHaveLength(2);
@@ -316,12 +320,17 @@ describe.concurrent("when the hall", () => {
     const path = socketOf(project.folder);
     mkdirSync(join(places.runtime, "guildhall"), { recursive: true, mode: 0o700 });
     // A hall of our own making: it greets, answers the handshake, and dies halfway through a list.
+    const key = await loadUserKey(helloFolder());
     const server = createServer((socket) => {
       const answer = (line: string): void => {
-        const { hello: purpose, id, method } = JSON.parse(line) as JsonObject;
-        if (purpose !== undefined)
-          socket.write(`${JSON.stringify({ ok: true, pid: process.pid })}\n`);
-        else if (method === "initialize")
+        // The client's proof is no JSON.
+        const { hello: purpose, nonce, id, method } = line.startsWith("{") ? JSON.parse(line) : {};
+        const hallNonce = createNonce();
+        if (purpose !== undefined) {
+          const proof = prove("hall", { hello: purpose, nonce, hallNonce, path }, key);
+          const greeting = { ok: true, pid: process.pid, nonce: hallNonce, proof };
+          socket.write(`${JSON.stringify(greeting)}\n`);
+        } else if (method === "initialize")
           socket.write(
             `{"jsonrpc":"2.0","id":${id},"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"guildhall","version":"1"}}}\n`,
           );
@@ -395,7 +404,7 @@ describe.concurrent("when the hall", () => {
       isOver = true;
       await Promise.all(hammering);
       expect(failures).toEqual([]);
-      await Promise.all(others.map((client) => untilSees(client, "box.echo")));
+      await Promise.all(others.map((client) => untilSees(client, "box__echo")));
       expect(await project.status()).toMatchObject({ clients: 2 });
       await until(
         () => readStarts(project.starts).filter(isAlive).length === 1,
@@ -440,7 +449,7 @@ describe.concurrent("when the hall", () => {
       first.child.kill("SIGTERM");
       expect(said(await second.answer(running))).toBe("waited 500");
       expect(await first.exited).toBe(0);
-      await untilSees(second, "box.wait");
+      await untilSees(second, "box__wait");
       expect(said(await callTool(second, "box.wait", { ms: 2 }))).toBe("waited 2");
     } finally {
       await closeAll(clients);
@@ -462,7 +471,7 @@ describe.concurrent("when the hall", () => {
       first.child.kill("SIGKILL");
       await first.exited;
       await second.heard("notifications/subscriptions/acknowledged");
-      await untilSees(second, "box.touch");
+      await untilSees(second, "box__touch");
       await until(async () => {
         await callTool(second, "box.touch", { uri: "note://1" });
         return second.received.some(({ method }) => method === "notifications/resources/updated");
@@ -548,7 +557,8 @@ async function say(
   purpose: "mcp" | "admin",
   path: string,
 ): Promise<{ readonly client: RawClient; readonly socket: Socket }> {
-  const socket = await openSocket(path);
+  const socket = await greetHall(path, purpose);
+  if (!socket) throw new Error("no hall answers");
   const client = new RawClient((bytes) => void socket.write(`${bytes}\n`));
   socket.on(
     "data",
@@ -557,16 +567,7 @@ async function say(
       oversize() {},
     }),
   );
-  socket.write(`${JSON.stringify({ hello: purpose, version })}\n`);
-  expect(await client.next()).toMatchObject({ ok: true });
   return { client, socket };
-}
-
-function openSocket(path: string): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(path);
-    socket.once("connect", () => resolve(socket)).once("error", reject);
-  });
 }
 
 function measure(pid: number): {

@@ -346,7 +346,10 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       name,
       near: [],
     })),
-    ...["echo.ecko", "ECHO.ECHO", "echo.echo\u0000"].map((name) => ({ name, near: ["echo.echo"] })),
+    ...["echo.ecko", "ECHO.ECHO", "echo.echo\u0000"].map((name) => ({
+      name,
+      near: ["echo__echo"],
+    })),
   ].map(({ name, near }) => ({
     what: JSON.stringify(name),
     input: call({ name, arguments: {} }),
@@ -683,7 +686,7 @@ describe("a connection whose era is not known yet", () => {
       expect(await client.request("ping")).toEqual({ jsonrpc: "2.0", id: 2, result: {} });
       await client.greet();
       expect(await client.result("tools/list")).toMatchObject({
-        tools: [{ name: "echo.echo" }, { name: "echo.typed" }],
+        tools: [{ name: "echo__echo" }, { name: "echo__typed" }],
       });
     },
   );

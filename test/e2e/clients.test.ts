@@ -68,7 +68,7 @@ function expectNow(result: unknown): void {
 }
 
 const patient = { timeout: 60_000 };
-const timeTools = ["time_tool.current_time", "time_tool.time_difference"];
+const timeTools = ["time_tool__current_time", "time_tool__time_difference"];
 
 describe("SDK 1.32", () => {
   /** Asks for one version, as the SDK of that version's time did. */
@@ -303,8 +303,8 @@ describe("SDK 2.4", () => {
         { text: "text of showcase://text" },
       ]);
       expect((await client.listPrompts()).prompts.map(({ name }) => name)).toEqual([
-        "showcase.asks",
-        "showcase.greet",
+        "showcase__asks",
+        "showcase__greet",
       ]);
       expect(
         (await client.getPrompt({ name: "showcase.greet", arguments: { who: "Ada" } })).messages,
@@ -411,7 +411,7 @@ describe("Inspector 2.12 on Node 24", () => {
         "--method",
         "tools/call",
         "--tool-name",
-        "time_tool.current_time",
+        "time_tool__current_time",
         "--tool-arg",
         "timezone=Europe/Berlin",
       ),

@@ -128,9 +128,9 @@ test("one program lists, reads, filters and calculates, and returns only its res
               (jref (calculator:calculate :expression (format nil "~{~a~^+~}" long)) "result")))`);
   expect(text).toMatch(/^=> \(12 30\)\n=> "?42"?/);
   expect(data.calls.map(({ name }) => name)).toEqual([
-    "files.search_files",
-    ...Array.from({ length: 4 }, () => "files.read_text_file"),
-    "calculator.calculate",
+    "files__search_files",
+    ...Array.from({ length: 4 }, () => "files__read_text_file"),
+    "calculator__calculate",
   ]);
 });
 
@@ -146,7 +146,7 @@ test("parallel calls run side by side, in order, with progress", async () => {
   // Together the calls took longer than the program: they overlapped.
   expect(data.calls.reduce((sum, { ms }) => sum + ms, 0)).toBeGreaterThan(data.timing.ms);
   expect(
-    messages.some((message) => message.endsWith("everything.trigger-long-running-operation")),
+    messages.some((message) => message.endsWith("everything__trigger-long-running-operation")),
   ).toBe(true);
   const ordered = await evaluate(
     '(in-parallel (everything:echo :message "a") (everything:echo :message "b"))',
@@ -173,8 +173,8 @@ test("a call that needs approval is a condition; once approved, the program resu
     { do: "call-tool", tool: "evaluate-lisp", arguments: { code: "", resume: stopped.data.run } },
   ]);
   expect(stopped.data.calls.map(({ name, status }) => [name, status])).toEqual([
-    ["everything.get-sum", "ok"],
-    ["files.write_file", "approval_needed"],
+    ["everything__get-sum", "ok"],
+    ["files__write_file", "approval_needed"],
   ]);
   const [waiting] = JSON.parse(await guildhall("approvals", "--json")) as { token: string }[];
   await guildhall("approve", waiting?.token ?? "");
@@ -182,7 +182,7 @@ test("a call that needs approval is a condition; once approved, the program resu
   expect(resumed.isError).toBe(false);
   expect(readFileSync(join(project, "files", "allowed.txt"), "utf8")).toBe("written");
   // The recorded call was not made again.
-  expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files.write_file"]);
+  expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files__write_file"]);
   await expect(evaluate("", { resume: stopped.data.run })).rejects.toThrow("cannot be resumed");
 });
 
@@ -231,7 +231,7 @@ test("a tool's result is data, whatever it contains", async () => {
     { mode: "act" },
   );
   expect(text).toBe("=> T\n=> 7");
-  expect(data.calls.map(({ name }) => name)).toEqual(["files.read_text_file"]);
+  expect(data.calls.map(({ name }) => name)).toEqual(["files__read_text_file"]);
 });
 
 test("a tool's description is its function's documentation, and an image is shown by its handle", async () => {

@@ -260,7 +260,7 @@ describe.each(["2025-11-25", "2026-07-28"] as const)("evaluate-lisp with MCP %s"
     );
     expect(text).toBe('=> "42"');
     expect(data.calls).toEqual([
-      { name: "calculator.calculate", ms: expect.any(Number), status: "ok" },
+      { name: "calculator__calculate", ms: expect.any(Number), status: "ok" },
     ]);
     const caught = await evaluate(
       '(handler-case (calculator:calculate :expression "6*") (tool-error (e) (tool-error-code e)))',

@@ -178,7 +178,7 @@ test("its output schemas are shown without the stamp that strict clients refuse"
     tools: { name: string; outputSchema?: JsonObject }[];
   };
   const promising = tools.filter(({ outputSchema }) => outputSchema !== undefined);
-  expect(promising.map(({ name }) => name)).toContain("http.get-structured-content");
+  expect(promising.map(({ name }) => name)).toContain("http__get-structured-content");
   for (const { name, outputSchema } of promising)
     expect(String(outputSchema?.$schema ?? "none"), name).not.toContain("draft-07");
 });

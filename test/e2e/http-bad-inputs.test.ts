@@ -866,7 +866,7 @@ describe("bodies and their size", () => {
         { error: { code: -32600 } },
         "close",
       ]);
-    // Four times ten MiB as they are gathered, and something for the inflaters and for the collector to catch up.
+    // Four times ten MiB as they are gathered, and something for the decompressors and for the collector to catch up.
     expect(most).toBeLessThan(100 * 1024 * 1024);
     await served();
   });

@@ -365,13 +365,13 @@ describe("Inspector 2.12 on Node 24", () => {
         "--method",
         "tools/call",
         "--tool-name",
-        "showcase.structured",
+        "showcase__structured",
         "--tool-arg",
         "n=21",
       ),
     ]);
     expect((list.tools as { name: string }[]).map(({ name }) => name)).toContain(
-      "showcase.structured",
+      "showcase__structured",
     );
     expect(answer).toMatchObject({ structuredContent: { double: 42 } });
     // Only modern results say who sent them.

@@ -56,7 +56,7 @@ describe("the handshake", () => {
     ).toMatchObject({ status: 202, text: "" });
     expect((await door.send({ body: list(2), headers })).json).toMatchObject({
       id: 2,
-      result: { tools: [{ name: "echo.echo" }, { name: "echo.typed" }] },
+      result: { tools: [{ name: "echo__echo" }, { name: "echo__typed" }] },
     });
     expect(
       (await door.send({ body: call("three", "echo.echo", { a: 1 }), headers })).json,

@@ -9,6 +9,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { WebSocket } from "ws";
 import type { JsonObject } from "../../src/base/json.ts";
 import { AccessGuard } from "../../src/server/http/guard.ts";
+import { allRights, rightsWithoutToken } from "../../src/server/rights.ts";
 import { modern, modernVersion } from "../servers/client.ts";
 import { type Door, doorToken, openDoor } from "../servers/door.ts";
 import { askModern, connectWebSocket, greet, modernHeaders } from "../servers/door-clients.ts";
@@ -537,21 +538,22 @@ describe("a guard for other machines", () => {
   const from = (headers: Readonly<Record<string, string>>, url = "/mcp"): IncomingMessage =>
     ({ url, headers, rawHeaders: Object.entries(headers).flat() }) as unknown as IncomingMessage;
 
-  test.each([true, false])("wants the token for everything (needed anyway: %s)", (isNeeded) => {
-    expect(guard.identify(from({}), isNeeded)).toMatchObject({
+  test("wants the token for everything", () => {
+    expect(guard.identify(from({}))).toMatchObject({
       refusal: { status: 401, headers: { "www-authenticate": 'Bearer realm="guildhall"' } },
     });
-    expect(guard.identify(from({ authorization: "Bearer wrong" }), isNeeded)).toMatchObject({
+    expect(guard.identify(from({ authorization: "Bearer wrong" }))).toMatchObject({
       refusal: { status: 401 },
     });
-    expect(guard.identify(from({}, `/mcp?token=${doorToken}`), isNeeded)).toMatchObject({
+    expect(guard.identify(from({}, `/mcp?token=${doorToken}`))).toMatchObject({
       refusal: { status: 401 },
     });
-    expect(guard.identify(from({ cookie: `token=${doorToken}` }), isNeeded)).toMatchObject({
+    expect(guard.identify(from({ cookie: `token=${doorToken}` }))).toMatchObject({
       refusal: { status: 401 },
     });
-    expect(guard.identify(from({ authorization: `Bearer ${doorToken}` }), isNeeded)).toEqual({
+    expect(guard.identify(from({ authorization: `Bearer ${doorToken}` }))).toEqual({
       principal: "token",
+      rights: allRights,
     });
   });
 
@@ -567,11 +569,10 @@ describe("a guard for other machines", () => {
   });
 
   test.each(["127.0.0.1", "localhost", "::1", "127.0.0.2"])(
-    "one for %s lets this machine in without",
+    "one for %s lets this machine in without, if it is open",
     (name) => {
-      const local = new AccessGuard({ host: name, token: doorToken });
-      expect(local.identify(from({}), false)).toEqual({ principal: "local" });
-      expect(local.identify(from({}), true)).toMatchObject({ refusal: { status: 401 } });
+      const local = new AccessGuard({ host: name, token: doorToken, open: true });
+      expect(local.identify(from({}))).toEqual({ principal: "local", rights: rightsWithoutToken });
       expect(
         local.checkSite(from({ host: name.includes(":") ? `[${name}]:80` : `${name}:80` })),
       ).toBeUndefined();

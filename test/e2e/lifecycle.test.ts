@@ -45,10 +45,10 @@ describe("the handshake", () => {
         logging: {},
       },
       serverInfo: { name: "guildhall", title: "Guildhall", version },
-      instructions: expect.stringContaining("toolkit.tool"),
+      instructions: expect.stringContaining("toolkit__tool"),
       _meta: { tools_count: 2, resources_count: 2, prompts_count: 1 },
     });
-    expect(await toolNames(client)).toEqual(["echo.echo", "echo.typed"]);
+    expect(await toolNames(client)).toEqual(["echo__echo", "echo__typed"]);
   });
 
   test("is not needed by a modern client: server/discover returns the same", async () => {
@@ -115,7 +115,7 @@ describe("the handshake", () => {
 
 describe("the list of tools", () => {
   const names = Array.from({ length: 25 }, (_, n) => `tool${n}`);
-  const sorted = names.map((name) => `changing.${name}`).sort();
+  const sorted = names.map((name) => `changing__${name}`).sort();
 
   test("has pages in the same order every time, whatever order toolkits list in", async () => {
     await using hall = await startHall({
@@ -135,7 +135,7 @@ describe("the list of tools", () => {
         cursor = page.nextCursor;
       }
       expect(pages.map((page) => page.length)).toEqual([7, 7, 7, 6]);
-      expect(pages.flat()).toEqual([...sorted, "echo.echo", "echo.typed"]);
+      expect(pages.flat()).toEqual([...sorted, "echo__echo", "echo__typed"]);
     }
   });
 
@@ -147,7 +147,10 @@ describe("the list of tools", () => {
     const { nextCursor: cursor } = await client.result("tools/list");
     changing.setTools(["a", "b", "d", "e", "g"]);
     await client.heard("notifications/tools/list_changed");
-    expect(await toolNames(client, { cursor: cursor ?? "" })).toEqual(["changing.d", "changing.e"]);
+    expect(await toolNames(client, { cursor: cursor ?? "" })).toEqual([
+      "changing__d",
+      "changing__e",
+    ]);
   });
 
   test.each([
@@ -179,7 +182,7 @@ describe("the list of tools", () => {
         data: { error_type: "invalid_params" },
       },
     });
-    expect(await toolNames(client, { cursor: own })).toEqual(["echo.typed"]);
+    expect(await toolNames(client, { cursor: own })).toEqual(["echo__typed"]);
   });
 
   test("has a cursor of another hall refused", async () => {
@@ -208,7 +211,7 @@ describe("the list of tools", () => {
     await client.greet();
     expect((await client.result("tools/list")).tools).toEqual([
       {
-        name: "odd.tool",
+        name: "odd__tool",
         inputSchema: { type: "object" },
         "x-future": { a: 1 },
         _meta: { "v/k": 1 },
@@ -225,7 +228,7 @@ describe("the list of tools", () => {
     await using hall = await startHall({ toolkits: [broken, createEchoToolkit()] });
     const client = hall.connect();
     await client.greet();
-    expect(await toolNames(client)).toEqual(["echo.echo", "echo.typed"]);
+    expect(await toolNames(client)).toEqual(["echo__echo", "echo__typed"]);
     expect(hall.logged.join()).toContain("listing failed");
   });
 });
@@ -250,9 +253,9 @@ describe("tools are called", () => {
     expect(await client.request("tools/call", { name: "echo" })).toMatchObject({
       error: {
         code: -32602,
-        message: 'ambiguous tool "echo" (2 tools: a.echo, b.echo)',
+        message: 'ambiguous tool "echo" (2 tools: a__echo, b__echo)',
         data: {
-          details: { choices: ["a.echo", "b.echo"] },
+          details: { choices: ["a__echo", "b__echo"] },
           suggestion: "Use one of the full names.",
         },
       },
@@ -534,7 +537,7 @@ describe("lists that change", () => {
       jsonrpc: "2.0",
       method: "notifications/tools/list_changed",
     });
-    expect(await toolNames(ready)).toEqual(["changing.two"]);
+    expect(await toolNames(ready)).toEqual(["changing__two"]);
     expect([...greeted.unread, ...unknown.unread, ...current.unread]).toEqual([]);
   });
 
@@ -552,7 +555,7 @@ describe("lists that change", () => {
     }, "four announcements");
     changing.setTools(["last"]);
     await until(() => hall.hall.registry.findTool("changing.last") !== undefined);
-    await until(async () => (await toolNames(client)).includes("changing.last"));
+    await until(async () => (await toolNames(client)).includes("changing__last"));
     const announced = client.received.filter(
       ({ method }) => method === "notifications/tools/list_changed",
     ).length;
@@ -574,7 +577,7 @@ describe("lists that change", () => {
     changing.setTools(["new"]);
     listOld();
     await until(() => hall.hall.registry.findTool("changing.new") !== undefined);
-    expect(await toolNames(client)).toEqual(["changing.new"]);
+    expect(await toolNames(client)).toEqual(["changing__new"]);
   });
 
   test("of resources and prompts are announced as such", async () => {
@@ -589,7 +592,7 @@ describe("lists that change", () => {
     });
     library.setPrompts(["praise"]);
     await client.heard("notifications/prompts/list_changed");
-    expect(await client.result("prompts/list")).toEqual({ prompts: [{ name: "library.praise" }] });
+    expect(await client.result("prompts/list")).toEqual({ prompts: [{ name: "library__praise" }] });
   });
 
   test("never change in a static hall, which declares so and announces nothing", async () => {
@@ -888,7 +891,7 @@ describe("prompts", () => {
     expect(await client.result("prompts/list")).toEqual({
       prompts: [
         {
-          name: "library.review",
+          name: "library__review",
           description: "Review a book",
           arguments: [{ name: "title", required: true }, { name: "tone" }],
         },

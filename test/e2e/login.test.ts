@@ -73,7 +73,7 @@ test("login prints the page, waits, and notifies the running hall; logout revert
       (await run(folder, "status")).stdout.includes("needs login: run `guildhall login far`"),
     "status says what to run",
   );
-  expect(await toolNames()).not.toContain("far.echo");
+  expect(await toolNames()).not.toContain("far__echo");
 
   await using command = start(folder, "login", "far");
   await follow(command);
@@ -82,7 +82,7 @@ test("login prints the page, waits, and notifies the running hall; logout revert
     /^To log in to far, open this page:\n\n {2}http:\S+\n\nlogged in to far with scope tools:list offline_access\n$/,
   );
   expect(command.output.stderr).toBe("");
-  await until(async () => (await toolNames()).includes("far.echo"), "far.echo listed");
+  await until(async () => (await toolNames()).includes("far__echo"), "far__echo listed");
   // Its tools could not be reviewed before the login.
   expect(await run(folder, "verify", "far", "--yes")).toMatchObject({ code: 0 });
 

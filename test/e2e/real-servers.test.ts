@@ -126,10 +126,10 @@ test("with the lock, the first list needs no running server, and only called ser
     expect(names).toEqual([...names].sort());
     expect(childrenOf(hall.pid)).toEqual([]);
     // The same tool of three servers: each stays callable under its own name.
-    expect(names.filter((name) => name.endsWith(".read_graph"))).toEqual([
-      "memory.read_graph",
-      "memory_three.read_graph",
-      "memory_two.read_graph",
+    expect(names.filter((name) => name.endsWith("__read_graph"))).toEqual([
+      "memory__read_graph",
+      "memory_three__read_graph",
+      "memory_two__read_graph",
     ]);
     await hall.client.callTool({
       name: "memory_two.create_entities",
@@ -187,7 +187,7 @@ test("results are the same through the hall as direct", async () => {
       expect(known).toContain(`guildhall://servers/everything/${uri}`);
     const prompts = (await hall.client.listPrompts()).prompts.map(({ name }) => name);
     for (const { name } of (await direct.client.listPrompts()).prompts)
-      expect(prompts).toContain(`everything.${name}`);
+      expect(prompts).toContain(`everything__${name}`);
   } finally {
     await Promise.all([direct.close(), hall.close()]);
   }

@@ -7,7 +7,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js"
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { hashOf } from "../../src/base/json.ts";
+import { digestModules } from "../../src/registry/modules.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { type ServeProcess, spawnServe, watchProcess } from "../servers/serve-process.ts";
 import { until } from "../servers/until.ts";
@@ -183,7 +183,8 @@ describe("tools/greeter.mjs, a toolkit in a module", () => {
       folder: join(folder, "data", "guildhall", "trust"),
       warn: () => {},
     });
-    await ledger.change((entries) => ({ ...entries, modules: hashOf(patterns) }));
+    const modules = await digestModules(patterns, realpathSync(folder));
+    await ledger.change((entries) => ({ ...entries, modules }));
     await using hall = await openHall();
     rmSync(config);
     expect(await ask(hall.url, "tools/call", greet)).toMatchObject({

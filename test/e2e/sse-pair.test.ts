@@ -203,7 +203,7 @@ test("SDK 1 over its SSE transport: calls, questions, notifications, cancels, cl
   let changes = 0;
   client.setNotificationHandler(ToolListChangedNotificationSchema, () => void changes++);
   await client.connect(new SSEClientTransport(new URL(`${door.url}/sse`)));
-  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo.echo");
+  expect((await client.listTools()).tools.map(({ name }) => name)).toContain("echo__echo");
   expect(await client.callTool({ name: "echo.echo", arguments: { a: 1 } })).toMatchObject({
     structuredContent: { a: 1 },
   });

@@ -155,7 +155,11 @@ describe("breaker", () => {
     const health = createHealthBook({ now: clock.now });
     const registry = createRegistry({ log: createLog({ level: "silent" }) });
     for (const toolkit of toolkits) await registry.add(toolkit);
-    return { stage: breakCircuits({ health, registry })(next), clock, health };
+    return {
+      stage: breakCircuits({ health, registry, spell: ({ fullName }) => fullName })(next),
+      clock,
+      health,
+    };
   }
   const fail =
     (code: ErrorCode): Next =>

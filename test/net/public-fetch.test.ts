@@ -142,7 +142,7 @@ const load = async (
 ) => {
   const scope = new Scope(undefined, guardMs);
   try {
-    return await scope.race(loadSource(url, { fetch, roots: [], scope }));
+    return await scope.race(loadSource(url, { fetch, roots: () => [], scope }));
   } finally {
     scope.close();
   }
@@ -578,7 +578,11 @@ describe("a public address", () => {
   test("is abandoned when the call is cancelled", async () => {
     const scope = new Scope();
     const fetch = createFetcher({ allow: [`127.0.0.2:${port}`] });
-    const loading = loadSource(`http://127.0.0.2:${port}/silent`, { fetch, roots: [], scope });
+    const loading = loadSource(`http://127.0.0.2:${port}/silent`, {
+      fetch,
+      roots: () => [],
+      scope,
+    });
     await once(web, "request");
     scope.cancel(new HallError("CANCELLED", "no longer wanted"));
     expect(await failureOf(loading)).toMatchObject({ code: "CANCELLED" });

@@ -71,7 +71,11 @@ test("every name is shown as model APIs accept it, and finds its tool again", ()
 });
 
 function indexOf(fullNames: readonly string[]): NameIndex<Target> {
-  const names = createNameIndex<Target>("tool", ({ tool }) => tool.name);
+  const names = createNameIndex<Target>({
+    kind: "tool",
+    bareOf: ({ tool }) => tool.name,
+    hasPrefix: () => false,
+  });
   names.add(fullNames.map(target));
   return names;
 }

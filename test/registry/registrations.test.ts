@@ -456,7 +456,7 @@ describe("the connection that serves it", () => {
     const client = started.connect();
     await client.greet();
     const { tools } = (await client.result("tools/list")) as { tools: JsonObject[] };
-    expect(tools.find(({ name }) => name === "dictionary.look_up")).toMatchObject({
+    expect(tools.find(({ name }) => name === "dictionary__look_up")).toMatchObject({
       description: expect.stringContaining("Currently unavailable"),
       _meta: { "guildhall/status": "unavailable" },
     });
@@ -469,7 +469,7 @@ describe("the connection that serves it", () => {
       _meta: {
         "guildhall/error": {
           error_type: "unavailable",
-          details: { limited: "dictionary.look_up", alternatives: ["lexicon.find"] },
+          details: { limited: "dictionary.look_up", alternatives: ["lexicon__find"] },
         },
       },
     });

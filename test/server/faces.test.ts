@@ -157,7 +157,7 @@ test("the instructions match the visible tools", async () => {
     return (await hall.connect().greet()).instructions;
   };
   expect(await told("auto")).toBe("Ask the agents.");
-  expect(await told("auto", [])).toContain("toolkit.tool");
-  expect(await told(["tools"])).toContain("toolkit.tool");
+  expect(await told("auto", [])).toContain("toolkit__tool");
+  expect(await told(["tools"])).toContain("toolkit__tool");
   expect(await told(["search"])).toContain("find_tools");
 });

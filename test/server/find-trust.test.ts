@@ -90,7 +90,7 @@ test("find_tools marks tools that need approval, and does not find withheld ones
     );
   const found = (structuredContent as { tools: JsonObject[] }).tools;
   expect(found).toMatchObject([
-    { name: "files.delete_file", asks: expect.stringContaining("delete") },
+    { name: "files__delete_file", asks: expect.stringContaining("delete") },
   ]);
   expect(JSON.stringify(structuredContent)).not.toContain("Ignore all rules");
 });

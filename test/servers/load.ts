@@ -9,7 +9,6 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { clientInfo, modern } from "./client.ts";
 import { modernHeaders } from "./door-clients.ts";
 import { type LoadHallAddress, runLoadHall } from "./load-hall.ts";
-import { residentMegabytes } from "./process.ts";
 import { type ServeProcess, watchProcess } from "./serve-process.ts";
 
 /** A hall in a process of its own, to be filled with guests. */
@@ -19,7 +18,7 @@ export interface LoadHall {
   readonly sockets: Socket[];
   /** Calls a tool over a connection that is kept. Returns its text. */
   call(name: string, args?: JsonObject): Promise<string>;
-  /** Resident memory in MB, when all garbage is gone. */
+  /** Memory in use in MB, when all garbage is gone. */
   restingMegabytes(): Promise<number>;
   [Symbol.asyncDispose](): Promise<void>;
 }
@@ -88,8 +87,8 @@ export async function startLoadHall(script: string): Promise<LoadHall> {
     call,
     async restingMegabytes() {
       await call("load.collect");
-      await call("load.collect");
-      return residentMegabytes(hall.pid);
+      const { heapUsed, external } = JSON.parse(await call("load.collect")) as NodeJS.MemoryUsage;
+      return (heapUsed + external) / 1024 ** 2;
     },
     async [Symbol.asyncDispose]() {
       for (const socket of sockets) socket.destroy();

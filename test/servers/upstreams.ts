@@ -15,6 +15,7 @@ import { hashOf, isObject, type JsonObject } from "../../src/base/json.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import type { HallOptions } from "../../src/hall/hall.ts";
 import type { Tool } from "../../src/tool.ts";
+import { easingOf } from "../../src/trust/easing.ts";
 import { openLedger } from "../../src/trust/ledger.ts";
 import { reviewServer } from "../../src/trust/review.ts";
 import type { Offer } from "../../src/upstream/lists.ts";
@@ -185,6 +186,8 @@ export interface CliProcess extends RawClient, AsyncDisposable {
 /** Temporary folders of one test file: projects, and every folder that a hall writes to. */
 export interface Places {
   readonly runtime: string;
+  /** XDG_DATA_HOME of every process. */
+  readonly data: string;
   /** A new project with this config, approved by its user; the servers of `faulty` are written the short way. */
   newProject(mcpServers: Readonly<Record<string, StdioConfig>>, more?: JsonObject): Promise<string>;
   /** Starts the command line in a project. */
@@ -194,8 +197,11 @@ export interface Places {
 
 /** The user's own config, which trusts the tools of these servers so that no call asks for approval. */
 function trustServers(configHome: string, names: ReadonlySet<string>): void {
-  const tools = Object.fromEntries([...names].map((name) => [`${name}.*`, "safe"]));
-  allowUnattended(configHome, { trust: { tools } });
+  allowUnattended(configHome, { trust: { tools: callSafe([...names]) } });
+}
+
+function callSafe(names: readonly string[]): Record<string, "safe"> {
+  return Object.fromEntries(names.map((name) => [`${name}.*`, "safe"]));
 }
 
 /** Records that the user approved these servers of a project with all they offer. */
@@ -210,7 +216,14 @@ async function approveServers(
   });
   const reviews = Object.entries(servers).map(([name, { command, args }]) => {
     const source = sourceOf({ ...faulty(), command, args });
-    return [name, reviewServer({ source, reached: command, ...offerOf(args) })] as const;
+    const review = reviewServer({
+      source,
+      reached: command,
+      eased: easingOf(name, { overrides: callSafe([name]) }),
+      ...offerOf(args),
+      isDestructive: () => false,
+    });
+    return [name, review] as const;
   });
   await ledger.change((entries) => ({
     ...entries,
@@ -238,6 +251,7 @@ export function usePlaces(): Places {
   let projects = 0;
   return {
     runtime,
+    data: join(root, "data"),
     async newProject(mcpServers, more = {}) {
       const folder = join(root, `project-${++projects}`);
       mkdirSync(folder);

@@ -1,6 +1,13 @@
 // Approving needs a person: a program with a shell, such as a model's, cannot approve what it wants.
 import { type ChildProcess, spawn } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { userInfo } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -196,6 +203,18 @@ describe("only the user's own file allows approvals without a person", () => {
     const usual = join(userInfo().homedir, ".config", "guildhall", "config.json");
     const moved = { XDG_CONFIG_HOME: join(root, "config"), HOME: root };
     expect((await readUnattended(moved)).file).toBe(usual);
+    // Another path to the same data is not another user's data.
+    const data = join(userInfo().homedir, ".local", "share");
+    const link = join(root, "linked");
+    symlinkSync(data, link);
+    const partly = join(root, "partly");
+    mkdirSync(join(partly, "guildhall"), { recursive: true });
+    symlinkSync(join(data, "guildhall", "trust"), join(partly, "guildhall", "trust"));
+    for (const alias of [link, `/proc/self/root${data}`, partly])
+      expect([alias, (await readUnattended({ ...moved, XDG_DATA_HOME: alias })).file]).toEqual([
+        alias,
+        usual,
+      ]);
     setUnattended(true);
     expect(await readUnattended(env)).toEqual({
       file: join(root, "config", "guildhall", "config.json"),
@@ -224,6 +243,31 @@ test.each([
   const said = await until(() => existsSync(output) && readFileSync(output, "utf8"), "the attack");
   expect(said).toContain("a process that a hall has started cannot approve anything");
   expect(said).toContain("exit 77");
+});
+
+test("a client below a hall cannot answer the questions about its own calls", async () => {
+  setUnattended(true);
+  const project = newProject();
+  project.configure(["shelf"]);
+  expect(await project.run("build --yes")).toMatchObject({ code: 0 });
+  const hall = join(project.folder, "hall.mjs");
+  writeFileSync(
+    hall,
+    `import { spawn } from "node:child_process";
+process.title = "guildhall: mcp";
+spawn(process.execPath, [${JSON.stringify(cli)}, "mcp"], { stdio: "inherit" }).on("exit", (code) => process.exit(code));`,
+  );
+  await using client = places.spawn(hall, ["mcp"], project.folder);
+  await client.request("initialize", {
+    protocolVersion: "2025-11-25",
+    capabilities: { elicitation: {} },
+    clientInfo: { name: "server", version: "1" },
+  });
+  client.notify("notifications/initialized");
+  // It gets an answer, not a question.
+  expect(await callTool(client, "shelf.delete_it")).toMatchObject({
+    result: { structuredContent: { error_type: "approval_needed" } },
+  });
 });
 
 describe("at a terminal", () => {

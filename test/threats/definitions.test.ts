@@ -176,7 +176,7 @@ test("a held prompt or resource cannot be read or completed by name either", asy
   );
 });
 
-test("a review of version 0.1 keeps its tools; prompts, resources and templates wait for the next review", async () => {
+test("what version 0.1 reviewed waits for another review: it did not show all of it", async () => {
   const ledger = await approve(approved);
   await ledger.change((entries) => {
     const { prompts, resources, templates, ...review } = entries.servers.notes as Review;
@@ -184,8 +184,9 @@ test("a review of version 0.1 keeps its tools; prompts, resources and templates 
   });
   await using hall = await openNotes(ledger);
   const shown = await readAll(hall.client);
-  expect(shown).toContain("Reads a note.");
-  for (const words of ["Greets.", "note://1", "by-name"]) expect(shown).not.toContain(words);
+  expect(shown).toContain("was reviewed by version 0.1");
+  for (const words of ["Reads a note.", "Greets.", "note://1", "by-name"])
+    expect(shown).not.toContain(words);
 });
 
 test("a server that nobody has reviewed lists no prompts, resources and templates", async () => {

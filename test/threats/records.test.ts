@@ -1,5 +1,4 @@
 // What was recorded cannot be forged by a clone, and cannot vanish unnoticed.
-import { createHash } from "node:crypto";
 import {
   chmodSync,
   chownSync,
@@ -23,6 +22,7 @@ import { allowUnattended, makeHome } from "../servers/home.ts";
 import { until } from "../servers/until.ts";
 import { type Built, buildStore } from "../store/built.ts";
 import { callRow } from "../store/rows.ts";
+import { rehash, takeTriggers } from "../store/tampering.ts";
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 let built: Built;
@@ -170,32 +170,6 @@ async function toVersion2(path: string): Promise<void> {
   rehash(database);
   database.exec(`PRAGMA user_version = 2; ${triggers}`);
   database.close();
-}
-
-type Database = Awaited<ReturnType<typeof openDatabase>>;
-
-function takeTriggers(database: Database): string {
-  const triggers = database.prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'");
-  return triggers
-    .all()
-    .map(({ name, sql }) => {
-      database.exec(`DROP TRIGGER ${name}`);
-      return `${sql};`;
-    })
-    .join("");
-}
-
-/** Computes every hash again, as anybody can who has no key. */
-function rehash(database: Database): void {
-  let hash = "";
-  const update = database.prepare("UPDATE audit SET hash = ? WHERE seq = ?");
-  for (const row of database.prepare("SELECT * FROM audit ORDER BY seq").all()) {
-    const { seq, at, kind, subject, caller, reason, details } = row;
-    const text = JSON.stringify([hash, seq, at, kind, subject, caller, reason, details]);
-    hash = createHash("sha256").update(text).digest("hex");
-    update.run(hash, Number(seq));
-  }
-  database.prepare("UPDATE chain SET hash = ? WHERE name = 'head'").run(hash);
 }
 
 test("an audit rewritten with all its hashes is found, because its hashes need this user's key", async () => {

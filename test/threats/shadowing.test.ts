@@ -1,15 +1,21 @@
 // No server answers under the name of another server, of a built-in tool or of the workflow.
 import { describe, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
 import { configSchema, type ServerConfig } from "../../src/config/schema.ts";
 import { builtInNames } from "../../src/config/servers.ts";
 import type { Runner } from "../../src/registry/registered.ts";
+import type { Rights } from "../../src/server/rights.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { createBuiltinToolkits } from "../../src/toolkits/builtin.ts";
 import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { makeConfigFolder } from "../config/folder.ts";
+import { type Door, openDoor } from "../servers/door.ts";
+import { connectWebSocket } from "../servers/door-clients.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
+import { registration, registrationAnswer } from "../servers/registry-document.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
+import { worker } from "../toolkits/lisp-hall.ts";
 
 /** A server whose tools all answer with its own name. */
 function server(id: string, tools: readonly string[], rest: Partial<Toolkit> = {}): Toolkit {
@@ -28,6 +34,27 @@ async function answerOf(hall: TestHall, name: string): Promise<string> {
 }
 
 const github = server("github", ["create_issue", "get_x"]);
+
+test("a program reaches no server by a name that another one has, too", async () => {
+  const notes = (id: string): Toolkit =>
+    createToolkit(id, {
+      get_note: { annotations: { readOnlyHint: true }, run: () => text(`answered by ${id}`) },
+    });
+  await using hall = await startHall({
+    toolkits: [notes("my-notes"), notes("my_notes")],
+    lisp: { worker },
+  });
+  const client = hall.connect();
+  await client.greet();
+  const evaluate = async (code: string): Promise<string> =>
+    JSON.stringify(
+      (await client.request("tools/call", { name: "evaluate-lisp", arguments: { code } })).result,
+    );
+  expect(await evaluate("(my-notes:get-note)")).toContain("ambiguous");
+  expect(await evaluate("(call-tool 'my-notes:get-note)")).toContain("ambiguous");
+  for (const id of ["my-notes", "my_notes"])
+    expect(await evaluate(`(call-tool "${id}.get_note")`)).toContain(`answered by ${id}`);
+});
 
 describe("a call never reaches another server than the one it names", () => {
   test("whatever a server without a prefix calls its tools", async () => {
@@ -139,14 +166,14 @@ describe("a prefix belongs to one toolkit", () => {
 
   test("another prefix needs another approval, which shows it", () => {
     const of = (prefix?: string): ServerConfig =>
-      configSchema.parse({ mcpServers: { zzz: { command: "node", prefix } } }).mcpServers
+      configSchema.parse({ mcpServers: { zzz: { command: "not-there", prefix } } }).mcpServers
         .zzz as ServerConfig;
     const sources = [of(), of("github"), of("")].map(sourceOf);
     expect(new Set(sources).size).toBe(3);
     expect([of(), of("github"), of("")].map(describeSource)).toEqual([
-      "node",
-      "node, its tools as github.*",
-      "node, its tools without a prefix",
+      "not-there",
+      "not-there, its tools as github.*",
+      "not-there, its tools without a prefix",
     ]);
   });
 });
@@ -239,5 +266,62 @@ describe("a service that registers under the name of a built-in toolkit", () => 
     expect(registrations.all()).toMatchObject([{ toolId: "time_tool_v1" }]);
     await registrations.unregister("time_tool");
     expect(await answerOf(hall, "time_tool.current_time")).toContain("UTC");
+  });
+
+  const { tool } = registration.params;
+  const scope = "register:search_tool";
+  const owners: Readonly<Record<string, Rights>> = {
+    admin: { scopes: ["admin"] },
+    finder: { scopes: [scope] },
+    other: { scopes: ["register:finder"] },
+  };
+
+  function openDoorWithTokens(): Promise<Door> {
+    const findOwner = (token: string) => {
+      const rights = owners[token];
+      return rights && { principal: token, rights };
+    };
+    return openDoor({ toolkits: createBuiltinToolkits(), findOwner });
+  }
+
+  const ways: Readonly<
+    Record<string, (door: Door, authorization: string, declared: object) => Promise<JsonObject>>
+  > = {
+    async WebSocket(door, authorization, declared) {
+      const client = await connectWebSocket(door, { headers: { authorization } });
+      const answer = await client.request("tools/register", { tool: declared });
+      client.close();
+      return answer;
+    },
+    async REST(door, authorization, declared) {
+      const knock = { path: "/api/toolkits", headers: { authorization }, body: { ...declared } };
+      return (await door.send(knock)).json ?? {};
+    },
+  };
+
+  test.each(Object.keys(ways))("needs a token that names it over %s", async (way) => {
+    await using door = await openDoorWithTokens();
+    const register = async (token: string, declared: object = tool): Promise<string> =>
+      JSON.stringify(await ways[way]?.(door, `Bearer ${token}`, declared));
+    for (const token of [door.token, "admin", "other"])
+      for (const declared of [tool, { ...tool, replace: true }]) {
+        const answer = await register(token, declared);
+        expect(answer).toContain(`requires a token with the scope ${scope}`);
+        expect(answer).toContain(`token create NAME --scope ${scope}`);
+      }
+    expect(door.hall.registrations.all()).toEqual([]);
+    expect(await register(door.token, { ...tool, name: "finder" })).toContain("finder_v1");
+    expect(await register("finder")).toMatch(/"search_tool_v1".*"registered"/);
+    // Now a registration has the name, which is still a built-in's: not even the same one is repeated.
+    for (const declared of [tool, { ...tool, description: "Mine", replace: true }])
+      expect(await register("admin", declared)).toContain("is a built-in toolkit");
+    expect(door.hall.registrations.all().map(({ toolId }) => toolId)).toContain("search_tool_v1");
+  });
+
+  test("needs none on stdio and on the hall's own socket", async () => {
+    await using hall = await startHall({ toolkits: createBuiltinToolkits() });
+    const client = hall.connect();
+    client.send(registration);
+    expect(await client.answer(registration.id)).toEqual(registrationAnswer);
   });
 });

@@ -1,7 +1,9 @@
 // A review shows what will run and what it gets, as the config says it, and no value of a variable.
+import { rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { hashOf } from "../../src/base/json.ts";
+import { loadConfig } from "../../src/config/load.ts";
 import { makeHome } from "../servers/home.ts";
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -63,4 +65,37 @@ test("a value that the user wrote into their own config is not shown", async () 
   const { stdout, stderr } = await home.run(cli, ["verify", "--yes"], secrets);
   expect(stdout).toContain(`no-such-program with DOCS_TOKEN=***, KEY=\${URLKEY}, MODE=***`);
   expect(stdout + stderr).not.toMatch(/canary/);
+});
+
+/** Names that choose code, registries, hosts or whom to believe. */
+const steering =
+  `npm_config_registry npm_config_node_options npm_config_script_shell npm_config_userconfig npm_config_globalconfig npm_config_prefix
+  NODE_PATH BUN_OPTIONS UV_INDEX_URL UV_PYTHON PIP_INDEX_URL HOME XDG_CONFIG_HOME TMPDIR NODE_COMPILE_CACHE NODE_EXTRA_CA_CERTS
+  NODE_TLS_REJECT_UNAUTHORIZED https_proxy DOCKER_HOST KUBECONFIG GIT_ASKPASS SSH_ASKPASS RUSTC_WRAPPER
+  AWS_SHARED_CREDENTIALS_FILE`.split(/\s+/);
+
+test("a project's file cannot choose programs, packages or hosts by variables", async () => {
+  using home = makeHome();
+  const load = async (file: string, env: object): Promise<readonly string[]> => {
+    const servers = Object.entries(env).map(([name, value]) => [
+      `s-${name}`,
+      { command: "npx", env: { [name]: value } },
+    ]);
+    const path = home.write(file, { mcpServers: Object.fromEntries(servers) });
+    const userFile = file.startsWith("~") ? path : home.locate("~/none.json");
+    const { unusable } = await loadConfig({ folder: home.project, userFile, env: given });
+    rmSync(path);
+    return Object.keys(unusable).map((name) => name.replace("s-", ""));
+  };
+  const given = Object.fromEntries([...steering, "PATH"].map((name) => [name, "/the/users/own"]));
+  const set = Object.fromEntries(steering.map((name) => [name, "/evil"]));
+  const passed = Object.fromEntries(steering.map((name) => [name, `\${${name}}`]));
+  expect(await load("./guildhall.json", set)).toEqual(steering);
+  expect(await load("./guildhall.json", passed)).toEqual([]);
+  expect(await load("~/config.json", set)).toEqual([]);
+
+  for (const path of ["bin:/usr/bin", `${home.project}/bin`, ":/usr/bin", `./x/..:\${PATH}`])
+    expect(await load("./guildhall.json", { PATH: path })).toEqual(["PATH"]);
+  for (const path of ["/usr/bin", `/opt/bin:\${PATH}`])
+    expect(await load("./guildhall.json", { PATH: path })).toEqual([]);
 });

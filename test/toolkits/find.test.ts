@@ -30,15 +30,15 @@ test("find_tools answers the tools that fit, best first, with signature and matc
     limit: 3,
   });
   expect(names).toHaveLength(3);
-  expect(names[0]).toBe("tracker.create_issue");
+  expect(names[0]).toBe("tracker__create_issue");
   expect(found).toMatchObject({ fits: true, total: 17 });
   const [best] = found.tools as JsonObject[];
   expect(best).toMatchObject({
-    signature: "tracker.create_issue(repository: string, title: string, body?: string)",
+    signature: "tracker__create_issue(repository: string, title: string, body?: string)",
   });
   expect(best?.matched).toEqual(expect.arrayContaining(["issue", "bug"]));
   expect(best).not.toHaveProperty("inputSchema");
-  expect(text).toContain("1. tracker.create_issue(repository: string");
+  expect(text).toContain("1. tracker__create_issue(repository: string");
   expect(text).toContain("call_tool");
 });
 
@@ -50,7 +50,7 @@ test("detail full brings the whole schema", async () => {
     detail: "full",
   });
   expect(found.tools).toMatchObject([
-    { name: "weather.weather_forecast", inputSchema: { type: "object", required: ["city"] } },
+    { name: "weather__weather_forecast", inputSchema: { type: "object", required: ["city"] } },
   ]);
 });
 
@@ -124,9 +124,9 @@ test("the same tool of three servers is found once, with the names of the others
   const { found } = await find(hall.connect(), { task: "current weather of a city", limit: 1 });
   const [best] = found.tools as JsonObject[];
   expect([best?.name, ...((best?.alike as string[] | undefined) ?? [])].sort()).toEqual([
-    "one.current_weather",
-    "three.current_weather",
-    "two.current_weather",
+    "one__current_weather",
+    "three__current_weather",
+    "two__current_weather",
   ]);
 });
 
@@ -136,7 +136,7 @@ test("a tool is found by the words its user gave it", async () => {
     aliases: { "tracker.create_issue": ["file a ticket", "moan"] },
   });
   const { names } = await find(hall.connect(), { task: "moan", limit: 1 });
-  expect(names).toEqual(["tracker.create_issue"]);
+  expect(names).toEqual(["tracker__create_issue"]);
 });
 
 test("the index follows the registry, and reads again only the toolkit that changed", async () => {
@@ -201,7 +201,7 @@ test("a tool with a prefix of its own, or none, is found under the name it is ca
   await using hall = await startHall({ toolkits });
   const client = hall.connect();
   expect((await find(client, { task: "current weather", limit: 1 })).names).toEqual([
-    "sky.current_weather",
+    "sky__current_weather",
   ]);
   expect((await find(client, { task: "sun rises", limit: 1 })).names).toEqual(["sunrise"]);
 });
@@ -219,6 +219,6 @@ test("one of five thousand tools is found", async () => {
   await using hall = await startHall({ toolkits: [toolkit], faces: "auto" });
   const client = hall.connect();
   expect((await find(client, { task: "the 4711th kind of parcel", limit: 1 })).names).toEqual([
-    "many.tool_4711",
+    "many__tool_4711",
   ]);
 });

@@ -6,6 +6,7 @@ import { evaluate, tokenOf, worker } from "./lisp-hall.ts";
 
 const camera = createToolkit("camera", {
   photo: {
+    annotations: { readOnlyHint: true },
     run: ({ bytes }) => ({
       content: [{ type: "image", mimeType: "image/png", data: "A".repeat(Number(bytes)) }],
     }),

@@ -20,7 +20,7 @@ async function approve(
   return evaluate(client, "", { resume: stopped.data.run });
 }
 
-test("untrusted text read by one evaluation taints the later ones of its session until it is reset", async () => {
+test("outside content read by one evaluation taints the later ones of its conversation, even after a reset", async () => {
   await using world = await openHall();
   const client = await world.connect();
   expect((await evaluate(client, send, act)).isError).toBe(false);
@@ -28,7 +28,7 @@ test("untrusted text read by one evaluation taints the later ones of its session
   const sending = await evaluate(client, send, act);
   expect(sending.data.condition).toMatchObject({
     type: "APPROVAL-NEEDED",
-    message: expect.stringContaining("read untrusted content through web.fetch_page"),
+    message: expect.stringContaining("read outside content through web.fetch_page"),
   });
   expect((await evaluate(client, `(ignore-errors ${send}) 1`, act)).data.calls).toMatchObject([
     { status: "approval_needed" },
@@ -36,8 +36,8 @@ test("untrusted text read by one evaluation taints the later ones of its session
   const other = await world.connect();
   expect((await evaluate(other, send, act)).isError).toBe(false);
   await client.result("tools/call", { name: "reset-session", arguments: {} });
-  expect((await evaluate(client, send, act)).isError).toBe(false);
-  expect(world.ran).toEqual(["mail.send_email", "mail.send_email", "mail.send_email"]);
+  expect((await evaluate(client, send, act)).data.condition?.type).toBe("APPROVAL-NEEDED");
+  expect(world.ran).toEqual(["mail.send_email", "mail.send_email"]);
 });
 
 test("a resumed program and later ones keep what was read before, and stay tainted", async () => {
@@ -46,13 +46,13 @@ test("a resumed program and later ones keep what was read before, and stay taint
   await evaluate(client, `(defvar *page* ${read})`);
   const stopped = await evaluate(
     client,
-    `(list *page* ${read} (files:delete-file :path "/a"))`,
+    `(list *page* (files:read-file) (files:delete-file :path "/a"))`,
     act,
   );
   const resumed = await approve(world, client, stopped);
   expect(resumed.data.values[0]).toContain("mallory");
-  // Both pages came from the history: neither was fetched again.
-  expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files.delete_file"]);
+  // Both texts came from the history: neither was read again.
+  expect(resumed.data.calls.map(({ name }) => name)).toEqual(["files__delete_file"]);
   const sending = await evaluate(client, send, act);
   expect(sending.data.condition?.message).toContain("through web.fetch_page");
   await approve(world, client, sending);

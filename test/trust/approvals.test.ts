@@ -12,6 +12,7 @@ const subject: Subject = {
   caller: "local",
   client: "claude-code 2.1",
   preview: "files.delete",
+  callerPreview: "files.delete",
   why: "it may",
 };
 
@@ -87,7 +88,9 @@ describe("a question whose call waits", () => {
 
   test("leaves the list with its call, and the list is bounded", () => {
     const { approvals } = openApprovals();
-    const waiting = Array.from({ length: 1_000 }, () => approvals.ask(subject));
+    const waiting = Array.from({ length: 1_000 }, (_, at) =>
+      approvals.ask({ ...subject, caller: `caller ${at % 5}` }),
+    );
     expect(() => approvals.ask(subject)).toThrow("1000 calls are already waiting");
     for (const { close } of waiting) close();
     expect(approvals.pending()).toEqual([]);

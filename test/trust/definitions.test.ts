@@ -104,7 +104,7 @@ describe("a pin", () => {
         content: [{ text: "nothing" }],
       });
       const { tools } = await client.result("tools/list");
-      const held = (tools as Tool[]).find(({ name }) => name === "files.delete_file");
+      const held = (tools as Tool[]).find(({ name }) => name === "files__delete_file");
       expect(held).toMatchObject({
         _meta: { "guildhall/status": "changed" },
         description: expect.stringContaining("guildhall diff"),

@@ -63,7 +63,9 @@ describe("levels", () => {
       isError: true,
       structuredContent: { error_type: "approval_needed" },
     });
-    expect(await callIt(client, { name: "mail.send_email", arguments: {} })).toMatchObject({
+    // In another conversation: this one has read a file.
+    const other = await world.connect();
+    expect(await callIt(other, { name: "mail.send_email", arguments: {} })).toMatchObject({
       content: [{ text: "done" }],
     });
     expect(await callIt(client, { name: "shop.look", arguments: {} })).toMatchObject({
@@ -84,11 +86,11 @@ describe("levels", () => {
     ]);
   });
 
-  test("every tool is either safe or destructive", async () => {
+  test("every tool reads, changes, or is unknown", async () => {
     await using world = await openWorld();
     const { registry, trust } = world.door.hall;
     for (const target of registry.tools())
-      expect(typeof trust?.judge(target).marks.destructive).toBe("boolean");
+      expect(["reads", "changes", "unknown"]).toContain(trust?.judge(target).marks.effect);
   });
 
   test("arguments that do not fit are refused before trust is looked at", async () => {
@@ -166,7 +168,7 @@ describe("a person who is asked", () => {
       content: [{ text: "done" }],
     });
     expect((await world.ledger.read()).grants).not.toHaveProperty(["files.delete_file"]);
-    world.door.hall.trust?.clearRuntimeTrust();
+    await world.ledger.change((entries) => ({ ...entries, revocations: 1 }));
     expect(await callAndSay(client, "always")).toMatchObject({ content: [{ text: "done" }] });
     expect((await world.ledger.read()).grants).toHaveProperty(["files.delete_file"]);
     expect(
@@ -278,14 +280,14 @@ describe("the flow guard", () => {
     arguments: { steps: names.map((tool) => ({ tool })) },
   });
 
-  test("stops sending tools only after untrusted content was read in the same run, with the reason", async () => {
+  test("stops sending tools only after outside content was read in the same conversation, with the reason", async () => {
     await using world = await openWorld();
     const client = await world.connect();
     await callIt(client, steps("mail.send_email", "web.fetch_page", "mail.send_email"));
     expect(world.ran).toEqual(["mail.send_email"]);
     expect(world.decisions.at(-1)?.reason).toContain("through web.fetch_page");
-    // Another piece of work has read nothing.
-    await callIt(client, steps("files.read_file", "mail.send_email"));
+    // Another conversation has read nothing.
+    await callIt(await world.connect(), steps("mail.send_email"));
     expect(world.ran).toHaveLength(2);
   });
 

@@ -12,8 +12,7 @@ describe("a tool's marks", () => {
   test.each(rules.map(({ mark, example, words }) => [example, mark, words] as const))(
     "%s is marked as %s",
     (example, mark, words) => {
-      const { [mark]: isMarked, why } = markTool(named(example));
-      expect(isMarked).toBe(true);
+      const { why } = markTool(named(example));
       expect([...words].some((word) => why[mark] === `its name contains "${word}"`)).toBe(true);
     },
   );
@@ -21,9 +20,9 @@ describe("a tool's marks", () => {
   test.each(rules.flatMap(({ mark, words }) => [...words].map((word) => [word, mark] as const)))(
     "the word %s alone marks as %s",
     (word, mark) => {
-      expect(markTool(named(word))[mark]).toBe(true);
-      expect(markTool(named(`${word}Thing`))[mark]).toBe(true);
-      expect(markTool(named(`my-${word}-thing`))[mark]).toBe(true);
+      expect(markTool(named(word)).why[mark]).toBeDefined();
+      expect(markTool(named(`${word}Thing`)).why[mark]).toBeDefined();
+      expect(markTool(named(`my-${word}-thing`)).why[mark]).toBeDefined();
     },
   );
 
@@ -39,32 +38,32 @@ describe("a tool's marks", () => {
     "dropbox_list",
     "show_script",
   ])("%s is not taken for one that destroys", (name) =>
-    expect(markTool(named(name)).destructive).toBe(false),
+    expect(markTool(named(name)).effect).not.toBe("changes"),
   );
 
   test("a claim to destroy counts, a claim to read only counts against the name, and not against the claim to destroy", () => {
-    expect(
-      markTool(named("look", { annotations: { destructiveHint: true } })).why.destructive,
-    ).toBe("it is marked destructive");
-    expect(
-      markTool(named("delete_file", { annotations: { readOnlyHint: true } })).destructive,
-    ).toBe(false);
+    expect(markTool(named("look", { annotations: { destructiveHint: true } })).why.changes).toBe(
+      "it is marked destructive",
+    );
+    expect(markTool(named("delete_file", { annotations: { readOnlyHint: true } })).effect).toBe(
+      "reads",
+    );
     expect(
       markTool(named("delete_file", { annotations: { readOnlyHint: true, destructiveHint: true } }))
-        .destructive,
-    ).toBe(true);
-    expect(
-      markTool(named("delete_file", { annotations: { readOnlyHint: "true" } })).destructive,
-    ).toBe(true);
-    expect(
-      markTool(named("delete_file", { annotations: { destructiveHint: false } })).destructive,
-    ).toBe(true);
+        .effect,
+    ).toBe("changes");
+    expect(markTool(named("delete_file", { annotations: { readOnlyHint: "true" } })).effect).toBe(
+      "changes",
+    );
+    expect(markTool(named("delete_file", { annotations: { destructiveHint: false } })).effect).toBe(
+      "changes",
+    );
   });
 
   test.each(["d\u0435lete_file", "ｄelete", "dele\u200bte", "löschen", "read\u202efile"])(
     "the name %j is marked whatever it claims",
     (name) => {
-      expect(markTool(named(name, { annotations: { readOnlyHint: true } })).destructive).toBe(true);
+      expect(markTool(named(name, { annotations: { readOnlyHint: true } })).effect).toBe("changes");
     },
   );
 

@@ -98,10 +98,10 @@ describe("the approved facts of a server", () => {
     headers: { "X-Trace": trace },
     oauth: { clientSecret },
   });
-  const program = (path: string): object => ({
+  const program = (value: string, name = "BOX"): object => ({
     command: "node",
     args: ["box.js"],
-    env: { PATH: path },
+    env: { [name]: value },
   });
 
   test.each<[string, object, object]>([
@@ -113,7 +113,11 @@ describe("the approved facts of a server", () => {
     ],
     ["another variable in the login", remote("1"), remote("1", of("AWS_SECRET_ACCESS_KEY"))],
     ["another variable for a program", program("/usr/bin"), program(of("AWS_SECRET_ACCESS_KEY"))],
-    ["another folder to find programs in", program("/usr/bin"), program("./bin:/usr/bin")],
+    [
+      "another folder to find programs in",
+      program("/usr/bin", "PATH"),
+      program("/opt/bin:/usr/bin", "PATH"),
+    ],
   ])("is not %s", async (_what, approved, now) => {
     expect(sourceOf(await load(now))).not.toBe(sourceOf(await load(approved)));
   });
@@ -134,8 +138,8 @@ describe("the approved facts of a server", () => {
     expect(shown).toBe(
       `https://box.example over http with headers Plain=y, X-Trace=${of("AWS_SECRET_ACCESS_KEY:-x")} and a login with clientSecret=${of("TRACE")}`,
     );
-    expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toBe(
-      `node box.js with PATH=$${of("TRACE")}${of("env:TRACE")}`,
+    expect(describeSource(await load(program(`$${of("TRACE")}${of("env:TRACE")}`)))).toContain(
+      `node box.js with BOX=$${of("TRACE")}${of("env:TRACE")}; the program is /`,
     );
   });
 });
@@ -152,9 +156,16 @@ describe("a review on a terminal", () => {
     },
   };
   const settings = {
-    folder: process.cwd(),
-    config: { mcpServers: { box: config }, toolkits: [], store: {} },
-    loaded: { files: [], unusable: {} },
+    get folder() {
+      return folder;
+    },
+    config: {
+      mcpServers: { box: config },
+      toolkits: [],
+      store: {},
+      trust: { policy: "destructive", servers: {}, tools: {}, unguarded: [] },
+    },
+    loaded: { files: [], unusable: {}, config: { mcpServers: { box: config } }, toApprove: [] },
     log: createLog({ level: "silent" }),
     secrets: new Secrets(),
   } as unknown as Settings;
@@ -193,7 +204,14 @@ describe("a review on a terminal", () => {
     const ask = async (question: string): Promise<string> => String(asked.push(question) && "n");
     const session = await openReview(settings, createTerminalReviewer(ask));
     await reviewDiscoveries(session, [
-      { name: "box", reason: "exited with code 9", isDenied: false, stderr: [], ms: 1 },
+      {
+        name: "box",
+        reason: "exited with code 9",
+        isDenied: false,
+        isInstalling: false,
+        stderr: [],
+        ms: 1,
+      },
     ]);
     expect(asked[0]).toContain(
       "it did not answer: exited with code 9; approving it allows another start",
@@ -226,7 +244,7 @@ describe("named tokens", () => {
     expect(statSync(file).mode & 0o077).toBe(0);
     // Another process, which was there before.
     expect(tokens.list().map(({ name }) => name)).toEqual(["ci"]);
-    expect(openNamedTokens(folder).find(token)).toBe("ci");
+    expect(openNamedTokens(folder).find(token)).toMatchObject({ principal: "ci" });
     await openNamedTokens(folder).revoke("ci");
     expect(tokens.find(token)).toBeUndefined();
     await expect(tokens.revoke("ci")).rejects.toMatchObject({ code: "NOT_FOUND" });
@@ -262,7 +280,7 @@ describe("named tokens", () => {
     const who = createToolkit("who", { delete_it: { run: () => text("done") } });
     await using door = await openDoor({
       toolkits: [who],
-      findName: tokens.find,
+      findOwner: tokens.find,
       trust: { ledger: openLedger("/a/project", { folder, warn: () => {} }) },
       audit: async ({ caller }) => void callers.push(caller),
     });

@@ -125,7 +125,7 @@ test("tools that were not reviewed are not found, and find_tools names their ser
       arguments: { task: "buy something in the shop" },
     }),
   );
-  expect(answer).not.toContain("shop.buy");
+  expect(answer).not.toMatch(/shop(\.|__)buy/);
   expect(answer).toContain(
     "has not been reviewed on this machine, so nothing of it is shown: a person runs `guildhall verify`",
   );

@@ -5,9 +5,10 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import type { HallOptions } from "../../src/hall/hall.ts";
 import type { CallContext, ListKind, Outcome, Tool, Toolkit } from "../../src/tool.ts";
+import { easingOf } from "../../src/trust/easing.ts";
 import { type Ledger, openLedger } from "../../src/trust/ledger.ts";
 import { pinOf } from "../../src/trust/pin.ts";
-import { reviewServer } from "../../src/trust/review.ts";
+import { proposeMark, reviewServer } from "../../src/trust/review.ts";
 import type { TrustOptions } from "../../src/trust/trust.ts";
 import type { RawClient } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
@@ -29,6 +30,8 @@ export interface World {
   readonly mail: ServerStub;
   readonly shop: ServerStub;
   connect(capabilities?: JsonObject): Promise<RawClient>;
+  /** Reviews web, files and mail as they are now. */
+  reviewAgain(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -44,6 +47,8 @@ export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
   readonly page?: string;
   /** Tools trusted beforehand, as `toolkit.tool`. Default: mail.send_email. */
   readonly trusted?: readonly string[];
+  /** Further toolkits. */
+  readonly toolkits?: readonly Toolkit[];
   /** What else the hall has. */
   readonly hall?: Pick<HallOptions, "agents" | "planner" | "lisp">;
 }
@@ -54,6 +59,7 @@ export async function openWorld({
   page = "nothing",
   trusted = ["mail.send_email"],
   hall = {},
+  toolkits = [],
   ...options
 }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "guildhall-trust-"));
@@ -97,13 +103,15 @@ export async function openWorld({
       annotations: { readOnlyHint: true, destructiveHint: false },
     },
   ]);
-  const reviews = [web, files, mail].map(
-    (server) =>
-      [
-        server.id,
-        reviewServer({ source: "as it is", reached: server.id, tools: server.tools }),
-      ] as const,
-  );
+  const review = () =>
+    Object.fromEntries(
+      [web, files, mail].map(({ id, tools }) => {
+        const eased = easingOf(id, options);
+        const input = { previous: undefined, eased, trustSettings: options };
+        const isDestructive = (tool: Tool) => proposeMark(id, tool, input).isDestructive;
+        return [id, reviewServer({ source: "as it is", reached: id, eased, tools, isDestructive })];
+      }),
+    );
   const grants = [files, mail, web].flatMap(({ id, tools }) =>
     tools
       .filter(({ name }) => trusted.includes(`${id}.${name}`))
@@ -111,12 +119,12 @@ export async function openWorld({
   );
   await ledger.change((entries) => ({
     ...entries,
-    servers: Object.fromEntries(reviews),
+    servers: review(),
     grants: Object.fromEntries(grants),
   }));
   const door = await openDoor({
     ...hall,
-    toolkits: [web, files, mail, shop, relay],
+    toolkits: [web, files, mail, shop, relay, ...toolkits],
     trust: { ledger, ...options },
     audit: async (decision) => void decisions.push(decision),
   });
@@ -133,6 +141,11 @@ export async function openWorld({
       const client = createMemoryClient(door.hall);
       await client.greet("2025-11-25", capabilities);
       return client;
+    },
+    async reviewAgain() {
+      await ledger.change((entries) => ({ ...entries, servers: review() }));
+      await door.hall.trust?.refresh();
+      for (const server of [web, files, mail]) await server.changed();
     },
     async [Symbol.asyncDispose]() {
       await door[Symbol.asyncDispose]();
@@ -167,7 +180,11 @@ function createStub(id: string, tools: Tool[], run: (tool: string) => string): S
 const relay: Toolkit = {
   id: "relay",
   list: async () => [
-    { name: "steps", inputSchema: { type: "object", properties: { steps: { type: "array" } } } },
+    {
+      name: "steps",
+      annotations: { readOnlyHint: true },
+      inputSchema: { type: "object", properties: { steps: { type: "array" } } },
+    },
   ],
   async call(_tool, { steps }, context): Promise<Outcome> {
     const said: string[] = [];

@@ -11,8 +11,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { makeOwnFolder, openOwnFile } from "../../src/base/files.ts";
 import { Secrets } from "../../src/base/log.ts";
+import { makeProjectFolder, openProjectFile } from "../../src/base/project-files.ts";
 import { readFeatures } from "../../src/tui/features.ts";
 import { openRunLog } from "../../src/tui/output.ts";
 import { showResult } from "../../src/tui/result.ts";
@@ -52,9 +52,9 @@ test("a feature that is a pipe, a link or too large does not hide or block other
   const { items, unreadable } = await readFeatures({ folder, branches: ["002-pipe-x"] });
   expect(items.map(({ name, files }) => ({ name, files }))).toEqual([
     { name: "001-good", files: ["spec.md"] },
-    { name: "002-pipe", files: [] },
   ]);
   expect(unreadable).toEqual([
+    expect.stringMatching(/^cannot read 002-pipe: .*not a regular file/),
     expect.stringMatching(/^cannot read 003-link: .*link/),
     expect.stringMatching(/^cannot read 004-large: .*exceeds the limit of 2 MiB/),
   ]);
@@ -74,11 +74,12 @@ test("logs and saved images are never written through a link", async () => {
   });
   expect(readdirSync(elsewhere)).toEqual([]);
   rmSync(join(folder, ".guildhall"), { recursive: true });
-  const logs = makeOwnFolder(folder, ".guildhall", "logs");
+  makeProjectFolder(folder, ".guildhall/logs");
+  const logs = join(folder, ".guildhall/logs");
   symlinkSync(join(elsewhere, "profile"), join(logs, "tui.log"));
-  expect(() => openOwnFile(join(logs, "tui.log"))).toThrow();
+  expect(() => openProjectFile(folder, ".guildhall/logs/tui.log")).toThrow();
   makePipe(join(logs, "pipe.log"));
-  expect(() => openOwnFile(join(logs, "pipe.log"))).toThrow();
+  expect(() => openProjectFile(folder, ".guildhall/logs/pipe.log")).toThrow();
   expect(readdirSync(elsewhere)).toEqual([]);
 });
 

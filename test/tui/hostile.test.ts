@@ -146,7 +146,7 @@ test("a list of too many tools is cut, with a notice", async () => {
   const line = {
     request: async () => ({ tools, nextCursor: "more" }),
   } as unknown as ServerConnection;
-  const read = await readTools(line, { isHall: false });
+  const read = await readTools(line);
   expect(read.tools.length).toBe(10_000);
   expect(read.isCut).toBe(true);
 });

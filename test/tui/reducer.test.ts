@@ -344,11 +344,11 @@ test("activity renews the timeout, and a question to the user stops it", async (
     vi.advanceTimersByTime(900);
     expect(expired).not.toHaveBeenCalled();
     let answer = (): void => {};
-    const held = timeout.hold(() => new Promise<void>((resolve) => (answer = resolve)));
+    const paused = timeout.pauseWhile(() => new Promise<void>((resolve) => (answer = resolve)));
     vi.advanceTimersByTime(100_000);
     expect(expired).not.toHaveBeenCalled();
     answer();
-    await held;
+    await paused;
     vi.advanceTimersByTime(999);
     expect(expired).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
@@ -371,10 +371,10 @@ test("activity does not extend the total limit, and time for questions does not 
     };
     live(3_000);
     let answer = (): void => {};
-    const held = timeout.hold(() => new Promise<void>((resolve) => (answer = resolve)));
+    const paused = timeout.pauseWhile(() => new Promise<void>((resolve) => (answer = resolve)));
     vi.advanceTimersByTime(100_000);
     answer();
-    await held;
+    await paused;
     timeout.pause();
     vi.advanceTimersByTime(100_000);
     timeout.renew();

@@ -4,11 +4,7 @@ import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { CallContext, Tool } from "../../src/tool.ts";
 import { createGuard } from "../../src/upstream/guard.ts";
-import {
-  createUpstream,
-  type Upstream,
-  type UpstreamOptions,
-} from "../../src/upstream/upstream.ts";
+import { createUpstream, type Upstream } from "../../src/upstream/upstream.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import { type Knock, type Scripted, sendJson, startScripted } from "../servers/scripted.ts";
 import { until } from "../servers/until.ts";
@@ -19,13 +15,13 @@ interface Opened extends AsyncDisposable {
   readonly upstream: Upstream;
 }
 
-async function open(server: Scripted, options: Partial<UpstreamOptions> = {}): Promise<Opened> {
+async function open(server: Scripted, startTimeoutSeconds?: number): Promise<Opened> {
   const guard = createGuard();
-  const upstream = createUpstream("far", server.config, {
+  const config = { ...server.config, startTimeoutSeconds };
+  const upstream = createUpstream("far", config, {
     limits: defaultLimits,
     log: createLog({ level: "silent" }),
     guard,
-    ...options,
   });
   return {
     server,
@@ -114,7 +110,7 @@ describe("a list", () => {
   });
 
   test("that never comes is given up, also when the server had been open before", async () => {
-    await using opened = await open(await startScripted(), { startMs: 3_000 });
+    await using opened = await open(await startScripted(), 3);
     const { server, upstream } = opened;
     await upstream.discover();
     holdBack(server, "tools/list");

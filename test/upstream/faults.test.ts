@@ -165,8 +165,8 @@ describe.concurrent("a process that ends", () => {
             message: 'server "sick" is down: exited with code 9',
           });
           expect((await client.result("tools/list")).tools).toMatchObject([
-            { name: "sick.echo" },
-            { name: "well.echo" },
+            { name: "sick__echo" },
+            { name: "well__echo" },
           ]);
           expect(await hall.upstream("sick").health()).toEqual({
             state: "unavailable",
@@ -240,7 +240,7 @@ describe.concurrent("a process that hangs", () => {
   test("before its handshake delays neither the hall nor other servers", async () => {
     await beside("hang-start", async ({ client, hall }) => {
       expect(hall.upstream("sick").state().kind).toBe("starting");
-      expect((await client.result("tools/list")).tools).toMatchObject([{ name: "well.echo" }]);
+      expect((await client.result("tools/list")).tools).toMatchObject([{ name: "well__echo" }]);
     });
   });
 
@@ -505,7 +505,7 @@ describe.concurrent("a process that does too much", () => {
     beside("tools=499 bad-definition", async ({ client, hall }) => {
       const { tools } = await client.result("tools/list");
       expect(
-        (tools as JsonObject[]).filter(({ name }) => String(name).startsWith("sick.")),
+        (tools as JsonObject[]).filter(({ name }) => String(name).startsWith("sick__")),
       ).toHaveLength(500);
       expect(hall.hall.registry.findTool("sick.no_schema")).toBeUndefined();
       expect(hall.logged.join("")).toContain("no_schema");

@@ -187,7 +187,7 @@ describe.concurrent("a hall", () => {
     );
     const { client } = hall;
     expect(await client.result("tools/list")).toMatchObject({
-      tools: [{ name: "box.echo", description: "from the lock" }],
+      tools: [{ name: "box__echo", description: "from the lock" }],
     });
     expect(await client.result("resources/list")).toMatchObject({
       resources: [{ uri: "note://1" }],
@@ -195,12 +195,14 @@ describe.concurrent("a hall", () => {
     expect(await client.result("resources/templates/list")).toMatchObject({
       resourceTemplates: [{ uriTemplate: "note://by-name/{name}" }],
     });
-    expect(await client.result("prompts/list")).toMatchObject({ prompts: [{ name: "box.greet" }] });
+    expect(await client.result("prompts/list")).toMatchObject({
+      prompts: [{ name: "box__greet" }],
+    });
     expect(await client.result("server/discover", modern())).toMatchObject({
       supportedVersions: ["2026-07-28"],
     });
     expect(await client.result("tools/list", modern())).toMatchObject({
-      tools: [{ name: "box.echo" }],
+      tools: [{ name: "box__echo" }],
     });
     expect(readStarts(starts)).toEqual([]);
     expect(hall.upstream("box").state()).toEqual({ kind: "stopped" });
@@ -227,7 +229,7 @@ describe.concurrent("a hall", () => {
       "starting",
       "starting",
     ]);
-    expect((await hall.client.result("tools/list")).tools).toMatchObject([{ name: "known.echo" }]);
+    expect((await hall.client.result("tools/list")).tools).toMatchObject([{ name: "known__echo" }]);
     await hall.client.heard("notifications/tools/list_changed");
     await Promise.all(
       ["slow.echo", "slower.echo", "other.echo"].map((name) => hall.untilListed(name)),

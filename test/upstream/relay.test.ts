@@ -76,8 +76,8 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     await using hall = await startBox(words);
     const person = await connect(hall, clientEra);
     const { tools } = await person.result("tools/list");
-    expect((tools as JsonObject[]).find(({ name }) => name === "box.rich")).toEqual({
-      name: "box.rich",
+    expect((tools as JsonObject[]).find(({ name }) => name === "box__rich")).toEqual({
+      name: "box__rich",
       title: "The rich",
       description: "does rich",
       inputSchema: {
@@ -101,7 +101,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     expect(await person.result("prompts/list")).toEqual({
       prompts: [
         {
-          name: "box.greet",
+          name: "box__greet",
           description: "says hello",
           arguments: [{ name: "who", required: true }],
           "x-more": 1,
@@ -265,7 +265,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     );
     const heard = person.client.received.filter(({ method }) => method === "notifications/message");
     expect(heard.map(({ params }) => params)).toEqual([
-      { level: "warning", logger: "inner", data: { text: "careful" } },
+      { level: "warning", logger: "box/inner", data: { text: "careful" } },
     ]);
     if (serverEra === "modern") {
       // A modern server speaks only when it was asked to.
@@ -460,8 +460,8 @@ describe.concurrent("a server", () => {
     await using hall = await startUpstreams({ box: config });
     await hall.untilListed("b.echo");
     expect((await hall.client.result("tools/list")).tools).toMatchObject([
-      { name: "b.echo" },
-      { name: "b.told" },
+      { name: "b__echo" },
+      { name: "b__told" },
     ]);
     expect(await callTool(hall.client, "b.meta")).toMatchObject({ error: { code: -32_602 } });
   });

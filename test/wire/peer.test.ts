@@ -365,7 +365,7 @@ describe("a request the peer withdraws", () => {
     });
     channel.deliver(request(1));
     peer.cancel(1, withdrawn);
-    expect(seen[0]?.scope.cancelled).toBe(withdrawn);
+    expect(seen[0]?.scope.cancelReason).toBe(withdrawn);
     work.resolve("too late");
     await nextTurn();
     expect(channel.sent).toEqual([]);
@@ -717,7 +717,7 @@ describe("with the clock in hand", () => {
     expect(channel.sent).toEqual([]);
     vi.advanceTimersByTime(1_200);
     expect(answers(channel)).toMatchObject([{ id: 1, error: { code: -32603, data: "TIMEOUT" } }]);
-    expect(scopes[0]?.cancelled).toMatchObject({ code: "TIMEOUT" });
+    expect(scopes[0]?.cancelReason).toMatchObject({ code: "TIMEOUT" });
     expect(peer.inFlightCount).toBe(0);
     vi.advanceTimersByTime(2_000);
     expect(vi.getTimerCount()).toBe(0);
@@ -917,7 +917,7 @@ describe("a line that is lost", () => {
     });
     for (const id of [0, 1, 2]) channel.deliver(request(id));
     channel.lose();
-    expect(scopes.map((scope) => scope.cancelled?.code)).toEqual([
+    expect(scopes.map((scope) => scope.cancelReason?.code)).toEqual([
       "UNAVAILABLE",
       "UNAVAILABLE",
       "UNAVAILABLE",
@@ -997,7 +997,7 @@ describe("drain", () => {
     channel.deliver(request("standing"));
     channel.deliver(request("plain"));
     const drained = peer.drain(leaving);
-    expect(scopes.map((scope) => scope.cancelled)).toEqual([leaving, undefined]);
+    expect(scopes.map((scope) => scope.cancelReason)).toEqual([leaving, undefined]);
     work.resolve("done");
     await drained;
     expect(answers(channel)).toHaveLength(2);
@@ -1032,7 +1032,7 @@ describe("close", () => {
       { id: 1, error: { message: "going down" } },
       { id: "2", error: { message: "going down" } },
     ]);
-    expect(scopes.map((scope) => scope.cancelled)).toEqual([reason, reason]);
+    expect(scopes.map((scope) => scope.cancelReason)).toEqual([reason, reason]);
     expect(channel.closeCalls).toEqual(["flushed"]);
     expect(closed).toHaveBeenCalledOnce();
   });

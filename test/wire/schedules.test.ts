@@ -383,7 +383,7 @@ class Schedule {
         );
       if (
         sent.exchange &&
-        isStopped(sent.ending) !== (sent.exchange.scope.cancelled !== undefined)
+        isStopped(sent.ending) !== (sent.exchange.scope.cancelReason !== undefined)
       ) {
         faults.push(
           `${label(sent)} ended as ${sent.ending}, but its handler was ${isStopped(sent.ending) ? "not " : ""}told to stop`,

@@ -1,5 +1,6 @@
 import { wordsOf } from "../../ranking/words.ts";
-import type { OfferedTool } from "../planner.ts";
+import { safeNameOf } from "../../registry/names.ts";
+import { type OfferedTool, shownName } from "../planner.ts";
 import { type Filling, fill, type Given } from "./fill.ts";
 import {
   type FindDates,
@@ -93,19 +94,20 @@ export function findDoubt(
   if (condition !== undefined) return `"${condition}" needs judgement`;
 
   const { tool, filling, leftOver, isNamed, isCovered } = first;
-  if (isNamed && second?.isNamed) return `it names ${tool.name} and ${second.tool.name}`;
+  const name = shownName(tool);
+  if (isNamed && second?.isNamed) return `it names ${name} and ${shownName(second.tool)}`;
   if (!fits && !isNamed && !isCovered && !isStatedOutright(first))
     return "no tool here clearly fits it";
   const unsure = filling.filled.filter(({ isSure }) => !isSure).map(({ name }) => name);
   if (filling.missing.length > 0) return `it does not give ${listWords(filling.missing)}`;
   if (unsure.length > 0) return `${listWords(unsure)} must be checked`;
   if (filling.unusedData.length > 0)
-    return `${tool.name} has no parameter for ${listWords(filling.unusedData)}`;
+    return `${name} has no parameter for ${listWords(filling.unusedData)}`;
   if (leftOver.length > 0)
-    return `${tool.name} would ignore ${listWords(leftOver.slice(0, 4).map((text) => `"${text}"`))}`;
+    return `${name} would ignore ${listWords(leftOver.slice(0, 4).map((text) => `"${text}"`))}`;
   if (!isNamed && !leads(first, choices)) return "more than one tool could be meant";
-  if (tool.asks !== undefined) return `${tool.name} requires approval: ${tool.asks}`;
-  return tool.isReadOnly ? undefined : `${tool.name} may change something`;
+  if (tool.asks !== undefined) return `${name} requires approval: ${tool.asks}`;
+  return tool.isReadOnly ? undefined : `${name} may change something`;
 }
 
 function leads(first: Choice, choices: readonly Choice[]): boolean {
@@ -132,7 +134,7 @@ function findName(
     const match = new RegExp(String.raw`(?<![\w.])${escaped}(?!\w|\.\w)`, flags).exec(text);
     return match ? { start: match.index, end: match.index + match[0].length } : undefined;
   };
-  const full = find(fullName, "i") ?? find(fullName.replace(".", "__"), "i");
+  const full = find(fullName, "i") ?? find(safeNameOf(fullName), "i");
   const bare = bareName({ name: fullName });
   if (full || tools.some((tool) => tool.name !== fullName && bareName(tool) === bare)) return full;
   if (/[_-]|\p{Ll}\p{Lu}/u.test(bare)) return find(bare);

@@ -12,6 +12,7 @@ import {
   type OfferedTool,
   type Planner,
   type StepResult,
+  shownName,
   textOf,
 } from "../planner.ts";
 import { type Choice, chooseTools, findDoubt } from "./choose.ts";
@@ -52,7 +53,7 @@ export function localPlanner({ now = () => new Date() }: LocalPlannerOptions = {
         done.push(result);
         const isFailure = result.step.outcome !== "ok" && result.step.outcome !== "empty";
         if (isFailure)
-          return handBack(afterFailure(found, first, result), `${first.tool.name} failed`);
+          return handBack(afterFailure(found, first, result), `${shownName(first.tool)} failed`);
       }
       return conclude(done);
     },
@@ -133,13 +134,13 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
   const subject = isWhole ? "" : `: "${shortenLine(step, 120)}"`;
   const parts = [
     better === undefined ? "" : `${better} may fit better.`,
-    ...done.map(({ outcome, step: { tool } }) => `Result of ${tool}:\n${textOf(outcome)}`),
+    ...done.map(({ outcome, shown }) => `Result of ${shown}:\n${textOf(outcome)}`),
     shown.length === 0
       ? `None of the ${toolCount} tools fits${subject}. Try other words, one step at a time.`
       : `Not run${subject}, because ${doubt}. ${fits ? "Best tools:" : "Nearest tools:"}`,
     ...shown.map((choice, at) => describeChoice(choice, at + 1)),
     unavailable.length > 0
-      ? `Not available now: ${unavailable.map(({ name, unavailable: why }) => `${name} (${why})`).join("; ")}.`
+      ? `Not available now: ${unavailable.map((tool) => `${shownName(tool)} (${tool.unavailable})`).join("; ")}.`
       : "",
     left.length > 0 ? `Still to do: ${left.map((text) => shortenLine(text, 120)).join("; ")}.` : "",
   ];
@@ -149,7 +150,12 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     why: doubt,
     tools: shown.map(toolDetails),
     ...(unavailable.length > 0
-      ? { unavailable: unavailable.map(({ name, unavailable: why }) => ({ name, why })) }
+      ? {
+          unavailable: unavailable.map((tool) => ({
+            name: shownName(tool),
+            why: tool.unavailable,
+          })),
+        }
       : {}),
     ...(better === undefined ? {} : { better }),
     ...(left.length > 0 ? { left } : {}),
@@ -164,16 +170,16 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
 }
 
 function callAdvice({ tool, filling }: Choice): Advice {
-  return { do: "call-tool", tool: tool.name, arguments: filling.arguments };
+  return { do: "call-tool", tool: shownName(tool), arguments: filling.arguments };
 }
 
 /** A tool of a hand-back, for a program. */
 function toolDetails(choice: Choice): JsonObject {
   const { tool, filling } = choice;
   return {
-    name: tool.name,
+    name: shownName(tool),
     description: shortenLine(tool.description, 240),
-    signature: signatureOf(tool.name, tool.inputSchema),
+    signature: signatureOf(shownName(tool), tool.inputSchema),
     inputSchema: tool.inputSchema,
     filled: filling.filled.map(({ name, value, isSure, from }) => ({
       name,
@@ -182,7 +188,7 @@ function toolDetails(choice: Choice): JsonObject {
       from,
     })),
     missing: filling.missing,
-    call: { name: tool.name, arguments: filling.arguments },
+    call: { name: shownName(tool), arguments: filling.arguments },
     ...(tool.asks === undefined ? {} : { asks: tool.asks }),
   };
 }
@@ -201,7 +207,7 @@ function describeChoice({ tool, filling: { filled, missing } }: Choice, place: n
     return description === "" ? name : `${name} (${shortenLine(description, 100)})`;
   };
   const lines = [
-    `${place}. ${signatureOf(tool.name, tool.inputSchema)}`,
+    `${place}. ${signatureOf(shownName(tool), tool.inputSchema)}`,
     shortenLine(tool.description, 240),
     values.length > 0 ? `filled: ${values.join(", ")}` : "",
     missing.length > 0 ? `to add: ${missing.map(describe).join("; ")}` : "",
@@ -215,7 +221,7 @@ function conclude(done: readonly StepResult[]): Conclusion {
   const answer =
     done.length === 1 && only
       ? textOf(only.outcome)
-      : done.map(({ step: { tool }, outcome }) => `${tool}:\n${textOf(outcome)}`).join("\n\n");
+      : done.map(({ shown, outcome }) => `${shown}:\n${textOf(outcome)}`).join("\n\n");
   return {
     answer,
     stopped: "done",

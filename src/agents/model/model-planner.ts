@@ -123,7 +123,7 @@ class Conversation {
     const { content, usage } = turn;
     const text = textOfTurn(turn, "\n").trim();
     const calls = content.flatMap((part) =>
-      part.type === "tool-call" ? [this.#names.full(part.toolName)] : [],
+      part.type === "tool-call" ? [this.#names.toFullName(part.toolName)] : [],
     );
     if (text !== "" || calls.length === 0) this.#write(text);
     this.#job.spend(
@@ -163,7 +163,10 @@ class Conversation {
   async #carryOut({ toolName, input }: LanguageModelV3ToolCall): Promise<ToolAnswer> {
     const args = parseArguments(input);
     if (args === undefined) {
-      this.#job.note("verify", `the arguments for ${this.#names.full(toolName)} are not JSON`);
+      this.#job.note(
+        "verify",
+        `the arguments for ${this.#names.toFullName(toolName)} are not JSON`,
+      );
       return {
         text: `The arguments are not a JSON object: ${input.slice(0, 300)}\nRepeat the call with a JSON object that matches the schema.`,
         isError: true,
@@ -172,7 +175,7 @@ class Conversation {
     if (toolName === plannerTools.read)
       return { text: this.#results.read(String(args.handle ?? ""), String(args.range ?? "")) };
     if (toolName === plannerTools.find) return this.#findMore(String(args.query ?? ""));
-    const result = await this.#job.call(this.#names.full(toolName), args);
+    const result = await this.#job.call(this.#names.toFullName(toolName), args);
     return { text: this.#results.keep(result), isError: result.outcome.isError };
   }
 
@@ -188,7 +191,7 @@ class Conversation {
     return {
       text: found
         .filter(isShown)
-        .map((tool) => `${this.#names.shown(tool.name)}: ${tool.description.slice(0, 200)}`)
+        .map((tool) => `${this.#names.toModelName(tool.name)}: ${tool.description.slice(0, 200)}`)
         .join("\n"),
     };
   }

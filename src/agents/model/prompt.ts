@@ -75,7 +75,7 @@ export function describeTools(
   ];
 }
 
-const descriptionMax = 1_500;
+const descriptionCharactersMax = 1_500;
 
 function describeTool(
   { name, description, inputSchema, asks, unavailable }: OfferedTool,
@@ -87,13 +87,18 @@ function describeTool(
   ];
   return {
     type: "function",
-    name: names.shown(name),
-    description: [description.slice(0, descriptionMax), ...notes].filter(Boolean).join(" "),
+    name: names.toModelName(name),
+    description: [description.slice(0, descriptionCharactersMax), ...notes]
+      .filter(Boolean)
+      .join(" "),
     inputSchema: plainSchema(inputSchema),
   };
 }
 
-/** Some APIs refuse alternatives at the top level of a schema; the gateway checks them anyway. */
+/**
+ * Removes `anyOf` and the like from the top level of a schema, which some model APIs refuse there.
+ * The gateway validates the arguments by the full schema.
+ */
 function plainSchema({
   $schema: _schema,
   anyOf: _any,
@@ -136,39 +141,45 @@ const findMore: LanguageModelV3FunctionTool = {
   },
 };
 
-/** Tool names as model APIs allow them (letters, digits, `_` and `-`, at most 64) and back. */
+/**
+ * Translates full tool names (`toolkit.tool`) to names that model APIs accept and back. Those have
+ * letters, digits, `_` and `-`, at most 64, and begin with a letter or `_`.
+ */
 export class ToolNames {
-  readonly #byFull = new Map<string, string>();
-  readonly #byShown: Map<string, string>;
+  readonly #modelNames = new Map<string, string>();
+  readonly #fullNames: Map<string, string>;
 
   constructor(reserved: readonly string[]) {
-    this.#byShown = new Map(reserved.map((name) => [name, name]));
+    this.#fullNames = new Map(reserved.map((name) => [name, name]));
   }
 
-  shown(fullName: string): string {
-    const known = this.#byFull.get(fullName);
+  toModelName(fullName: string): string {
+    const known = this.#modelNames.get(fullName);
     if (known !== undefined) return known;
     const plain = fullName.replace(".", "__").replace(/[^A-Za-z0-9_-]/g, "_");
-    const wish = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
-    const isFree = wish.length <= 64 && !this.#byShown.has(wish);
-    const name = isFree ? wish : `${wish.slice(0, 55)}_${hashOf(fullName).slice(0, 8)}`;
-    this.#byFull.set(fullName, name);
-    this.#byShown.set(name, fullName);
+    const candidate = /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
+    const isFree = candidate.length <= 64 && !this.#fullNames.has(candidate);
+    const name = isFree ? candidate : `${candidate.slice(0, 55)}_${hashOf(fullName).slice(0, 8)}`;
+    this.#modelNames.set(fullName, name);
+    this.#fullNames.set(name, fullName);
     return name;
   }
 
-  /** The full name for one that a model wrote; unknown names are returned as they are. */
-  full(written: string): string {
-    return this.#byShown.get(written) ?? written;
+  /** Returns an unknown name unchanged: a model may invent one, or write a full name. */
+  toFullName(modelName: string): string {
+    return this.#fullNames.get(modelName) ?? modelName;
   }
 }
 
-const shownMax = 4_000;
-const readMax = 12_000;
-const carriedMax = 8;
-const carriedBytesMax = 2_097_152;
+const shownCharactersMax = 4_000;
+const readCharactersMax = 12_000;
+const carriedPartsMax = 8;
+const carriedCharactersMax = 2 * 1024 * 1024;
 
-/** Tool results by handle: a model sees the beginning, reads on if it wants, and passes a whole result on without repeating it. */
+/**
+ * Tool results by handle. A model sees the beginning, can read the rest, and can pass on a whole
+ * result without repeating it.
+ */
 export class Results {
   readonly #texts = new Map<string, string>();
   readonly #outcomes = new Map<string, Outcome>();
@@ -183,9 +194,12 @@ export class Results {
 
   keepText(handle: string, text: string): string {
     this.#texts.set(handle, text);
-    if (text.length <= shownMax) return guard(text);
-    const next = `{"handle":"${handle}","range":"${shownMax}-${Math.min(text.length, shownMax + readMax)}"}`;
-    return `${guard(text.slice(0, shownMax))}\n[cut at ${shownMax} of ${text.length} characters; read_result ${next} continues]`;
+    if (text.length <= shownCharactersMax) return escapeClosingTags(text);
+    const end = Math.min(text.length, shownCharactersMax + readCharactersMax);
+    const next = `{"handle":"${handle}","range":"${shownCharactersMax}-${end}"}`;
+    const cut = `cut at ${shownCharactersMax} of ${text.length} characters`;
+    const shown = escapeClosingTags(text.slice(0, shownCharactersMax));
+    return `${shown}\n[${cut}; read_result ${next} continues]`;
   }
 
   /** A range of characters of a result, such as `4000-12000`. */
@@ -195,13 +209,18 @@ export class Results {
       return `unknown result "${handle}" (known: ${[...this.#texts.keys()].join(", ") || "none yet"})`;
     const [, from = "0", to] = /^\s*(\d+)\s*-\s*(\d*)\s*$/.exec(range) ?? [];
     const start = Math.min(Number(from), text.length);
-    const end = Math.min(to ? Number(to) : text.length, start + readMax, text.length);
+    const end = Math.min(to ? Number(to) : text.length, start + readCharactersMax, text.length);
     const rest =
       end < text.length ? `\n[${text.length - end} characters follow, from ${end} on]` : "";
-    return `<result handle="${handle}" range="${start}-${end}">\n${guard(text.slice(start, end))}\n</result>${rest}`;
+    const shown = escapeClosingTags(text.slice(start, end));
+    return `<result handle="${handle}" range="${start}-${end}">\n${shown}\n</result>${rest}`;
   }
 
-  /** Parts that go with an answer: the results it names as `[[r1]]` with their data, else every image and link. */
+  /**
+   * What is returned with an answer: if it names results, such as `[[r1]]`, their content and data;
+   * if it names none, everything but text from all results. The content of
+   * failed results is left out.
+   */
   carried(answer: string): Pick<Conclusion, "carried" | "result"> {
     const handles = new Set([...answer.matchAll(/\[\[(r\d+)\]\]/g)].map(([, handle]) => handle));
     const named = [...this.#outcomes].filter(([handle]) => handles.has(handle));
@@ -213,22 +232,22 @@ export class Results {
       structuredContent === undefined ? [] : [[handle, structuredContent] as const],
     );
     return {
-      carried: limit(carried),
+      carried: takeWithinLimits(carried),
       result: data.length > 0 ? Object.fromEntries(data) : undefined,
     };
   }
 }
 
-/** The first parts that fit. */
-function limit(parts: readonly JsonObject[]): readonly JsonObject[] {
-  let bytes = 0;
-  return parts.slice(0, carriedMax).filter((part) => {
-    bytes += JSON.stringify(part).length;
-    return bytes <= carriedBytesMax;
+/** Takes parts in order until one would exceed a limit. */
+function takeWithinLimits(parts: readonly JsonObject[]): readonly JsonObject[] {
+  let characters = 0;
+  return parts.slice(0, carriedPartsMax).filter((part) => {
+    characters += JSON.stringify(part).length;
+    return characters <= carriedCharactersMax;
   });
 }
 
-/** A result as text, with its structured content unless the text is the same. */
+/** The content as text, and the structured content unless one of the texts has the same JSON. */
 function textOf({ content, structuredContent }: Outcome): string {
   const texts = content.map(describePart);
   const data = structuredContent === undefined ? "" : JSON.stringify(structuredContent);
@@ -250,7 +269,7 @@ function describePart(part: JsonObject): string {
   }
 }
 
-/** A result must not be able to close its own tag. */
-function guard(text: string): string {
+/** A result must not be able to end its own `<result>` or `<data>` tag. */
+function escapeClosingTags(text: string): string {
   return text.replaceAll("</result", "<\\/result").replaceAll("</data", "<\\/data");
 }

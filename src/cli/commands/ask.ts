@@ -10,7 +10,7 @@ import type { HallClient } from "../../hall/hall-client.ts";
 import type { Progress } from "../../tool.ts";
 import { callLine, formatBlockedCalls, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
-import { withHall } from "../hall.ts";
+import { noteUnlisted, withHall } from "../hall.ts";
 import { paint, print } from "../print.ts";
 import { contentOf, showContent } from "./call.ts";
 import { voteForGroups } from "./groups.ts";
@@ -27,6 +27,7 @@ export async function runAsk(words: readonly string[], options: AskCommandOption
   const data = options.data === undefined ? undefined : parseData(options.data);
 
   await withHall(async (client) => {
+    noteUnlisted(client, options);
     const { agent, task } = await chooseAgent(client, words);
     if (!options.json) process.stderr.write(paint("dim", `${agent}\n`));
     const result = await client.request(

@@ -5,7 +5,7 @@ import { withProjectStore } from "../../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../../store/store.ts";
 import type { JsonOption } from "../declaration.ts";
 import { createPerson } from "../person.ts";
-import { paint, print, table } from "../print.ts";
+import { type Cell, print, table } from "../print.ts";
 import { formatMs } from "./stats.ts";
 
 interface AuditOptions extends JsonOption {
@@ -24,11 +24,12 @@ export async function runAudit(options: AuditOptions): Promise<void> {
     if (options.export !== undefined) return exportAll(store, filter);
     const events = (await readAll(store, filter)).slice(-limit);
     const rows = events.map((event) => [formatTime(event.at), ...cells(event)]);
-    print({ events }, table(head, rows, "no matching rows"), options);
+    print({ events }, table(head, rows, { empty: "no matching rows", extra }), options);
   });
 }
 
 const head = ["time", "event", "tool", "caller", "face", "outcome", "duration", "reason"];
+const extra = ["face", "duration", "caller", "event"];
 
 export async function runAuditVerify(options: JsonOption): Promise<void> {
   const found = await withProjectStore((store) => store.audit.verify());
@@ -99,7 +100,7 @@ function writeOut(text: string): Promise<void> {
   );
 }
 
-function cells(event: Event): readonly string[] {
+function cells(event: Event): readonly Cell[] {
   if (event.event === "audit")
     return [event.kind, event.subject, event.caller, "", "", "", event.reason];
   const outcome = event.code === null ? event.outcome : `${event.outcome} ${event.code}`;
@@ -108,7 +109,7 @@ function cells(event: Event): readonly string[] {
     event.tool,
     event.caller,
     event.face ?? "",
-    event.outcome === "ok" ? outcome : paint("red", outcome),
+    event.outcome === "ok" ? outcome : { text: outcome, style: "red" },
     formatMs(event.ms),
     "",
   ];

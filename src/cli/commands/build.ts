@@ -7,7 +7,7 @@ import type { Discovery } from "../../hall/discover.ts";
 import { summariseReview } from "../../hall/review.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
-import { diffTexts, paint, print, table } from "../print.ts";
+import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { openReviewer, reportDiscovery } from "../review.ts";
 
 export interface BuildCommandOptions extends JsonOption {
@@ -26,11 +26,15 @@ export async function runBuild(options: BuildCommandOptions): Promise<void> {
     regroup,
     planner,
     dryRun,
-    onDiscovery: reportDiscovery(json),
+    progress: reportDiscovery(json),
   });
   if (report.areModulesWaiting)
     process.stderr.write(
       "this project's toolkits are not loaded: review them with `guildhall verify`\n",
+    );
+  if (report.textsWaiting.length > 0)
+    process.stderr.write(
+      `models do not read ${report.textsWaiting.map(visible).join(", ")}: review with \`guildhall verify\`\n`,
     );
   const refusal = reviewer?.refusal();
   if (dryRun) printDryRun(report, { ...options, refusal });
@@ -60,7 +64,7 @@ function printBuild(report: BuildReport, options: BuildOutcome): void {
     ...(plan ? [formatPlan(plan)] : []),
   ];
   const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
-  print(value, text.join("\n"), { ...options, failure });
+  print(value, wrapProse(text.join("\n")), { ...options, failure });
 }
 
 function printDryRun({ waiting, plan }: BuildReport, options: BuildOutcome): void {
@@ -96,31 +100,45 @@ function formatDiscoveries({ configured, discoveries, lockFile }: BuildReport): 
   if (discoveries.length === 0) return ["no server was started"];
   const silent = discoveries.filter((discovery) => !("found" in discovery));
   const answered = discoveries.filter((discovery) => "found" in discovery);
-  const names = silent.map(({ name }) => name).join(", ");
+  const installing = silent.filter((discovery) => isInstalling(discovery));
+  const down = silent.filter((discovery) => !isInstalling(discovery));
   const tools = answered.reduce((sum, { found }) => sum + found.offer.tools.length, 0);
   // Failures first.
   return [
     discoveryTable([...silent, ...answered]),
     "",
-    ...(silent.length > 0
-      ? [paint("red", `${names} did not answer; run \`guildhall doctor\` to see why`)]
+    ...(down.length > 0
+      ? [paint("red", `${namesOf(down)} did not answer; run \`guildhall doctor\` to see why`)]
+      : []),
+    ...(installing.length > 0
+      ? [
+          `${namesOf(installing)} still installing in the background; run \`guildhall build\` again in a minute`,
+        ]
       : []),
     `${answered.length} of ${plural(discoveries.length, "server")} answered; ${plural(tools, "tool")} written to ${lockFile}`,
   ];
+}
+
+function isInstalling(discovery: Discovery): boolean {
+  return "isInstalling" in discovery && discovery.isInstalling;
+}
+
+function namesOf(discoveries: readonly Discovery[]): string {
+  return discoveries.map(({ name }) => name).join(", ");
 }
 
 function formatWaiting(names: readonly string[]): readonly string[] {
   if (names.length === 0) return [];
   const verb = names.length === 1 ? "needs" : "need";
   return [
-    `${plural(names.length, "server")} ${verb} a review before starting (${names.join(", ")}); run \`guildhall verify\``,
+    `${plural(names.length, "server")} ${verb} a review (${names.join(", ")}); run \`guildhall verify\``,
   ];
 }
 
 function summariseDiscovery(discovery: Discovery): object {
   if (!("found" in discovery)) {
-    const { name, reason, stderr } = discovery;
-    return { name, ok: false, reason, stderr };
+    const { name, reason, isInstalling: installing, stderr } = discovery;
+    return { name, ok: false, reason, installing, stderr };
   }
   const { protocol, offer } = discovery.found;
   return {
@@ -146,7 +164,9 @@ function discoveryTable(discoveries: readonly Discovery[]): string {
       offer.tools.map(({ name }) => name).join(", "),
     ];
   });
-  return table(["server", "protocol", "tools", "resources", "prompts", "tool names"], rows);
+  return table(["server", "protocol", "tools", "resources", "prompts", "tool names"], rows, {
+    extra: ["prompts", "resources"],
+  });
 }
 
 function summarisePlan({ agents, changes, warnings }: Plan): object {

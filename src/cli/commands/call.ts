@@ -20,17 +20,20 @@ export async function runCall(
 ): Promise<void> {
   const live = options.json ? quiet : createLive();
   const answer = isAttended(options) ? below(live, answerForm) : undefined;
-  await withHall(async (client, settings) => {
-    const tool = await getTool(name, client, settings);
-    const args = parseArguments(words, tool.inputSchema);
-    const result = await client
-      .request("tools/call", { name: String(tool.name), arguments: args }, live)
-      .finally(live.clear);
-    if (result.isError)
-      throw adviseCaller(toolError(result), { tool, args, isEphemeral: client.isEphemeral });
-    const next = options.json ? "" : await formatNext(String(tool.name), result, client);
-    await showResult(result, { name, next }, options);
-  }, answer);
+  await withHall(
+    async (client, settings) => {
+      const tool = await getTool(name, client, settings);
+      const args = parseArguments(words, tool.inputSchema);
+      const result = await client
+        .request("tools/call", { name: String(tool.name), arguments: args }, live)
+        .finally(live.clear);
+      if (result.isError)
+        throw adviseCaller(toolError(result), { tool, args, isEphemeral: client.isEphemeral });
+      const next = options.json ? "" : await formatNext(String(tool.name), result, client);
+      await showResult(result, { name, next }, options);
+    },
+    { answer, tool: name },
+  );
 }
 
 /** The advice of one of our own tools. A server's `structuredContent.next` is only data. */

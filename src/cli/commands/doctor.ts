@@ -10,13 +10,16 @@ import {
 import { adviceForShell, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
-import { paint, print } from "../print.ts";
+import { createLive, quiet } from "../live.ts";
+import { paint, print, wrapProse } from "../print.ts";
+import { reportWaiting } from "../review.ts";
 
 export async function runDoctor(options: JsonOption): Promise<void> {
   const settings = await loadProject();
-  if (process.stderr.isTTY) process.stderr.write("checking the servers …\n");
   const store = await diagnoseStore(settings);
-  const servers = await diagnoseServers(settings);
+  const live = options.json ? quiet : createLive();
+  live.status("checking the servers …");
+  const servers = await diagnoseServers(settings, { progress: reportWaiting(live) });
   const found = store ? [store, ...servers] : servers;
   const failing = servers.filter(({ ok }) => !ok).length;
   const faults = [
@@ -44,9 +47,12 @@ function formatCheck({
   const lines = [`  ${mark(ok)} ${visible(what)}`];
   if (advice !== undefined) lines.push(`      ${visible(advice)}`);
   if (next.length > 0) lines.push(`      ${adviceForShell(next)}`);
-  if (command) lines.push(`      Run it by hand: ${visible(command.map(quoteWord).join(" "))}`);
-  if (stderr.length > 0) lines.push(`      Its stderr: ${stderr.map(visible).join(" | ")}`);
-  return lines;
+  const wrapped = lines.map((line) => wrapProse(line));
+  // Not wrapped, so that it can be copied.
+  if (command) wrapped.push(`      Run it by hand: ${visible(command.map(quoteWord).join(" "))}`);
+  if (stderr.length > 0)
+    wrapped.push(wrapProse(`      Its stderr: ${stderr.map(visible).join(" | ")}`));
+  return wrapped;
 }
 
 function mark(ok: boolean): string {

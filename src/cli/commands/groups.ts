@@ -1,27 +1,29 @@
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
 import { agentName, fileNameOf, replaceFields, writeTools } from "../../agents/agent-file.ts";
 import {
-  agentsPath,
+  agentPath,
   type FoldedAgent,
   readAgentFolder,
   readAgentsLock,
-  replaceFile,
   writeAgentsLock,
 } from "../../agents/agent-folder.ts";
 import { sortTools } from "../../agents/groups.ts";
 import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
 import { HallError } from "../../base/errors.ts";
+import { removeProjectFile, replaceProjectFile } from "../../base/project-files.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear } from "../../base/text.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";
+import { openProjectLedger } from "../../hall/project-store.ts";
+import { approveRewritten } from "../../hall/project-texts.ts";
+import type { Settings } from "../../hall/settings.ts";
 import type { Target } from "../../tool.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { readLock } from "../../upstream/lock.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject, matchTools, unknownName, withHall } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { print, table } from "../print.ts";
 
 /** Lists the groups and their tools. */
@@ -48,7 +50,7 @@ export async function runGroupsList(options: JsonOption): Promise<void> {
     description,
   ]);
   const text = [
-    table(["agent", "tools", "servers", "description"], rows),
+    table(["agent", "tools", "servers", "description"], rows, { extra: ["servers"] }),
     ...notes.map((note) => `note: ${visible(note)}`),
   ];
   print({ groups: listed, notes }, text.join("\n"), options);
@@ -90,7 +92,8 @@ export async function runGroupsMove(
   group: string,
   options: JsonOption,
 ): Promise<void> {
-  const { folder, agents, targets } = await openGroups();
+  const { settings, agents, targets } = await openGroups();
+  const { folder } = settings;
   const home = getAgent(group, agents);
   const { fullName, toolkit } = getTarget(tool, targets);
   const pattern = `${toolkit.prefix ?? toolkit.id}.*`;
@@ -106,9 +109,9 @@ export async function runGroupsMove(
     const left = other.agent.tools
       .filter((name) => name !== fullName)
       .flatMap((name) => (name === pattern ? siblings : [name]));
-    await writeToolsOf(folder, other, left);
+    await writeToolsOf(settings, other, left);
   }
-  if (!hasTool(home)) await writeToolsOf(folder, home, [...home.agent.tools, fullName]);
+  if (!hasTool(home)) await writeToolsOf(settings, home, [...home.agent.tools, fullName]);
   await notifyHall(folder, { groupsChanged: {} });
 
   const names = from.map(({ agent }) => agent.name);
@@ -118,14 +121,25 @@ export async function runGroupsMove(
 }
 
 function writeToolsOf(
-  folder: string,
-  { fileName, agent }: FoldedAgent,
+  settings: Settings,
+  folded: FoldedAgent,
   tools: readonly string[],
 ): Promise<void> {
-  return replaceFile(
-    join(agentsPath(folder), fileName),
-    replaceFields(agent.matter, { tools: writeTools([...new Set(tools)]) }),
-  );
+  const changed = { tools: writeTools([...new Set(tools)]) };
+  return rewriteAgent(settings, folded, changed);
+}
+
+/** Writes fields of an agent's file, which stays approved if it was. */
+async function rewriteAgent(
+  settings: Settings,
+  { fileName, text, agent }: FoldedAgent,
+  changed: Parameters<typeof replaceFields>[1],
+  newName = fileName,
+): Promise<void> {
+  const after = replaceFields(agent.matter, changed);
+  await replaceProjectFile(settings.folder, agentPath(newName), after);
+  const [path, was] = [`agents/${newName}`, `agents/${fileName}`];
+  await approveRewritten(await openProjectLedger(settings), [{ path, was, before: text, after }]);
 }
 
 export async function runGroupsRename(
@@ -133,8 +147,10 @@ export async function runGroupsRename(
   wish: string,
   options: JsonOption,
 ): Promise<void> {
-  const { folder, agents } = await openGroups();
-  const { fileName, agent } = getAgent(name, agents);
+  const { settings, agents } = await openGroups();
+  const { folder } = settings;
+  const folded = getAgent(name, agents);
+  const { fileName, agent } = folded;
   const renamed = agentName(wish);
   if (agents.some((other) => other.agent.name === renamed))
     throw new HallError("CONFLICT", `the group ${renamed} already exists`, {
@@ -143,12 +159,9 @@ export async function runGroupsRename(
 
   const isTaken = agents.some((other) => other.fileName === fileNameOf(renamed));
   const file = isTaken ? fileName : fileNameOf(renamed);
-  await replaceFile(
-    join(agentsPath(folder), file),
-    replaceFields(agent.matter, { name: [`name: ${renamed}`] }),
-  );
+  await rewriteAgent(settings, folded, { name: [`name: ${renamed}`] }, file);
   if (file !== fileName) {
-    await rm(join(agentsPath(folder), fileName), { force: true });
+    await removeProjectFile(folder, agentPath(fileName));
     await renameInLock(folder, fileName, file);
   }
   await notifyHall(folder, { groupsChanged: {} });
@@ -246,9 +259,12 @@ async function openGroups() {
     });
   }
   const lock = await readLock(folder, (message) => log.warn(message));
-  const targets = await listKnownTools(folder, settings, lock);
+  const targets = await createWaiting().during(
+    "reading the tools",
+    listKnownTools(folder, settings, lock),
+  );
   const files = agents.map(({ agent }) => agent);
-  return { folder, agents, problems, targets, ...sortTools(files, targets) };
+  return { settings, agents, problems, targets, ...sortTools(files, targets) };
 }
 
 /** By name, with or without `_agent`. Throws NOT_FOUND with similar names. */

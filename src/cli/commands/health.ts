@@ -2,7 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import { checkHealth, type ToolkitHealth } from "../../hall/health.ts";
 import type { JsonOption } from "../declaration.ts";
 import { withHall } from "../hall.ts";
-import { paint, print, table } from "../print.ts";
+import { print, table } from "../print.ts";
 
 export async function runHealth(name: string | undefined, options: JsonOption): Promise<void> {
   await withHall(async (client, settings) => {
@@ -26,11 +26,13 @@ function formatHealth(toolkits: readonly ToolkitHealth[]): string {
     .map(({ toolkit, source, state, reason = "", responseMs }) => [
       toolkit,
       source,
-      state === "unavailable" ? paint("red", state) : state,
+      state === "unavailable" ? { text: state, style: "red" as const } : state,
       responseMs === undefined ? "" : `${responseMs} ms`,
       reason,
     ]);
-  return table(["toolkit", "source", "health", "response", "reason"], rows);
+  return table(["toolkit", "source", "health", "response", "reason"], rows, {
+    extra: ["response", "source"],
+  });
 }
 
 function failureOf(failing: readonly ToolkitHealth[], total: number): HallError {

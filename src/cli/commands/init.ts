@@ -10,7 +10,7 @@ import {
   importServers,
 } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
-import { diffTexts, paint, print, table } from "../print.ts";
+import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 
 interface InitOptions extends JsonOption {
@@ -85,20 +85,22 @@ function formatOutcome(
   const elsewhere = report.notAdded.filter((each) => each.elsewhere !== undefined).length;
   const diff = isDryRun ? diffTexts(before, after) : "";
   return [
-    ...(rows.length > 0 ? [table(["server", "from", "note", "command or URL"], rows), ""] : []),
-    formatState(report, findings),
+    ...(rows.length > 0
+      ? [table(["server", "from", "note", "command or URL"], rows, { extra: ["from"] }), ""]
+      : []),
+    wrapProse(formatState(report, findings)),
     ...(report.backup === undefined ? [] : [`the previous file is saved as ${report.backup}`]),
     ...(elsewhere > 0
       ? [`${plural(elsewhere, "server")} of other projects not added; use --all to include them`]
       : []),
-    ...report.warnings.map((warning) => `${paint("yellow", "!")} ${visible(warning)}`),
+    ...report.warnings.map((warning) => wrapProse(`${paint("yellow", "!")} ${visible(warning)}`)),
     ...(diff === "" ? [] : ["", diff]),
     ...formatVariables(report.variables),
     "",
     "Next:",
-    "  guildhall build                 start each server once and review what it offers",
+    "  guildhall build                   start each server once and review it",
     ...(report.clients.length > 0 ? report.clients : ["claude-code"]).map(
-      (client) => `  ${`guildhall install ${client}`.padEnd(32)}connect it to the hall`,
+      (client) => `  ${`guildhall install ${client}`.padEnd(34)}connect it to the hall`,
     ),
   ].join("\n");
 }

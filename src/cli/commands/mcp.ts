@@ -1,10 +1,12 @@
 import { Console } from "node:console";
+import { isStartedByHall } from "../../base/ancestors.ts";
 import { HallError } from "../../base/errors.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { attach } from "../../hall/attach.ts";
 import type { Project, ProjectOptions } from "../../hall/project.ts";
 import type { SettingsOptions } from "../../hall/settings.ts";
 import { socketPath } from "../../hall/socket.ts";
+import { rightsBelowHall } from "../../server/rights.ts";
 import type { Channel } from "../../wire/channel.ts";
 import { defaultLimits } from "../../wire/channel.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
@@ -27,12 +29,13 @@ export async function runMcp(options: McpOptions): Promise<void> {
   Object.defineProperty(process, "stdout", { value: process.stderr });
   globalThis.console = new Console(process.stderr);
   const near = createStdioChannel(stdin, stdout, defaultLimits);
-  // Faces and static lists are properties of a hall, so a client that sets them gets its own.
-  const isAlone = options.alone || options.static || options.expose !== undefined;
+  const isBelow = await isStartedByHall();
+  // Faces, static lists and the rights of a client below a hall need a hall of their own.
+  const isAlone = isBelow || options.alone || options.static || options.expose !== undefined;
   const path = await socketPath(process.cwd());
   const socket = isAlone ? undefined : await greetHall(path, "mcp").catch(() => undefined);
   if (socket) await serveThrough(near, createHallChannel(socket), options);
-  else await serveAsHall(near, isAlone ? undefined : path, options);
+  else await serveAsHall(near, isAlone ? undefined : path, { ...options, isBelow });
 }
 
 /** Throws NOT_FOUND. */
@@ -55,13 +58,13 @@ function enter(folder: string): void {
 async function serveAsHall(
   near: Channel,
   path: string | undefined,
-  options: McpOptions,
+  options: McpOptions & { readonly isBelow: boolean },
 ): Promise<void> {
   const { openAlone, openShared } = await import("../../hall/project.ts");
   const projectOptions = await loadProject(options);
   const project =
     path === undefined ? await openAlone(projectOptions) : await openShared(path, projectOptions);
-  if (project) await serveHere(near, project);
+  if (project) await serveHere(near, project, options);
   else await serveThrough(near, undefined, options);
 }
 
@@ -76,8 +79,12 @@ async function loadProject(options: McpOptions): Promise<ProjectOptions> {
 }
 
 /** This process is the hall and serves its client directly. */
-async function serveHere(near: Channel, project: Project): Promise<void> {
-  const connection = project.hall.server.accept(near);
+async function serveHere(
+  near: Channel,
+  project: Project,
+  { isBelow }: { readonly isBelow: boolean },
+): Promise<void> {
+  const connection = project.hall.server.accept(near, isBelow ? { rights: rightsBelowHall } : {});
   let closing: Promise<void> | undefined;
   const stop = onStopSignals(
     () => {

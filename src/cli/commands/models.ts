@@ -3,6 +3,7 @@ import { openingFor } from "../../agents/planners.ts";
 import { HallError } from "../../base/errors.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { print } from "../print.ts";
 
 const testSeconds = 60;
@@ -32,10 +33,9 @@ export async function runModelsTest(model: string | undefined, options: JsonOpti
   try {
     const opened = await openModel({ ...opening, secrets });
     // No retries: a test should report the first refusal.
-    const { content, usage } = await takeTurn(
-      opened,
-      { prompt, maxOutputTokens: 256 },
-      { signal, remainingMs: () => 0 },
+    const { content, usage } = await createWaiting().during(
+      `waiting for ${opening.model}`,
+      takeTurn(opened, { prompt, maxOutputTokens: 256 }, { signal, remainingMs: () => 0 }),
     );
     const ms = Math.round(performance.now() - startedAt);
     const said = content.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("");

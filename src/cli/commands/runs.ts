@@ -35,7 +35,9 @@ export async function runRunsList({ limit = 20, json }: RunsListOptions): Promis
     task,
   ]);
   const head = ["run", "time", "agent", "planner", "ended", "took", "task"];
-  print({ runs }, table(head, rows, "no runs yet"), { json });
+  print({ runs }, table(head, rows, { empty: "no runs yet", extra: ["planner", "took", "time"] }), {
+    json,
+  });
 }
 
 export async function runRunsShow(id: string, options: JsonOption): Promise<void> {

@@ -2,6 +2,7 @@ import { version } from "../../base/version.ts";
 import { serveProject } from "../../hall/serve.ts";
 import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
 import { ownCommand } from "../../hall/setup.ts";
+import { type ClientLine, cursorFile, httpClients } from "../../server/http/clients.ts";
 import { drainMs, onStopSignals } from "../exit.ts";
 
 interface ServeOptions extends SettingsOptions {
@@ -16,11 +17,11 @@ export async function runServe(options: ServeOptions): Promise<void> {
   const { host, port, tokenFile } = options;
   const settings = await loadSettings(options, "info", { listen: { host, port, tokenFile } });
   const hall = await serveProject(settings, { isStatic: options.static ?? false });
-  const { url } = hall;
+  const { url, needsToken } = hall;
   process.stdout.write(
     options.json
       ? `${JSON.stringify({ url, mcp: `${url}/mcp` })}\n`
-      : `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(url, ownCommand())}`,
+      : `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(httpClients(`${url}/mcp`, needsToken), ownCommand())}`,
   );
 
   await new Promise<void>((resolve) => {
@@ -30,20 +31,21 @@ export async function runServe(options: ServeOptions): Promise<void> {
 }
 
 /** The lines that connect common clients to this hall, over HTTP and over stdio. */
-function connectLines(url: string, [command, ...args]: readonly [string, ...string[]]): string {
-  const endpoint = `${url}/mcp`;
+function connectLines(
+  overHttp: readonly ClientLine[],
+  [command, ...args]: readonly [string, ...string[]],
+): string {
   const stdio = [command, ...args].join(" ");
   const json = (value: unknown): string => JSON.stringify(value);
+  const overStdio: readonly ClientLine[] = [
+    ["Claude Code", `claude mcp add guildhall -- ${stdio}`],
+    [cursorFile, json({ mcpServers: { guildhall: { command, args } } })],
+    ["VS Code", `code --add-mcp '${json({ name: "guildhall", command, args })}'`],
+    ["Codex", `codex mcp add guildhall -- ${stdio}`],
+  ];
+  const tell = ([client, line]: ClientLine): string => `  ${client.padEnd(31)}${line}\n`;
   return `Connect over HTTP:
-  Claude Code   claude mcp add --transport http guildhall ${endpoint}
-  Cursor        add to ~/.cursor/mcp.json: ${json({ mcpServers: { guildhall: { url: endpoint } } })}
-  VS Code       code --add-mcp '${json({ name: "guildhall", type: "http", url: endpoint })}'
-  Codex         codex mcp add guildhall --url ${endpoint}
-
+${overHttp.map(tell).join("")}
 Connect over stdio (the client starts the hall itself):
-  Claude Code   claude mcp add guildhall -- ${stdio}
-  Cursor        add to ~/.cursor/mcp.json: ${json({ mcpServers: { guildhall: { command, args } } })}
-  VS Code       code --add-mcp '${json({ name: "guildhall", command, args })}'
-  Codex         codex mcp add guildhall -- ${stdio}
-`;
+${overStdio.map(tell).join("")}`;
 }

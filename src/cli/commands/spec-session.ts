@@ -59,7 +59,7 @@ export async function withSpecs(
   try {
     await withHall(
       (client) => work(new SpecSession(client, { scope, live, feature: options.feature })),
-      isAttended(options) ? below(live, (params) => answerStep(params)) : undefined,
+      { answer: isAttended(options) ? below(live, (params) => answerStep(params)) : undefined },
     );
   } finally {
     stop();

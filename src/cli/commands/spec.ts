@@ -44,7 +44,7 @@ export async function runSpecList(options: SpecOptions): Promise<void> {
       run ? `${run.step} ${run.isAtWork ? "running" : "interrupted"}` : "",
     ]);
     const none = 'no features yet; create one with: guildhall spec new "…"';
-    const text = table(["", "feature", "state", "tasks", "run"], rows, none);
+    const text = table(["", "feature", "state", "tasks", "run"], rows, { empty: none });
     print({ features }, text, options);
   });
 }

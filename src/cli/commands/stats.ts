@@ -37,6 +37,7 @@ async function readStatistics(since: number | undefined): Promise<Statistics | u
 }
 
 const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" ");
+const extra = ["trend", "cancelled", "timeouts", "in", "out", "p99"];
 
 function describe({ from, to, total, toolkits, tools }: Statistics): string {
   return [
@@ -45,11 +46,13 @@ function describe({ from, to, total, toolkits, tools }: Statistics): string {
     table(
       ["tool", ...head],
       [...tools.map((tool) => [tool.tool, ...cells(tool)]), ["all", ...cells(total)]],
+      { extra },
     ),
     "",
     table(
       ["toolkit", ...head],
       toolkits.map((toolkit) => [toolkit.toolkit, ...cells(toolkit)]),
+      { extra },
     ),
   ].join("\n");
 }

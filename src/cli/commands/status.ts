@@ -6,11 +6,12 @@ import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/
 import { type ProjectStatus, readStatus } from "../../hall/status.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
 import type { JsonOption } from "../declaration.ts";
-import { paint, print, table } from "../print.ts";
+import { formatUnlisted } from "../hall.ts";
+import { type Cell, paint, print, table, wrapProse } from "../print.ts";
 
 export async function runStatus(options: JsonOption): Promise<void> {
   const status = await readStatus(process.cwd());
-  print(status, formatStatus(status), options);
+  print(status, wrapProse(formatStatus(status)), options);
 }
 
 export async function runLogs(server: string, options: JsonOption): Promise<void> {
@@ -32,7 +33,9 @@ function formatStatus(status: ProjectStatus): string {
     const head = "no hall is running in this project; a client or `guildhall serve` starts one";
     const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
     const problem = store ? `\n${paint("red", store.problem)}` : "";
-    return `${head}${problem}${earlier}\n${formatUpstreams(upstreams)}`;
+    const lines = [`${head}${problem}${earlier}`, formatUpstreams(upstreams)];
+    const unlisted = status.unlisted.length > 0 ? [formatUnlisted(status.unlisted)] : [];
+    return [...lines, ...unlisted, ...formatTokens(status)].join("\n");
   }
   const { version, pid, startedAt, clients, store, upstreams, registrations } = status;
   const minutes = Math.round((Date.now() - startedAt) / 60_000);
@@ -41,6 +44,7 @@ function formatStatus(status: ProjectStatus): string {
     ...formatStore(store),
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),
+    ...formatTokens(status),
   ].join("\n");
 }
 
@@ -48,7 +52,7 @@ function formatRegistrations(registrations: readonly RegistrationStatus[]): read
   if (registrations.length === 0) return [];
   const rows = registrations.map(({ name, state, runner, tools, registeredAt, problem = "" }) => [
     name,
-    state === "available" ? state : paint("red", state),
+    state === "available" ? state : { text: state, style: "red" as const },
     runner ?? "none",
     String(tools),
     formatTime(registeredAt),
@@ -57,13 +61,22 @@ function formatRegistrations(registrations: readonly RegistrationStatus[]): read
   const replacing = registrations.filter(({ replacesBuiltIn }) => replacesBuiltIn);
   return [
     "",
-    table(["registered", "state", "run by", "tools", "since", "problem"], rows),
+    table(["registered", "state", "run by", "tools", "since", "problem"], rows, {
+      extra: ["since", "run by"],
+    }),
     ...replacing.map(({ name, runner }) =>
       runner === null
         ? `the built-in ${name} serves: the service that replaced it is not attached`
         : `the built-in ${name} is replaced by the registered one`,
     ),
   ];
+}
+
+/** Tokens of 0.1 have all rights; new ones get only those they are given. */
+function formatTokens({ adminTokens }: ProjectStatus): readonly string[] {
+  if (adminTokens.length === 0) return [];
+  const text = `tokens that may do everything: ${adminTokens.join(", ")}`;
+  return ["", `${text}; to limit one, revoke it and create it again with --scope`];
 }
 
 /** Only a store with a problem is worth a line. */
@@ -88,7 +101,8 @@ function formatUpstreams(upstreams: readonly UpstreamStatus[]): string {
       "reason" in upstream.state ? upstream.state.reason : (upstream.lastError ?? ""),
     ]);
   const head = ["server", "state", "protocol", "tools", "calls", "errors", "last error"];
-  return [...formatUnusable(upstreams), table(head, rows)].join("\n");
+  const extra = ["protocol", "errors", "calls"];
+  return [...formatUnusable(upstreams), table(head, rows, { extra })].join("\n");
 }
 
 function formatUnusable(upstreams: readonly UpstreamStatus[]): readonly string[] {
@@ -115,10 +129,11 @@ function formatDenied(reason: string, [first]: readonly Advice[] = []): string {
   return isCommand ? `${reason}: run \`guildhall ${adviceCommand(first)}\`` : reason;
 }
 
-function formatState(state: UpstreamState): string {
-  if (state.kind === "unusable") return paint("red", state.kind);
+function formatState(state: UpstreamState): Cell {
+  if (state.kind === "unusable") return { text: state.kind, style: "red" };
   if (state.kind !== "down") return state.kind;
-  if (state.code === "DENIED") return paint("red", formatDenied(state.reason, state.next));
+  if (state.code === "DENIED")
+    return { text: formatDenied(state.reason, state.next), style: "red" };
   const seconds = Math.max(0, Math.round((state.retryAt - Date.now()) / 1000));
-  return paint("red", `down, retry in ${seconds} s`);
+  return { text: `down, retry in ${seconds} s`, style: "red" };
 }

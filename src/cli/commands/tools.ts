@@ -3,7 +3,7 @@ import { visible, visibleLines } from "../../base/sanitize.ts";
 import { plural, shortenLine } from "../../base/text.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import type { JsonOption } from "../declaration.ts";
-import { getTool, withHall } from "../hall.ts";
+import { getTool, noteUnlisted, withHall } from "../hall.ts";
 import { print, table } from "../print.ts";
 
 export async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
@@ -21,7 +21,8 @@ async function listAll(options: JsonOption): Promise<void> {
       String(name),
       shortenLine(String(description ?? ""), descriptionMax),
     ]);
-    print(tools, table(["tool", "description"], rows, "no tools"), options);
+    print(tools, table(["tool", "description"], rows, { empty: "no tools" }), options);
+    noteUnlisted(client, options);
   });
 }
 
@@ -37,6 +38,7 @@ async function findFor(task: string, options: JsonOption): Promise<void> {
         hint: "Describe in a few words what the tool should do.",
       });
     print(structuredContent, formatFound(structuredContent as unknown as FoundTools), options);
+    noteUnlisted(client, options);
   });
 }
 
@@ -61,7 +63,7 @@ function formatFound({ fits, total, tools, notes = [] }: FoundTools): string {
     : `no good match; nearest of ${plural(total, "tool")}:`;
   return [
     `${head}\n`,
-    table(["tool", "", "matched", "description"], rows),
+    table(["tool", "", "matched", "description"], rows, { extra: ["matched"] }),
     ...notes.map(visible),
   ].join("\n");
 }
@@ -72,15 +74,18 @@ function stateOf({ asks, unavailable }: ToldTool): string {
 }
 
 export async function runToolShow(name: string, options: JsonOption): Promise<void> {
-  await withHall(async (client, settings) => {
-    const tool = await getTool(name, client, settings);
-    const text = [
-      visible(String(tool.name)),
-      visibleLines(String(tool.description ?? "")),
-      `input: ${JSON.stringify(tool.inputSchema, null, 2)}`,
-    ];
-    print(tool, text.join("\n\n"), options);
-  });
+  await withHall(
+    async (client, settings) => {
+      const tool = await getTool(name, client, settings);
+      const text = [
+        visible(String(tool.name)),
+        visibleLines(String(tool.description ?? "")),
+        `input: ${JSON.stringify(tool.inputSchema, null, 2)}`,
+      ];
+      print(tool, text.join("\n\n"), options);
+    },
+    { tool: name },
+  );
 }
 
 export async function runResources(options: JsonOption): Promise<void> {
@@ -93,7 +98,12 @@ export async function runResources(options: JsonOption): Promise<void> {
       ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
       ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
     ];
-    print({ resources, templates }, table(["resource", "name"], rows, "no resources"), options);
+    print(
+      { resources, templates },
+      table(["resource", "name"], rows, { empty: "no resources" }),
+      options,
+    );
+    noteUnlisted(client, options);
   });
 }
 
@@ -101,6 +111,7 @@ export async function runPrompts(options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const prompts = await client.list("prompts/list", "prompts");
     const rows = prompts.map(({ name, description }) => [String(name), String(description ?? "")]);
-    print(prompts, table(["prompt", "description"], rows, "no prompts"), options);
+    print(prompts, table(["prompt", "description"], rows, { empty: "no prompts" }), options);
+    noteUnlisted(client, options);
   });
 }

@@ -10,10 +10,11 @@ import {
   revokeTrust,
   selectGrantable,
 } from "../../hall/project-trust.ts";
+import { describeFlow } from "../../trust/marks.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { createPerson } from "../person.ts";
-import { paint, print, table } from "../print.ts";
+import { type Cell, print, table } from "../print.ts";
 import { askYes, isAttended } from "../terminal.ts";
 
 interface TrustCommandOptions extends JsonOption {
@@ -60,7 +61,7 @@ export async function runTrustList(options: JsonOption): Promise<void> {
   ]);
   const head = ["tool", "trust", "requires approval because", "marks"];
   const value = tools.map(({ definition: _definition, ...tool }) => tool);
-  print(value, table(head, rows, "no tools"), options);
+  print(value, table(head, rows, { empty: "no tools" }), options);
 }
 
 export async function runTrustReset(
@@ -136,16 +137,11 @@ function formatUntil(until: number | undefined): string {
   return until === undefined ? "" : ` until ${formatTime(until)}`;
 }
 
-function formatLevel({ level, held, until }: ToolTrust): string {
-  if (held !== undefined) return paint("red", "held");
+function formatLevel({ level, held, until }: ToolTrust): Cell {
+  if (held !== undefined) return { text: "held", style: "red" };
   return `${level}${formatUntil(until)}`;
 }
 
 function formatMarks({ marks }: ToolTrust): string {
-  const words = [
-    marks.destructive ? "destructive" : "",
-    marks.bringsIn ? "reads outside content" : "",
-    marks.sendsOut ? "sends data out" : "",
-  ];
-  return words.filter((word) => word !== "").join(", ");
+  return [marks.effect, ...describeFlow(marks)].join(", ");
 }

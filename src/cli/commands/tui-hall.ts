@@ -8,7 +8,7 @@ import type { Channel } from "../../wire/channel.ts";
 import { defaultLimits } from "../../wire/channel.ts";
 import { createMemoryPair } from "../../wire/memory.ts";
 import { drainMs } from "../exit.ts";
-import { refuseBelowHall } from "../person.ts";
+import { refuseIfStartedByGuildhall } from "../person.ts";
 
 /** The project's hall: the running one, its successor when that ends, or one in this process. */
 export function openHallTarget(options: ProjectOptions): ClientTarget {
@@ -48,7 +48,7 @@ function refuseApprovalsBelowHall(admin: AdminClient | undefined): AdminClient |
   return (
     admin && {
       async ask(method, params) {
-        if (method === "approve") await refuseBelowHall();
+        if (method === "approve") await refuseIfStartedByGuildhall();
         return admin.ask(method, params);
       },
       close: () => admin.close(),

@@ -3,8 +3,8 @@ import { closeSync, existsSync, writeSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { Writable } from "node:stream";
 import { HallError } from "../../base/errors.ts";
-import { makeOwnFolder, openOwnFile } from "../../base/files.ts";
 import type { LogSink } from "../../base/log.ts";
+import { openProjectFile } from "../../base/project-files.ts";
 import { loadSettings, type Settings } from "../../hall/settings.ts";
 import type { ClientConfig, ClientTarget } from "../../tui/target.ts";
 
@@ -59,7 +59,7 @@ function openLogFile(folder: string): LogSink {
   return {
     write(text) {
       try {
-        const file = openOwnFile(join(makeOwnFolder(folder, ".guildhall", "logs"), "tui.log"));
+        const file = openProjectFile(folder, join(".guildhall", "logs", "tui.log"));
         writeSync(file, text);
         closeSync(file);
       } catch {

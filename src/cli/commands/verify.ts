@@ -1,15 +1,12 @@
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
-import {
-  findChanges,
-  type ServerChanges,
-  type ServerReview,
-  summariseReview,
-  verifyServers,
-} from "../../hall/review.ts";
+import { findChanges, type ServerChanges } from "../../hall/changes.ts";
+import { type ServerReview, summariseReview, verifyServers } from "../../hall/review.ts";
+import { willAsk } from "../../trust/review.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { formatFieldChanges, paint, print } from "../print.ts";
 import { formatReview, openReviewer, reportDiscovery } from "../review.ts";
 import { isAttended } from "../terminal.ts";
@@ -26,7 +23,7 @@ export async function runVerify(
   const { reviews, down } = await verifyServers(await loadProject(), {
     server,
     reviewer,
-    onDiscovery: reportDiscovery(options.json),
+    progress: reportDiscovery(options.json),
   });
   const noAnswer =
     down.length === 0
@@ -42,23 +39,28 @@ export async function runVerify(
 /** With --yes the review itself is printed too, because nobody has seen it. */
 function formatResult(review: ServerReview, wasAsked: boolean): string {
   const { name, isApproved, isOpen, tools } = review;
-  const asking = tools.filter(({ isDestructive }) => isDestructive).length;
+  const asking = tools.filter(willAsk).length;
   const summary = isApproved
     ? `${paint("green", "✔")} ${name} approved: ${plural(tools.length, "tool")}, ${asking} require approval`
-    : `${paint("yellow", "–")} ${name} not approved; it will not be started`;
+    : `${paint("yellow", "–")} ${name} not approved; what is new in it is not used`;
   return wasAsked || !isOpen ? summary : `${formatReview(review)}\n${summary}`;
 }
 
 export async function runDiff(server: string | undefined, options: JsonOption): Promise<void> {
-  const changes = await findChanges(await loadProject(), server);
+  const changes = await createWaiting().during(
+    "comparing the servers with their reviews",
+    findChanges(await loadProject(), server),
+  );
   print(changes, formatAll(changes), options);
 }
 
 function formatAll(changes: readonly ServerChanges[]): string {
   const shown = changes
     .filter(
-      ({ reached, changed, added, gone }) =>
-        reached !== undefined || changed.length + added.length + gone.length > 0,
+      ({ reached, eased, changed, again, added, gone }) =>
+        reached !== undefined ||
+        eased !== undefined ||
+        changed.length + again.length + added.length + gone.length > 0,
     )
     .map(formatChanges);
   return shown.length > 0
@@ -66,16 +68,26 @@ function formatAll(changes: readonly ServerChanges[]): string {
     : "no known changes since the last review";
 }
 
-function formatChanges({ name, reached, changed, added, gone }: ServerChanges): string {
+function formatChanges(changes: ServerChanges): string {
+  const { name, reached, eased, changed, again, added, gone } = changes;
   const lines = [paint("bold", name)];
   if (reached)
     lines.push(
       paint("red", `  - ${visible(reached.before)}`),
       paint("green", `  + ${visible(reached.now)}`),
     );
+  if (eased)
+    lines.push(
+      paint("red", `  - your config: ${visible(eased.before) || "nothing"}`),
+      paint("green", `  + your config: ${visible(eased.now) || "nothing"}`),
+    );
   for (const tool of changed)
     lines.push(
       `  ${paint("yellow", `${visible(tool.name)} changed`)}\n${formatFieldChanges(tool.fields)}`,
+    );
+  if (again.length > 0)
+    lines.push(
+      `  reviewed by version 0.1, which did not show all of it: ${again.map(visible).join(", ")}`,
     );
   if (added.length > 0) lines.push(`  new: ${added.map(visible).join(", ")}`);
   if (gone.length > 0) lines.push(`  removed: ${gone.map(visible).join(", ")}`);

@@ -137,8 +137,8 @@ export const clients: readonly Client[] = [
       tool_timeout_sec: timeoutIn("s"),
       scopes: (scopes) =>
         Array.isArray(scopes) && scopes.length > 0 ? { oauth: { scope: scopes.join(" ") } } : {},
-      startup_timeout_sec: ignored,
-      startup_timeout_ms: ignored,
+      startup_timeout_sec: timeoutIn("s", "startTimeoutSeconds"),
+      startup_timeout_ms: timeoutIn("ms", "startTimeoutSeconds"),
       required: ignored,
       supports_parallel_tool_calls: ignored,
     },

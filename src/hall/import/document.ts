@@ -96,9 +96,9 @@ export async function expandStar(path: string): Promise<string[]> {
   return after === "" ? files.filter((file) => /\.(json|ya?ml)$/.test(basename(file))) : files;
 }
 
-/** Undefined if there is no file. Throws ConfigError. */
-export async function readDocument(file: string): Promise<Document | undefined> {
-  const bytes = await readBytes(file);
+/** Undefined if there is no file. `project` is given for a file of a project. Throws ConfigError. */
+export async function readDocument(file: string, project?: string): Promise<Document | undefined> {
+  const bytes = await readBytes(file, project);
   return bytes === undefined ? undefined : parseDocument(file, decode(bytes, file));
 }
 
@@ -119,8 +119,8 @@ export async function parseDocument(file: string, text: string): Promise<Documen
   }
 }
 
-export async function readBytes(file: string): Promise<Buffer | undefined> {
-  return (await readRegularFile(file, bytesMax))?.bytes;
+export async function readBytes(file: string, project?: string): Promise<Buffer | undefined> {
+  return (await readRegularFile(file, bytesMax, project))?.bytes;
 }
 
 function parseJson(file: string, text: string): Document {

@@ -45,11 +45,11 @@ export const excludeTools: KeyReader = (names) =>
 
 /** Limited to the range that our config accepts. */
 export const timeoutIn =
-  (unit: "s" | "ms"): KeyReader =>
+  (unit: "s" | "ms", key: "timeoutSeconds" | "startTimeoutSeconds" = "timeoutSeconds"): KeyReader =>
   (value) => {
     if (typeof value !== "number" || value <= 0) return {};
     const seconds = Math.round(unit === "s" ? value : value / 1_000);
-    return { timeoutSeconds: Math.min(600, Math.max(1, seconds)) };
+    return { [key]: Math.min(600, Math.max(1, seconds)) };
   };
 
 /** The keys that most clients share. */

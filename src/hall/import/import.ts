@@ -71,7 +71,8 @@ export async function findServers({
     for (const place of client.files) {
       for (const file of await filesAt(place, machine)) {
         if (only !== undefined && file !== only) continue;
-        const document = await readDocument(file).catch((error: unknown) => {
+        const project = place.scope === "project" ? machine.folder : undefined;
+        const document = await readDocument(file, project).catch((error: unknown) => {
           if (!(error instanceof ConfigError)) throw error;
           warnings.push(`${shorten(error.message, machine)}; skipped the file of ${client.name}`);
         });
@@ -158,11 +159,12 @@ async function findProblem(
   const tree = { mcpServers: { server } };
   // Variables that are not set yet get a placeholder.
   const placeholders = variablesIn(JSON.stringify(server)).map((name) => [name, "variable"]);
-  const expanded = expandVariables(tree, { ...Object.fromEntries(placeholders), ...env });
+  const given = { ...Object.fromEntries(placeholders), ...env };
+  const expanded = expandVariables(tree, given);
   const result = await validateTree(expanded.tree);
   const [problem] = [
     ...expanded.problems,
-    ...findServerProblems(expanded.tree, folder),
+    ...findServerProblems({ tree: expanded.tree, folder, isOfProject: () => true }, given),
     ...("problems" in result ? result.problems : []),
   ];
   return problem;

@@ -22,6 +22,8 @@ export interface InstallPlan {
   readonly client: Client;
   readonly scope: ClientFile["scope"];
   readonly file: string;
+  /** The folder of the project that the file belongs to. */
+  readonly project: string | undefined;
   /** Undefined if there is no file. */
   readonly before: Buffer | undefined;
   /** The same bytes if there is nothing to do; undefined to remove the file. */
@@ -47,8 +49,8 @@ export async function planInstall(
   move: readonly string[] = [],
 ): Promise<InstallPlan> {
   const { client, ownScript } = target;
-  const { file, scope, at: usual } = await findTarget(target);
-  const { before, document } = await read(file);
+  const { file, scope, project, at: usual } = await findTarget(target);
+  const { before, document } = await read(file, project);
   const at = client.mapIn?.(document.tree) ?? usual;
   const entries = mapAt(document.tree, at).entries;
   const hall = entries.find(({ name, value }) => isHallEntry(client, name, value, ownScript))?.name;
@@ -69,19 +71,21 @@ export async function planInstall(
     remove: moved,
     put: isThere ? {} : { [name]: entry },
   });
-  return { client, scope, file, before, after: Buffer.from(text), name, moved, isRestored: false };
+  const after = Buffer.from(text);
+  return { client, scope, file, project, before, after, name, moved, isRestored: false };
 }
 
 /** Restores the previous bytes if the file was not changed since, else removes only what `install` added. */
 export async function planUninstall(target: InstallTarget, records: Records): Promise<InstallPlan> {
   const { client, ownScript } = target;
-  const { file, scope, at: usual } = await findTarget(target);
+  const { file, scope, project, at: usual } = await findTarget(target);
   const record = (await records.all()).find((each) => each.file === file);
-  const { before, document } = await read(file);
+  const { before, document } = await read(file, project);
   const untouched: InstallPlan = {
     client,
     scope,
     file,
+    project,
     before,
     after: before,
     name: record?.name ?? "guildhall",
@@ -109,14 +113,14 @@ export async function planUninstall(target: InstallTarget, records: Records): Pr
 
 /** Makes a backup first, and returns its path. */
 export async function applyInstall(plan: InstallPlan, records: Records): Promise<string | null> {
-  const { client, scope, file, before, after, name, moved } = plan;
+  const { client, scope, file, project, before, after, name, moved } = plan;
   if (after === undefined) throw new Error("an install never removes a file");
   const earlier = (await records.all()).find((record) => record.file === file);
   await refuseChanged(plan);
   const isOurs = earlier !== undefined && before !== undefined && earlier.left === hashOf(before);
   let backup = isOurs ? earlier.backup : null;
   if (before !== undefined && !isOurs) backup = await records.backUp(client.id, file, before);
-  const folders = await writeThrough(file, after);
+  const folders = await writeThrough(file, after, project);
   await records.save({
     client: client.id,
     scope,
@@ -133,13 +137,13 @@ export async function applyInstall(plan: InstallPlan, records: Records): Promise
 
 /** Returns the path of the backup that is kept if the file could not be restored completely. */
 export async function applyUninstall(plan: InstallPlan, records: Records): Promise<string | null> {
-  const { client, file, before, after, isRestored } = plan;
+  const { client, file, project, before, after, isRestored } = plan;
   const record = (await records.all()).find((each) => each.file === file);
   await refuseChanged(plan);
   const backup =
     isRestored || before === undefined ? null : await records.backUp(client.id, file, before);
   if (after === undefined) await removeFile(file, record);
-  else if (before === undefined || !after.equals(before)) await writeThrough(file, after);
+  else if (before === undefined || !after.equals(before)) await writeThrough(file, after, project);
   if (record) await records.remove(file);
   if (isRestored && record?.backup) await rm(record.backup, { force: true });
   return backup;
@@ -164,17 +168,19 @@ export function scopeOf({ client, scope }: InstallTarget): ClientFile["scope"] {
 async function findTarget(target: InstallTarget): Promise<{
   readonly file: string;
   readonly scope: ClientFile["scope"];
+  readonly project: string | undefined;
   readonly at: Path;
 }> {
   const { client, machine } = target;
   const wanted = scopeOf(target);
+  const project = wanted === "project" ? machine.folder : undefined;
   const candidates = client.files.flatMap((place) => {
     const file =
       place.scope === wanted && !place.isReadOnly ? resolvePath(place.path, machine) : undefined;
     // In a folder of files the hall gets its own.
     return file === undefined || /\.ya?ml$/.test(file)
       ? []
-      : [{ file: file.replace("*", "guildhall.json"), scope: wanted, at: place.at }];
+      : [{ file: file.replace("*", "guildhall.json"), scope: wanted, project, at: place.at }];
   });
   const [first] = candidates;
   if (!first) {
@@ -185,14 +191,15 @@ async function findTarget(target: InstallTarget): Promise<{
     );
   }
   for (const candidate of candidates)
-    if ((await readBytes(candidate.file)) !== undefined) return candidate;
+    if ((await readBytes(candidate.file, project)) !== undefined) return candidate;
   return first;
 }
 
 async function read(
   file: string,
+  project: string | undefined,
 ): Promise<{ readonly before: Buffer | undefined; readonly document: Document }> {
-  const before = await readBytes(file);
+  const before = await readBytes(file, project);
   return {
     before,
     document: await parseDocument(file, before === undefined ? "" : decode(before, file)),
@@ -216,8 +223,8 @@ function pick({ tree }: Document, at: Path, names: readonly string[]): Record<st
 }
 
 /** The client may have written the file in the meantime. */
-async function refuseChanged({ file, before }: InstallPlan): Promise<void> {
-  const now = await readBytes(file);
+async function refuseChanged({ file, project, before }: InstallPlan): Promise<void> {
+  const now = await readBytes(file, project);
   if (now === undefined ? before === undefined : before?.equals(now)) return;
   throw new HallError("CONFLICT", `"${file}" was changed in the meantime`, {
     hint: "Close the client, then try again.",

@@ -16,6 +16,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { dataFolder, placePrivate, replacePrivate } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
+import { resolveInside } from "../../config/files.ts";
 
 /** What `install` did to one file, so that `uninstall` can undo it. The content is in the backup, which only this user can read. */
 export interface InstallRecord {
@@ -87,12 +88,16 @@ function parse(text: string, index: string): readonly InstallRecord[] {
   throw new ConfigError(`${index}: not a list of installs; move the file away`);
 }
 
-/** Writes a file of another program atomically: follows links and keeps the mode. Returns the folders it created. */
+/**
+ * Writes a file of another program atomically: follows links, for a file of a project only inside of it, and
+ * keeps the mode. Returns the folders it created.
+ */
 export async function writeThrough(
   file: string,
   content: string | Uint8Array,
+  project?: string,
 ): Promise<readonly string[]> {
-  const target = await targetOf(file);
+  const target = await (project === undefined ? targetOf(file) : resolveInside(project, file));
   const before = await stat(target).catch(() => undefined);
   const folders = before ? [] : await createFolders(dirname(target));
   // Replacing a file with several links, or of another user, would create a different file.

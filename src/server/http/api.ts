@@ -5,6 +5,7 @@ import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
+import type { Identity } from "./guard.ts";
 import { quotaOf } from "./mcp-endpoint.ts";
 import { sendJson } from "./post.ts";
 import { notAllowed, type Refusal } from "./refusal.ts";
@@ -13,7 +14,7 @@ export interface ApiRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly path: string;
-  readonly principal: string;
+  readonly caller: Identity;
 }
 
 interface DialectMessage {
@@ -26,7 +27,7 @@ interface DialectMessage {
  * connection of its own, so that both pass the same checks and return the same data.
  */
 export async function serveApi(
-  { request, response, path, principal }: ApiRequest,
+  { request, response, path, caller }: ApiRequest,
   server: Server,
 ): Promise<Refusal | undefined> {
   const read = request.method === "POST" ? await readJson(request, server) : { body: {} };
@@ -36,10 +37,10 @@ export async function serveApi(
   if ("status" in message) return message;
 
   const { method, params } = message;
-  const quota = quotaOf(request, principal);
+  const quota = quotaOf(request, caller.principal);
   server
     .accept(createAnswerChannel(response, method), {
-      principal,
+      ...caller,
       isOrdered: false,
       isNetwork: true,
       quota,

@@ -1,14 +1,33 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
+import { isDeepStrictEqual } from "node:util";
+import { allRights, isAllowed, type Rights, rightsWithoutToken } from "../rights.ts";
 import { invalidRequest, type Refusal } from "./refusal.ts";
+import { SameUser } from "./same-user.ts";
 
 export interface GuardOptions {
   /** The address the listener is bound to. */
   readonly host: string;
   readonly token: string;
   /** The owner of a named token. */
-  findName?: ((token: string) => string | undefined) | undefined;
+  findOwner?: ((token: string) => Identity | undefined) | undefined;
+  /** Admit every program on this machine without a token, whoever runs it. */
+  readonly open?: boolean | undefined;
 }
+
+/** Who sent a request, and what it may do. */
+export interface Identity {
+  readonly principal: string;
+  readonly rights: Rights;
+}
+
+/** True if a session of one is the other's. A later token of the same name may have fewer rights. */
+export function isSameCaller(one: Identity, other: Identity): boolean {
+  if (one.principal !== other.principal) return false;
+  return one.rights === other.rights || isDeepStrictEqual(one.rights, other.rights);
+}
+
+export type Admission = Identity | { readonly refusal: Refusal };
 
 const loopbackNames = new Set(["localhost", "127.0.0.1", "[::1]"]);
 
@@ -18,18 +37,24 @@ export function isLoopback(host: string): boolean {
 
 /**
  * Decides who may use the listener. A web page must not reach a hall on loopback by DNS rebinding
- * (Host), by a cross-site request (Origin) or by a WebSocket (Origin and token). Other machines need
- * the token for everything.
+ * (Host), by a cross-site request (Origin) or by a WebSocket (Origin and token). Other machines and
+ * other users of this one need the token for everything.
  */
 export class AccessGuard {
   readonly #options: GuardOptions;
   readonly #isLocal: boolean;
   readonly #tokenDigest: Buffer;
+  readonly #sameUser = new SameUser();
 
   constructor(options: GuardOptions) {
     this.#options = options;
     this.#isLocal = isLoopback(options.host);
     this.#tokenDigest = digest(options.token);
+  }
+
+  /** True if every caller must send a token, because we cannot know whose program it is. */
+  get needsToken(): boolean {
+    return !this.#isLocal || !(this.#options.open || process.platform === "linux");
   }
 
   /** Checks Host and Origin, on every route. */
@@ -49,20 +74,21 @@ export class AccessGuard {
     return undefined;
   }
 
-  /** The caller, or why it is refused. `needsToken` is for routes that always require one. */
-  identify(
-    request: IncomingMessage,
-    needsToken: boolean,
-  ): { readonly principal: string } | { readonly refusal: Refusal } {
+  /** The caller, or why it is refused; a promise only for the first request of a connection. */
+  identify(request: IncomingMessage): Admission | Promise<Admission> {
     const given = bearerOf(request);
-    if (given !== undefined) {
-      if (timingSafeEqual(digest(given), this.#tokenDigest)) return { principal: "token" };
-      const name = this.#options.findName?.(given);
-      if (name !== undefined) return { principal: name };
-      return { refusal: unauthorized("invalid token", 'error="invalid_token"') };
-    }
-    if (needsToken || !this.#isLocal) return { refusal: unauthorized("a token is required") };
-    return { principal: "local" };
+    if (given !== undefined) return this.#identifyToken(given);
+    if (!this.#isLocal) return { refusal: unauthorized("a token is required") };
+    if (this.#options.open) return withoutToken;
+    const isOurs = this.#sameUser.has(request.socket);
+    return typeof isOurs === "boolean" ? admitSameUser(isOurs) : isOurs.then(admitSameUser);
+  }
+
+  #identifyToken(given: string): Admission {
+    if (timingSafeEqual(digest(given), this.#tokenDigest))
+      return { principal: "token", rights: allRights };
+    const owner = this.#options.findOwner?.(given);
+    return owner ?? { refusal: unauthorized("invalid token", 'error="invalid_token"') };
   }
 
   /** A listener for other machines has host names we cannot know; the token protects it instead. */
@@ -80,6 +106,31 @@ export class AccessGuard {
   }
 }
 
+const withoutToken: Identity = { principal: "local", rights: rightsWithoutToken };
+
+function admitSameUser(isOurs: boolean): Admission {
+  return isOurs
+    ? withoutToken
+    : { refusal: unauthorized("a token is required: this may be a program of another user") };
+}
+
+export function hasToken({ principal }: Identity): boolean {
+  return principal !== withoutToken.principal;
+}
+
+/** Why a caller may not do what requires the scope: 401 without a token, else 403. */
+export function refuseWithout(scope: string, caller: Identity): Refusal | undefined {
+  if (isAllowed(caller.rights, scope)) return undefined;
+  if (!hasToken(caller)) return unauthorized("a token is required");
+  return {
+    status: 403,
+    code: "DENIED",
+    message: `the token has no scope ${scope}`,
+    hint: "Use a token that has it.",
+    next: [{ do: "run-command", command: `token create NAME --scope ${scope}` }],
+  };
+}
+
 function forbidden(message: string): Refusal {
   return {
     status: 403,
@@ -90,7 +141,7 @@ function forbidden(message: string): Refusal {
   };
 }
 
-function unauthorized(message: string, parameter?: string): Refusal {
+export function unauthorized(message: string, parameter?: string): Refusal {
   return {
     status: 401,
     code: "DENIED",

@@ -13,7 +13,14 @@ import { isNotification } from "../connection.ts";
 import type { Server } from "../server.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
-import { AccessGuard, targetOf } from "./guard.ts";
+import {
+  AccessGuard,
+  type Admission,
+  hasToken,
+  type Identity,
+  refuseWithout,
+  targetOf,
+} from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
 import { sendPage, wantsPage } from "./page.ts";
 import { sendJson } from "./post.ts";
@@ -26,6 +33,8 @@ import type { Upgrader } from "./upgrade.ts";
 /** One port for Streamable HTTP, WebSocket, HTTP+SSE, the REST API, metrics and health. */
 export interface HttpListener {
   readonly url: string;
+  /** True if every caller must send a token, because we cannot know whose program it is. */
+  readonly needsToken: boolean;
   close(): Promise<void>;
 }
 
@@ -39,8 +48,10 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   readonly token: string;
   /** The body of `/metrics`; without it the route is not found. */
   metrics?(): string;
-  /** The name of a named token's owner. */
-  findName?: ((token: string) => string | undefined) | undefined;
+  /** The owner of a named token. */
+  findOwner?: ((token: string) => Identity | undefined) | undefined;
+  /** Admit every program on this machine without a token. Default false. */
+  readonly open?: boolean | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
   readonly streamAfterMs?: number;
   /** A legacy POST stream is ended after this long, and the client resumes it. Default 300,000. */
@@ -79,7 +90,7 @@ class Listener implements HttpListener {
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { server, host, token, findName } = options;
+    const { server, host, token, findOwner, open } = options;
     const events: EventStreamOptions = {
       keepAliveMs: options.keepAliveMs ?? 15_000,
       bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
@@ -89,7 +100,7 @@ class Listener implements HttpListener {
     this.#server = server;
     this.#stalledMsMax = events.stalledMsMax;
     this.#sessionsMax = options.sessionsMax ?? 2_000;
-    this.#guard = new AccessGuard({ host, token, findName });
+    this.#guard = new AccessGuard({ host, token, findOwner, open });
     this.#sessions = new Sessions({
       ...events,
       server,
@@ -100,7 +111,7 @@ class Listener implements HttpListener {
     });
     this.#ssePair = new SsePair({ ...events, server, countMax: this.#sessionsMax });
     this.#routes = this.#createRoutes(
-      new McpEndpoint({ server, guard: this.#guard, sessions: this.#sessions, events }),
+      new McpEndpoint({ server, sessions: this.#sessions, events }),
     );
     this.#http = this.#createHttp();
   }
@@ -109,6 +120,10 @@ class Listener implements HttpListener {
     const { host } = this.#options;
     const { port } = this.#http.address() as AddressInfo;
     return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  }
+
+  get needsToken(): boolean {
+    return this.#guard.needsToken;
   }
 
   async listen(): Promise<void> {
@@ -137,7 +152,7 @@ class Listener implements HttpListener {
         DELETE: (http) => mcp.delete(http),
       },
       "/sse": {
-        GET: ({ request, response, principal }) => this.#ssePair.open(request, response, principal),
+        GET: ({ request, response, caller }) => this.#ssePair.open(request, response, caller),
       },
       "/messages": { POST: (http) => this.#postMessages(http) },
       "/health": { GET: health, HEAD: health },
@@ -184,35 +199,39 @@ class Listener implements HttpListener {
     // While the hall is full the request is not read, which slows the sender down.
     const full = this.#server.whenReading();
     if (full) await full;
-    const caller = this.#admit(request);
+    const admission = this.#admit(request);
+    const caller = admission instanceof Promise ? await admission : admission;
     const refusal =
-      "refusal" in caller ? caller.refusal : await this.#route(request, response, caller.principal);
+      "refusal" in caller ? caller.refusal : await this.#route(request, response, caller);
     if (refusal) sendRefusal(response, refusal, isModernRequest(request) ? "omit" : "null");
   }
 
-  #admit(request: IncomingMessage): ReturnType<AccessGuard["identify"]> {
+  #admit(request: IncomingMessage): Admission | Promise<Admission> {
     const refusal = this.#guard.checkSite(request);
     if (refusal) return { refusal };
-    return this.#server.isClosing
-      ? { refusal: shuttingDown }
-      : this.#guard.identify(request, false);
+    return this.#server.isClosing ? { refusal: shuttingDown } : this.#guard.identify(request);
   }
 
-  #route(request: IncomingMessage, response: ServerResponse, principal: string): Answered {
+  #route(request: IncomingMessage, response: ServerResponse, caller: Identity): Answered {
     const { method = "" } = request;
     const url = targetOf(request);
     if (!url) return notFound;
     const { pathname } = url;
     if (pathname === "/" && wantsPage(request)) {
-      sendPage(response, this.#options.version);
+      sendPage(response, this.#options.version, this.needsToken);
       return undefined;
     }
-    if (pathname.startsWith("/api/toolkits")) return this.#api(request, response, pathname);
+    if (pathname.startsWith("/api/toolkits")) {
+      // Always with a token. Calls and changes have scopes of their own, which the dialect checks.
+      const isRead = method === "GET" || !hasToken(caller);
+      const refusal = isRead ? refuseWithout("read", caller) : undefined;
+      return refusal ?? serveApi({ request, response, path: pathname, caller }, this.#server);
+    }
 
     const route = Object.hasOwn(this.#routes, pathname) ? this.#routes[pathname] : undefined;
     if (!route) return notFound;
     const handler = Object.hasOwn(route, method) ? route[method] : undefined;
-    if (handler) return handler({ request, response, url, principal });
+    if (handler) return handler({ request, response, url, caller });
     const isPostOnly = pathname === "/mcp" && isModernRequest(request);
     return notAllowed(isPostOnly ? "POST" : Object.keys(route).join(", "));
   }
@@ -223,17 +242,10 @@ class Listener implements HttpListener {
     sendJson(response, 200, body);
   }
 
-  /** Listing and changing registered toolkits always requires a token. */
-  #api(request: IncomingMessage, response: ServerResponse, path: string): Answered {
-    const caller = this.#guard.identify(request, true);
-    if ("refusal" in caller) return caller.refusal;
-    return serveApi({ request, response, path, principal: caller.principal }, this.#server);
-  }
-
   /** Usage figures are private, so they always require a token. */
-  #metrics({ request, response }: HttpRequest): Refusal | undefined {
-    const caller = this.#guard.identify(request, true);
-    if ("refusal" in caller) return caller.refusal;
+  #metrics({ response, caller }: HttpRequest): Refusal | undefined {
+    const refusal = refuseWithout("read", caller);
+    if (refusal) return refusal;
     if (!this.#options.metrics)
       return { status: 404, code: "NOT_FOUND", message: "metrics are not enabled" };
     response
@@ -243,13 +255,13 @@ class Listener implements HttpListener {
   }
 
   async #postMessages(http: HttpRequest): Promise<Refusal | undefined> {
-    const { request, response, url, principal } = http;
+    const { request, response, url, caller } = http;
     const { limits } = this.#server;
     const body = await readBody(request, limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
     const sessionId = url.searchParams.get("sessionId") ?? "";
     const message = parseFrame(body, limits, isNotification);
-    const refusal = this.#ssePair.post(sessionId, message, principal);
+    const refusal = this.#ssePair.post(sessionId, message, caller);
     if (!refusal) response.writeHead(202).end();
     return refusal;
   }

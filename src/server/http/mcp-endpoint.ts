@@ -14,7 +14,7 @@ import { isNotification, readGreeting } from "../connection.ts";
 import { changesRegistry } from "../dialect.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
-import type { AccessGuard } from "./guard.ts";
+import { hasToken, type Identity, refuseWithout } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
 import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
@@ -25,14 +25,13 @@ export interface HttpRequest {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly url: URL;
-  readonly principal: string;
+  readonly caller: Identity;
 }
 
 export type Answered = Refusal | undefined | Promise<Refusal | undefined>;
 
 export interface McpEndpointOptions {
   readonly server: Server;
-  readonly guard: AccessGuard;
   readonly sessions: Sessions;
   readonly events: EventStreamOptions;
 }
@@ -45,15 +44,15 @@ export class McpEndpoint {
     this.#options = options;
   }
 
-  get({ request, response, principal }: HttpRequest): Answered {
+  get({ request, response, caller }: HttpRequest): Answered {
     if (isModernRequest(request) || request.headers["mcp-session-id"] === undefined)
       return notAllowed("POST");
-    return this.#options.sessions.get(request, response, principal);
+    return this.#options.sessions.get(request, response, caller);
   }
 
-  delete({ request, response, principal }: HttpRequest): Answered {
+  delete({ request, response, caller }: HttpRequest): Answered {
     if (isModernRequest(request)) return notAllowed("POST");
-    const refusal = this.#options.sessions.end(sessionIdOf(request), principal);
+    const refusal = this.#options.sessions.end(sessionIdOf(request), caller);
     if (!refusal) response.writeHead(204).end();
     return refusal;
   }
@@ -76,7 +75,7 @@ export class McpEndpoint {
     return this.#postLegacy(http, parsed, message);
   }
 
-  #postModern({ request, response, principal }: HttpRequest, message: Message): Answered {
+  #postModern({ request, response, caller }: HttpRequest, message: Message): Answered {
     if (message.kind === "answer" || message.kind === "invalid")
       return invalidRequest(400, "expected a request or a notification");
     const takesEvents = accepts(request, "text/event-stream");
@@ -99,7 +98,9 @@ export class McpEndpoint {
           "params._meta is missing, but MCP-Protocol-Version requires it",
         );
       const reply = new PostReply(response, takesEvents, events);
-      server.serveOnce(message, envelope, reply, { principal, quota: quotaOf(request, principal) });
+      const { principal, rights } = caller;
+      const quota = quotaOf(request, principal);
+      server.serveOnce(message, envelope, reply, { principal, rights, quota });
       return undefined;
     } catch (error) {
       return refusalOf(error, message.id);
@@ -107,20 +108,23 @@ export class McpEndpoint {
   }
 
   /** The registry dialect has no handshake. */
-  #postDialect({ request, response, principal }: HttpRequest, message: Request): Answered {
-    const { server, guard, events } = this.#options;
-    const caller = guard.identify(request, changesRegistry(message.method));
-    if ("refusal" in caller) return { ...caller.refusal, id: message.id };
+  #postDialect({ request, response, caller }: HttpRequest, message: Request): Answered {
+    const { server, events } = this.#options;
+    const refusal =
+      changesRegistry(message.method) && !hasToken(caller)
+        ? refuseWithout("admin", caller)
+        : undefined;
+    if (refusal) return { ...refusal, id: message.id };
     const reply = new PostReply(response, accepts(request, "text/event-stream"), events);
-    const quota = quotaOf(request, principal);
+    const quota = quotaOf(request, caller.principal);
     server
-      .accept(createPostChannel(reply), { principal, isOrdered: false, isNetwork: true, quota })
+      .accept(createPostChannel(reply), { ...caller, isOrdered: false, isNetwork: true, quota })
       .receive(message);
     return undefined;
   }
 
   #postLegacy(
-    { request, response, principal }: HttpRequest,
+    { request, response, caller }: HttpRequest,
     parsed: Message | readonly Message[],
     message: Message | undefined,
   ): Answered {
@@ -135,7 +139,7 @@ export class McpEndpoint {
 
     const { sessions } = this.#options;
     const sessionId = sessionIdOf(request);
-    if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, principal);
+    if (sessionId !== undefined) return sessions.post(sessionId, parsed, response, caller);
     if (message?.kind !== "request" || message.method !== "initialize")
       return {
         ...invalidRequest(
@@ -150,7 +154,7 @@ export class McpEndpoint {
     } catch (error) {
       return refusalOf(error, message.id);
     }
-    return sessions.open(message, response, principal);
+    return sessions.open(message, response, caller);
   }
 }
 

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { httpClients } from "./clients.ts";
 
 /** True for a browser; programs do not ask for text/html. */
 export function wantsPage({ method, headers }: IncomingMessage): boolean {
@@ -9,7 +10,7 @@ export function wantsPage({ method, headers }: IncomingMessage): boolean {
 }
 
 /** A page for browsers that explains how to connect. It has no scripts, loads nothing and shows no secret. */
-export function sendPage(response: ServerResponse, version: string): void {
+export function sendPage(response: ServerResponse, version: string, needsToken: boolean): void {
   // The guard has checked this header.
   const endpoint = `http://${response.req.headers.host}/mcp`;
   response.writeHead(200, headers).end(`<!doctype html>
@@ -23,7 +24,7 @@ export function sendPage(response: ServerResponse, version: string): void {
 <pre>${escapeText(endpoint)}</pre>
 <p>To connect a client:</p>
 <dl>
-${connections(endpoint)
+${httpClients(endpoint, needsToken)
   .map(([client, line]) => `<dt>${client}</dt><dd><pre>${escapeText(line)}</pre></dd>`)
   .join("\n")}
 </dl>
@@ -31,15 +32,6 @@ ${connections(endpoint)
 the servers. WebSocket is at <code>/ws</code>, HTTP+SSE at <code>/sse</code>, health at <a href="/health">/health</a>.</p>
 </html>
 `);
-}
-
-function connections(url: string): readonly (readonly [client: string, line: string])[] {
-  return [
-    ["Claude Code", `claude mcp add --transport http guildhall ${url}`],
-    ["Cursor, in ~/.cursor/mcp.json", JSON.stringify({ mcpServers: { guildhall: { url } } })],
-    ["VS Code", `code --add-mcp '${JSON.stringify({ name: "guildhall", type: "http", url })}'`],
-    ["Codex", `codex mcp add guildhall --url ${url}`],
-  ];
 }
 
 const style = `

@@ -6,6 +6,7 @@ import type { Channel, Outgoing, Receiver } from "../../wire/channel.ts";
 import type { Id, Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
+import { type Identity, isSameCaller } from "./guard.ts";
 import { accepts, sendJson } from "./post.ts";
 import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 import { SessionStream } from "./session-stream.ts";
@@ -16,16 +17,19 @@ export interface SessionsOptions extends EventStreamOptions {
   readonly pollAfterMs: number;
   /** Unused connections are closed after this long. */
   readonly idleMsMax: number;
-  /** Beyond this many, the connection that idles longest is closed. */
+  /** Beyond this many, an unused connection of the caller with the most is closed. */
   readonly countMax: number;
 }
 
 interface Session {
   readonly id: string;
   readonly principal: string;
+  readonly caller: Identity;
   readonly connection: ClientConnection;
   readonly streams: SessionStreams;
   usedAt: number;
+  /** False until the client has done more than introduce itself. */
+  isUsed: boolean;
 }
 
 /** Legacy connections over HTTP, identified by `Mcp-Session-Id`: one client, many streams. */
@@ -42,17 +46,19 @@ export class Sessions {
   }
 
   /** Opens a connection for `initialize` without a session id. */
-  open(message: Message, response: ServerResponse, principal: string): Refusal | undefined {
-    if (!this.#makeRoom()) return tooManyConnections(this.#options.countMax);
+  open(message: Message, response: ServerResponse, caller: Identity): Refusal | undefined {
+    if (!this.#makeRoom(caller.principal)) return tooManyConnections(this.#options.countMax);
     const id = randomBytes(24).toString("base64url");
     const streams = new SessionStreams(this.#options);
     const connection = this.#options.server.accept(streams, {
-      principal,
+      ...caller,
       isOrdered: false,
       isNetwork: true,
     });
     streams.canPoll = () => connection.version === "2025-11-25";
-    const session: Session = { id, principal, connection, streams, usedAt: performance.now() };
+    const { principal } = caller;
+    const usedAt = performance.now();
+    const session: Session = { id, principal, caller, connection, streams, usedAt, isUsed: false };
     this.#sessions.set(id, session);
     response.setHeader("mcp-session-id", id);
     streams.post(message, response);
@@ -65,28 +71,30 @@ export class Sessions {
     id: string,
     parsed: Message | readonly Message[],
     response: ServerResponse,
-    principal: string,
+    caller: Identity,
   ): Refusal | undefined {
-    const session = this.#find(id, principal);
+    const session = this.#find(id, caller);
     if ("status" in session) return session;
     const isRequest = session.streams.post(parsed, response);
     if (typeof isRequest === "object") return isRequest;
+    session.isUsed ||= isRequest;
     session.streams.receive(response, () => session.connection.receive(parsed));
     if (!isRequest && !response.headersSent) response.writeHead(202).end();
     return undefined;
   }
 
   /** Opens the stream for messages that belong to no request, or resumes a lost one. */
-  get(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
-    const session = this.#find(header(request, "mcp-session-id"), principal);
+  get(request: IncomingMessage, response: ServerResponse, caller: Identity): Refusal | undefined {
+    const session = this.#find(header(request, "mcp-session-id"), caller);
     if ("status" in session) return session;
     if (!accepts(request, "text/event-stream"))
       return invalidRequest(406, "Accept must include text/event-stream");
+    session.isUsed = true;
     return session.streams.get(header(request, "last-event-id"), response);
   }
 
-  end(id: string | undefined, principal: string): Refusal | undefined {
-    const session = this.#find(id, principal);
+  end(id: string | undefined, caller: Identity): Refusal | undefined {
+    const session = this.#find(id, caller);
     if ("status" in session) return session;
     this.#forget(session);
     return undefined;
@@ -97,14 +105,14 @@ export class Sessions {
     for (const session of this.#sessions.values()) session.streams.closeAll();
   }
 
-  #find(id: string | undefined, principal: string): Session | Refusal {
+  #find(id: string | undefined, caller: Identity): Session | Refusal {
     if (id === undefined)
       return invalidRequest(400, "Mcp-Session-Id is missing: send initialize first");
     if (!/^[\x21-\x7e]{1,256}$/.test(id))
       return invalidRequest(400, "Mcp-Session-Id must be visible ASCII");
     const session = this.#sessions.get(id);
     // Another caller's session is indistinguishable from one that does not exist.
-    if (!session || session.principal !== principal)
+    if (!session || !isSameCaller(session.caller, caller))
       return invalidRequest(404, "unknown session: send initialize again");
     session.usedAt = performance.now();
     this.#sessions.delete(id);
@@ -112,14 +120,27 @@ export class Sessions {
     return session;
   }
 
-  #makeRoom(): boolean {
+  /**
+   * Closes a connection if there are too many. A caller displaces only its own and those of callers
+   * that have as many or more: first of the one with the most, never used before used, then the one
+   * that idles longest.
+   */
+  #makeRoom(principal: string): boolean {
     if (this.#sessions.size < this.#options.countMax) return true;
-    for (const session of this.#sessions.values()) {
-      if (session.streams.isBusy) continue;
-      this.#forget(session);
-      return true;
-    }
-    return false;
+    const counts = new Map<string, number>();
+    for (const { principal: owner } of this.#sessions.values())
+      counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    const countOf = (owner: string): number => counts.get(owner) ?? 0;
+    const [first] = [...this.#sessions.values()]
+      .filter(
+        ({ streams, principal: owner }) => !streams.isBusy && countOf(owner) >= countOf(principal),
+      )
+      .sort(
+        (a, b) =>
+          countOf(b.principal) - countOf(a.principal) || Number(a.isUsed) - Number(b.isUsed),
+      );
+    if (first) this.#forget(first);
+    return first !== undefined;
   }
 
   #endIdle(): void {

@@ -5,6 +5,7 @@ import type { Channel, Receiver } from "../../wire/channel.ts";
 import type { Message } from "../../wire/message.ts";
 import type { ClientConnection } from "../connection.ts";
 import type { Server } from "../server.ts";
+import { type Identity, isSameCaller } from "./guard.ts";
 import { accepts } from "./post.ts";
 import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 
@@ -18,14 +19,14 @@ export class SsePair {
   readonly #options: SsePairOptions;
   readonly #connections = new Map<
     string,
-    { readonly connection: ClientConnection; readonly principal: string }
+    { readonly connection: ClientConnection; readonly caller: Identity }
   >();
 
   constructor(options: SsePairOptions) {
     this.#options = options;
   }
 
-  open(request: IncomingMessage, response: ServerResponse, principal: string): Refusal | undefined {
+  open(request: IncomingMessage, response: ServerResponse, caller: Identity): Refusal | undefined {
     const { server, countMax } = this.#options;
     if (!accepts(request, "text/event-stream"))
       return invalidRequest(406, "Accept must include text/event-stream");
@@ -34,8 +35,8 @@ export class SsePair {
     const stream = new EventStream(response, this.#options);
     stream.send({ event: "endpoint", data: `/messages?sessionId=${id}` });
     const channel = createChannel(stream, response);
-    const connection = server.accept(channel, { principal, isNetwork: true });
-    this.#connections.set(id, { connection, principal });
+    const connection = server.accept(channel, { ...caller, isNetwork: true });
+    this.#connections.set(id, { connection, caller });
     response.on("close", () => this.#connections.delete(id));
     return undefined;
   }
@@ -43,10 +44,10 @@ export class SsePair {
   post(
     sessionId: string,
     parsed: Message | readonly Message[],
-    principal: string,
+    caller: Identity,
   ): Refusal | undefined {
     const found = this.#connections.get(sessionId);
-    if (!found || found.principal !== principal)
+    if (!found || !isSameCaller(found.caller, caller))
       return invalidRequest(404, "unknown session: open /sse first");
     found.connection.receive(parsed);
     return undefined;

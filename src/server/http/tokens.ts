@@ -5,24 +5,32 @@ import { join } from "node:path";
 import { HallError } from "../../base/errors.ts";
 import { dataFolder, placePrivate, replacePrivate, withFileLock } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
+import { isScope, type Rights } from "../rights.ts";
+import type { Identity } from "./guard.ts";
 
 /**
  * Tokens with names, so that each can be identified and revoked. Only hashes are stored, in a private
- * file. A named token grants the same access as the user's own.
+ * file.
  */
 export interface NamedTokens {
-  /** The name of a token. Revoking takes effect at once. */
-  find(token: string): string | undefined;
+  /** The owner of a token. Revoking takes effect at once. */
+  find(token: string): Identity | undefined;
   list(): readonly NamedToken[];
   /** Returns the token, which is not stored. Throws CONFLICT if the name is in use. */
-  create(name: string): Promise<string>;
+  create(name: string, options?: TokenOptions): Promise<string>;
   /** Throws NOT_FOUND. */
   revoke(name: string): Promise<void>;
 }
 
-export interface NamedToken {
+export interface NamedToken extends Rights {
   readonly name: string;
   readonly createdAt: number;
+  readonly expiresAt?: number | undefined;
+}
+
+/** Default: the scope `call`, all tools, until it is revoked. */
+export interface TokenOptions extends Pick<NamedToken, "tools" | "expiresAt"> {
+  readonly scopes?: readonly string[] | undefined;
 }
 
 interface Kept extends NamedToken {
@@ -50,9 +58,9 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
   }
 
   function write(tokens: readonly Kept[]): Promise<void> {
-    const entries = tokens.map(({ name, createdAt, hash }) => [
+    const entries = tokens.map(({ name, hash, ...token }) => [
       name,
-      { createdAt, hash: hash.toString("base64url") },
+      { ...token, hash: hash.toString("base64url") },
     ]);
     return replacePrivate(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
   }
@@ -65,21 +73,33 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
   return {
     find(token) {
       const hash = hashOf(token);
-      return current().find((known) => timingSafeEqual(known.hash, hash))?.name;
+      const owner = current().find((known) => timingSafeEqual(known.hash, hash));
+      if (!owner || (owner.expiresAt ?? Number.POSITIVE_INFINITY) <= Date.now()) return undefined;
+      const { name, scopes, tools } = owner;
+      return { principal: name, rights: { scopes, tools } };
     },
-    list: () => current().map(({ name, createdAt }) => ({ name, createdAt })),
-    async create(name) {
+    list: () => current().map(({ hash: _hash, ...token }) => token),
+    async create(name, { scopes = ["call"], tools, expiresAt } = {}) {
       if (!namePattern.test(name) || reserved.has(name.toLowerCase()))
         throw new HallError("INVALID_PARAMS", `invalid token name "${name}"`, {
           hint: "Use 1 to 40 letters, digits, _, . and -. The names local and token are reserved.",
         });
+      const wrong = scopes.find((scope) => !isScope(scope));
+      if (wrong !== undefined)
+        throw new HallError("INVALID_PARAMS", `unknown scope "${wrong}"`, {
+          hint: "Use call, read, register:NAME or admin.",
+        });
       const token = randomBytes(32).toString("base64url");
+      const createdAt = Date.now();
       await change((tokens) => {
         if (tokens.some((known) => known.name === name))
           throw new HallError("CONFLICT", `token "${name}" already exists`, {
             next: [{ do: "run-command", command: `token revoke ${name}` }],
           });
-        return [...tokens, { name, createdAt: Date.now(), hash: hashOf(token) }];
+        // Both spellings name a tool; kept is `server.tool`, which stands for one tool only.
+        const dotted = tools?.map((tool) => (tool.includes(".") ? tool : tool.replace("__", ".")));
+        const entry = { name, createdAt, scopes, tools: dotted, expiresAt, hash: hashOf(token) };
+        return [...tokens, entry];
       });
       return token;
     },
@@ -99,6 +119,10 @@ function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
+function isList(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((item) => typeof item === "string");
+}
+
 /** A damaged file grants no access. */
 function parse(text: string): readonly Kept[] {
   try {
@@ -112,7 +136,15 @@ function parse(text: string): readonly Kept[] {
       )
         return [];
       const hash = Buffer.from(entry.hash, "base64url");
-      return hash.length === 32 ? [{ name, createdAt: entry.createdAt, hash }] : [];
+      const { createdAt, expiresAt, tools } = entry;
+      // Tokens of 0.1 have no scopes and keep all rights. An unreadable limit is not dropped.
+      const scopes = entry.scopes === undefined ? ["admin"] : entry.scopes;
+      const isReadable =
+        hash.length === 32 &&
+        isList(scopes) &&
+        (tools === undefined || isList(tools)) &&
+        (expiresAt === undefined || typeof expiresAt === "number");
+      return isReadable ? [{ name, createdAt, scopes, tools, expiresAt, hash }] : [];
     });
   } catch {
     // Every named token is invalid until the file is repaired.

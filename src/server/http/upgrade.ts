@@ -3,7 +3,14 @@ import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { createWebSocketChannel } from "../../wire/websocket.ts";
 import type { Server } from "../server.ts";
-import { type AccessGuard, bearerProtocol, targetOf } from "./guard.ts";
+import {
+  type AccessGuard,
+  type Admission,
+  bearerProtocol,
+  hasToken,
+  targetOf,
+  unauthorized,
+} from "./guard.ts";
 import { type Refusal, shuttingDown, tooManyConnections } from "./refusal.ts";
 
 const pingsPerSecondMax = 50;
@@ -30,16 +37,19 @@ export class Upgrader {
     });
   }
 
-  upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
-    const caller = this.#admit(request);
+  async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const caller = await this.#admit(request);
     if ("refusal" in caller) {
       refuse(socket, caller.refusal);
       return;
     }
-    const { principal } = caller;
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       limitPings(webSocket);
-      this.#server.accept(createWebSocketChannel(webSocket), { principal, isNetwork: true });
+      // A token may be revoked while the socket is open.
+      const mayReceive = (): boolean =>
+        !hasToken(caller) || "principal" in this.#guard.identify(request);
+      const channel = createWebSocketChannel(webSocket, { mayReceive });
+      this.#server.accept(channel, { ...caller, isNetwork: true });
     });
   }
 
@@ -48,15 +58,19 @@ export class Upgrader {
     this.#sockets.close();
   }
 
-  #admit(request: IncomingMessage): ReturnType<AccessGuard["identify"]> {
+  async #admit(request: IncomingMessage): Promise<Admission> {
     const refusal = this.#guard.checkSite(request);
     if (refusal) return { refusal };
     if (this.#server.isClosing) return { refusal: shuttingDown };
     if (targetOf(request)?.pathname !== "/ws")
       return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
+    const caller = await this.#guard.identify(request);
+    if ("refusal" in caller) return caller;
+    if (request.headers.origin !== undefined && !hasToken(caller))
+      return { refusal: unauthorized("a token is required") };
     if (this.#sockets.clients.size >= this.#countMax)
       return { refusal: tooManyConnections(this.#countMax) };
-    return this.#guard.identify(request, request.headers.origin !== undefined);
+    return caller;
   }
 }
 

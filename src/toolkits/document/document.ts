@@ -1,7 +1,7 @@
 /** Reads documents for a model: their text, or an analysis by rules and word lists. */
 import type { JsonObject } from "../../base/json.ts";
 import { createFetcher, type Fetcher } from "../../net/public-fetch.ts";
-import type { Outcome, Tool, Toolkit } from "../../tool.ts";
+import type { Outcome, Tool, ToolFacts, Toolkit } from "../../tool.ts";
 import {
   choiceSchema,
   integerSchema,
@@ -10,16 +10,18 @@ import {
   objectSchema,
   textSchema,
 } from "../schemas.ts";
-import { answer, createToolkit } from "../toolkit.ts";
+import { answer, createToolkit, foldersNotApproved } from "../toolkit.ts";
 import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument } from "./parse.ts";
 import { createDocumentReader, type DocumentReader } from "./reader.ts";
-import { type DocumentSource, loadSource } from "./source.ts";
+import { type DocumentSource, kindOfSource, loadSource } from "./source.ts";
 import { analysisTypes, documentFormats, entityTypes } from "./terms.ts";
 
 export interface DocumentToolkitOptions {
   /** The folders that file: URLs may point into. Default: none. */
   readonly roots?: readonly string[];
+  /** False while nobody has approved the folders. Default: true. */
+  readonly mayRead?: () => boolean;
   /** Default: fetches from public addresses only. */
   readonly fetch?: Fetcher;
   /** Default: one worker for each document. */
@@ -27,10 +29,16 @@ export interface DocumentToolkitOptions {
 }
 
 export function createDocumentToolkit({
-  roots = [],
+  roots: given = [],
+  mayRead = () => true,
   fetch = createFetcher(),
   reader = createDocumentReader(),
 }: DocumentToolkitOptions = {}): Toolkit {
+  function roots(): readonly string[] {
+    if (given.length > 0 && !mayRead()) throw foldersNotApproved("documents.roots");
+    return given;
+  }
+
   return createToolkit(
     {
       id: "document_analyzer",
@@ -69,7 +77,14 @@ export function createDocumentToolkit({
 const textCharactersMax = 100_000;
 
 const annotations = { readOnlyHint: true, idempotentHint: true, openWorldHint: true };
-const facts = { timeoutMs: 30_000 };
+const facts: ToolFacts = {
+  timeoutMs: 30_000,
+  flow({ document_url }) {
+    const kind = kindOfSource(`${document_url}`);
+    const isWeb = kind === "web";
+    return { readsPrivate: kind === "file", bringsIn: isWeb, takesAddress: isWeb };
+  },
+};
 
 const documentFields = {
   document_url: textSchema('The final URL after redirects; "data:" for a data: URL.'),

@@ -77,7 +77,7 @@ export function createDocumentReader({ worker }: { readonly worker?: URL } = {})
 }
 
 async function runWorker(file: URL, request: ReadRequest, scope: Scope): Promise<ReadResult> {
-  if (scope.cancelled) throw scope.cancelled;
+  if (scope.cancelReason) throw scope.cancelReason;
   // A copy to transfer: pooled buffers cannot be transferred.
   const bytes = new Uint8Array(request.bytes);
   const worker = new Worker(file, {

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { basename, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
@@ -25,7 +25,7 @@ export async function loadSource(
     fetch,
     roots,
     scope,
-  }: { readonly fetch: Fetcher; readonly roots: readonly string[]; readonly scope: Scope },
+  }: { readonly fetch: Fetcher; readonly roots: () => readonly string[]; readonly scope: Scope },
 ): Promise<DocumentSource> {
   const url = parseUrl(text);
   switch (url.protocol) {
@@ -35,13 +35,26 @@ export async function loadSource(
       return { name: found.url.href, contentType: found.contentType, bytes: found.bytes };
     }
     case "file:":
-      return { name: url.href, contentType: "", bytes: await readUnderRoots(url, roots) };
+      return { name: url.href, contentType: "", bytes: await readUnderRoots(url, roots()) };
     case "data:":
       return { name: "data:", ...decodeData(text.trim()) };
     default:
       throw badUrl(`"${url.protocol}" is not supported`);
   }
 }
+
+/** Where a document comes from; undefined for a URL that cannot be read. */
+export function kindOfSource(text: string): "web" | "file" | "data" | undefined {
+  const trimmed = text.trim();
+  return URL.canParse(trimmed) ? kinds.get(new URL(trimmed).protocol) : undefined;
+}
+
+const kinds: ReadonlyMap<string, "web" | "file" | "data"> = new Map([
+  ["http:", "web"],
+  ["https:", "web"],
+  ["file:", "file"],
+  ["data:", "data"],
+]);
 
 function parseUrl(text: string): URL {
   const trimmed = text.trim();
@@ -98,7 +111,12 @@ function toPath(url: URL): string {
 
 async function isUnder(path: string, roots: readonly string[]): Promise<boolean> {
   const reals = await Promise.all(roots.map((root) => realpath(root).catch(() => [])));
-  return reals.flat().some((real) => real === path || path.startsWith(join(real, sep)));
+  return reals.flat().some((real) => {
+    if (real !== path && !path.startsWith(join(real, sep))) return false;
+    // Dotfiles hold keys and settings: neither a root nor anything below it may be one.
+    const inside = path.slice(real.length).split(sep);
+    return ![basename(real), ...inside].some((name) => name.startsWith("."));
+  });
 }
 
 function outsideRoots(path: string, roots: readonly string[]): HallError {

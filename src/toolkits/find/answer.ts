@@ -2,6 +2,7 @@ import type { JsonObject } from "../../base/json.ts";
 import { shortenLine } from "../../base/text.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registry } from "../../registry/registry.ts";
+import type { Reader, Spell } from "../../registry/shown-names.ts";
 import type { Outcome, Target } from "../../tool.ts";
 import type { Trust } from "../../trust/trust.ts";
 import type { Finding, Found } from "./finder.ts";
@@ -14,10 +15,12 @@ export interface AnswerParts {
   readonly registry: Registry;
   readonly health: HealthBook;
   readonly trust?: Pick<Trust, "judge" | "heldBecause"> | undefined;
+  readonly spell: Spell;
 }
 
 export interface AnswerOptions extends AnswerParts {
   readonly task: string;
+  readonly reader: Reader;
   readonly detail?: Detail;
   /** Servers are still being looked at. */
   readonly looking?: boolean;
@@ -62,19 +65,20 @@ export interface ToldTool {
 
 function describeFound(
   { target, score, words, alike }: Found,
-  { detail = "signature", health, trust }: AnswerOptions,
+  { detail = "signature", health, trust, spell, reader }: AnswerOptions,
 ): ToldTool {
-  const { tool, fullName } = target;
+  const { tool } = target;
+  const name = spell(target, reader);
   const asks = trust?.judge(target).ask;
   const unavailable = findOutage(target, health);
   const isFull = detail === "full";
   return {
-    name: fullName,
+    name,
     description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 240),
-    signature: signatureOf(fullName, tool.inputSchema),
+    signature: signatureOf(name, tool.inputSchema),
     score,
     matched: words.slice(0, 8),
-    ...(alike.length > 0 ? { alike: alike.slice(0, 10) } : {}),
+    ...(alike.length > 0 ? { alike: alike.slice(0, 10).map((other) => spell(other, reader)) } : {}),
     ...(isFull && { inputSchema: tool.inputSchema }),
     ...(isFull && tool.outputSchema && { outputSchema: tool.outputSchema }),
     ...(asks === undefined ? {} : { asks }),

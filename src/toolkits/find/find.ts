@@ -42,7 +42,7 @@ const callTool: Tool = {
   inputSchema: {
     type: "object",
     properties: {
-      name: { type: "string", minLength: 1, description: "Such as files.read_text_file." },
+      name: { type: "string", minLength: 1, description: "As find_tools gave it." },
       arguments: { type: "object", default: {}, description: "What its signature asks for." },
     },
     required: ["name"],
@@ -71,7 +71,8 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
         detail: Detail;
       };
       const looking = await waitForLists(parts, context.scope.signal);
-      return answerFinding(await finder.find(task, { limit }), { ...parts, task, detail, looking });
+      const finding = await finder.find(task, { limit });
+      return answerFinding(finding, { ...parts, task, detail, looking, reader: context });
     },
   });
 }
@@ -116,6 +117,6 @@ function parseObject(text: string): unknown {
 
 function unfit(problem: string): HallError {
   return new HallError("VALIDATION", `the arguments of call_tool do not fit: ${problem}`, {
-    hint: 'Write {"name": "toolkit.tool", "arguments": {…}}; find_tools shows the signature.',
+    hint: 'Write {"name": "…", "arguments": {…}}; find_tools shows the name and the signature.',
   });
 }

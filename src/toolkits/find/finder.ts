@@ -1,6 +1,7 @@
 import type { Log } from "../../base/log.ts";
 import type { ToolText } from "../../ranking/document.ts";
 import type { Ranker } from "../../ranking/ranker.ts";
+import { safeNameOf } from "../../registry/names.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { Target, Toolkit } from "../../tool.ts";
 import { keyOf, type Trust } from "../../trust/trust.ts";
@@ -33,8 +34,8 @@ export interface Found {
   readonly score: number;
   /** The words of the task that the tool has too. */
   readonly words: readonly string[];
-  /** Full names of tools that say the same, left out for it. */
-  readonly alike: readonly string[];
+  /** Tools that say the same, left out for it. */
+  readonly alike: readonly Target[];
 }
 
 export interface FinderOptions {
@@ -90,7 +91,7 @@ export function createFinder({
       name,
       description: title === undefined ? description : `${title}. ${description ?? ""}`,
       inputSchema,
-      aliases: Object.hasOwn(aliases, fullName) ? aliases[fullName] : undefined,
+      aliases: own(aliases, fullName) ?? own(aliases, safeNameOf(fullName)),
     };
   }
 
@@ -117,7 +118,7 @@ export function createFinder({
           target,
           score,
           words,
-          alike: alike.flatMap(targetsOf).map((other) => other.fullName),
+          alike: alike.flatMap(targetsOf),
         })),
       );
       const total = [...byKey.values()].filter(mayBeSeen).length;
@@ -152,4 +153,8 @@ function groupByToolkit(tools: readonly Target[]): Map<Toolkit, Target[]> {
 
 function isSame(before: readonly Target[] | undefined, now: readonly Target[]): boolean {
   return before?.length === now.length && before.every((target, at) => target === now[at]);
+}
+
+function own<T>(record: Readonly<Record<string, T>>, key: string): T | undefined {
+  return Object.hasOwn(record, key) ? record[key] : undefined;
 }

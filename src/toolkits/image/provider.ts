@@ -113,7 +113,7 @@ async function send(
     const bytes = await readAll(response, bytesMax);
     return { status: response.status, retryAfter: response.headers.get("retry-after"), bytes };
   } catch (error) {
-    if (scope.cancelled) throw scope.cancelled;
+    if (scope.cancelReason) throw scope.cancelReason;
     const { code, message } = explain(error);
     throw new HallError(code, `image provider ${url.origin}: ${message}`, { cause: error });
   } finally {

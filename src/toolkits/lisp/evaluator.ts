@@ -3,6 +3,7 @@ import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
+import type { Spelling, SpellingOf } from "../../registry/shown-names.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
 import { formatCondition, formatEvaluation, formatSyntax, formatText } from "./answer.ts";
 import type {
@@ -34,6 +35,7 @@ import {
 import { LispThread } from "./thread.ts";
 
 export interface EvaluatorOptions extends ToolAccess {
+  readonly spellingOf: SpellingOf;
   /** The tools for programs. Must return the same list as long as nothing changed. */
   tools(): readonly Target[];
   /** Called with every finished evaluation. */
@@ -54,7 +56,7 @@ interface EvaluateArguments {
 
 interface RunOptions {
   readonly service: HallService;
-  readonly scope: Scope;
+  readonly context: CallContext;
   readonly readings: ClockReadings | undefined;
 }
 
@@ -77,9 +79,9 @@ export class Evaluator {
   readonly #options: EvaluatorOptions;
   readonly #sessions: LispSessions;
   #syntaxThread: LispThread | undefined;
-  /** The tools as of the last look, and the list made of them. */
+  /** The tools as of the last look, and the lists made of them. */
   #tools: readonly Target[] | undefined;
-  #entries: readonly ToolEntry[] = [];
+  readonly #entries = new Map<Spelling, readonly ToolEntry[]>();
   readonly #unsaved: FinishedEvaluation[] = [];
 
   constructor(options: EvaluatorOptions) {
@@ -131,7 +133,7 @@ export class Evaluator {
     const resumed = args.resume === undefined ? undefined : findStopped(session, args.resume);
     session.stopped = undefined;
     // Its programs may still hold untrusted text, whoever calls now.
-    if (session.taintedBy !== undefined) context.flow?.taint(session.taintedBy);
+    if (session.taint) context.flow?.add(session.taint);
     if (resumed) await this.#rewind(session, resumed.entry, context);
 
     const order = resumed?.entry.order ?? createOrder(args, session);
@@ -146,18 +148,17 @@ export class Evaluator {
     });
     const startedAt = Date.now();
     const before = resumed ? resumed.before : session.lastRun;
-    const { scope } = context;
-    const { evaluation, clock } = await this.#run(session, withinDeadline(order, scope), {
+    const { evaluation, clock } = await this.#run(session, withinDeadline(order, context.scope), {
       service,
-      scope,
+      context,
       readings: resumed?.readings,
     });
     session.history.end(entry, clock.readings);
 
     const id = runIds();
-    const { contents, calls, shown } = service;
+    const { contents, calls, recordedCalls, shown } = service;
     session.lastError = evaluation.condition ?? session.lastError;
-    session.taintedBy ??= context.flow?.taintedBy();
+    session.taint = context.flow?.read();
     session.lastRun = id;
     if (service.isStopped && session.history.isComplete)
       session.stopped = { run: id, entry, before, contents, readings: clock.beforeRefusal };
@@ -174,7 +175,7 @@ export class Evaluator {
       entry,
       tools,
       evaluation,
-      calls,
+      calls: recordedCalls,
     });
     return formatEvaluation(evaluation, {
       session: handle,
@@ -192,13 +193,13 @@ export class Evaluator {
   async #run(
     session: LispSession,
     order: EvaluateOrder,
-    { service, scope, readings }: RunOptions,
+    { service, context, readings }: RunOptions,
   ): Promise<Evaluated> {
     // The thread watches its own time; this scope ends it if it cannot.
-    const watched = new Scope(scope, order.limits.timeoutMs + overtimeMs, "the program");
+    const watched = new Scope(context.scope, order.limits.timeoutMs + overtimeMs, "the program");
     try {
       return await session.thread.run(
-        { ...order, readings, tools: this.#changedTools(session) },
+        { ...order, readings, tools: this.#changedTools(session, context) },
         "evaluated",
         { scope: watched, serve: service.serve },
       );
@@ -229,7 +230,7 @@ export class Evaluator {
         replay: createReplay(answers),
         isLive: false,
       });
-      await this.#run(session, order, { service, scope: context.scope, readings });
+      await this.#run(session, order, { service, context, readings });
     }
   }
 
@@ -238,7 +239,7 @@ export class Evaluator {
     session.history = new SessionHistory();
     session.lastError = undefined;
     session.lastRun = undefined;
-    session.taintedBy = undefined;
+    session.taint = undefined;
     session.stopped = undefined;
     return formatText("The session is reset: nothing is defined, the package is CL-USER.", {
       session: session.handle,
@@ -260,19 +261,32 @@ export class Evaluator {
   }
 
   /** The tools, unless the session's thread knows them already. */
-  #changedTools(session: LispSession): readonly ToolEntry[] | undefined {
+  #changedTools(session: LispSession, context: CallContext): readonly ToolEntry[] | undefined {
     const tools = this.#options.tools();
     if (tools !== this.#tools) {
       this.#tools = tools;
-      this.#entries = tools.map(({ toolkit, tool, fullName }) => ({
-        toolkit: toolkit.prefix ?? toolkit.id,
-        name: tool.name,
-        fullName,
-      }));
+      this.#entries.clear();
     }
-    if (session.tools === this.#entries) return undefined;
-    session.tools = this.#entries;
-    return this.#entries;
+    const spelling = this.#options.spellingOf(context);
+    let entries = this.#entries.get(spelling);
+    if (!entries) {
+      entries = tools.map((target) => this.#describe(target, context));
+      this.#entries.set(spelling, entries);
+    }
+    if (session.tools === entries) return undefined;
+    session.tools = entries;
+    return entries;
+  }
+
+  #describe(target: Target, context: CallContext): ToolEntry {
+    const { toolkit, tool, fullName } = target;
+    const shown = this.#options.spell(target, context);
+    return {
+      toolkit: toolkit.prefix ?? toolkit.id,
+      name: tool.name,
+      fullName,
+      ...(shown === fullName ? {} : { shown }),
+    };
   }
 
   /** After the answer: making the record takes longer than many programs. */

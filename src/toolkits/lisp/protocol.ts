@@ -40,6 +40,8 @@ export interface ToolEntry {
   readonly toolkit: string;
   readonly name: string;
   readonly fullName: string;
+  /** As the caller sees it in its list, if that differs. */
+  readonly shown?: string;
 }
 
 /** Messages of a thread while it works, and its result. */

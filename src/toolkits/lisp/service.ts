@@ -1,6 +1,7 @@
 import { errorType, HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
+import type { Spell } from "../../registry/shown-names.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
 import type { CallReport } from "./answer.ts";
 import { type HallRequest, writeFailure, writeValue } from "./protocol.ts";
@@ -10,11 +11,13 @@ import type { EvaluateOrder, FindRecorded, RecordedAnswer } from "./recording.ts
 export interface ToolAccess {
   findTool(name: string): Target | undefined;
   /** Throws NOT_FOUND, with similar names. */
-  getTool(name: string): Target;
-  /** True if it may destroy or send: refused in explore mode. */
-  isDestructive(target: Target): boolean;
+  getTool(name: string, spell?: (target: Target) => string): Target;
+  /** True unless it is known to only read: refused in explore mode. */
+  mayChange(target: Target): boolean;
   /** The tool as programs may read it. Default: unchanged. */
   describe?(target: Target): Tool;
+  /** The tool's name as the caller sees it in its list. */
+  readonly spell: Spell;
   /** The full names of a group's tools; undefined for an unknown group. */
   listGroup(name: string): readonly string[] | undefined;
 }
@@ -35,6 +38,8 @@ export interface HallServiceOptions {
 /** The hall's work for one evaluation: calls through the gateway, counted, reported and recorded. */
 export class HallService {
   readonly calls: CallReport[] = [];
+  /** The same by full names, for the record. */
+  readonly recordedCalls: CallReport[] = [];
   readonly contents: ContentHandles;
   readonly #options: HallServiceOptions;
   readonly #shown = new ShownContent();
@@ -90,7 +95,7 @@ export class HallService {
   }
 
   async #answer(request: HallRequest, scope: Scope): Promise<unknown> {
-    const { access } = this.#options;
+    const { access, context } = this.#options;
     switch (request.kind) {
       case "call":
         return this.contents.replace(await this.#call(request.name, request.arguments, scope));
@@ -103,7 +108,7 @@ export class HallService {
         if (!target) throw new HallError("NOT_FOUND", `unknown tool "${request.name}"`);
         const { description, inputSchema, outputSchema } = access.describe?.(target) ?? target.tool;
         return {
-          name: target.fullName,
+          name: access.spell(target, context),
           description: description ?? "",
           inputSchema,
           outputSchema,
@@ -124,22 +129,24 @@ export class HallService {
     const { access, order, context } = this.#options;
     const isExplore = order.mode === "explore";
     // Explore mode does not wait for servers that still start: an unknown tool may change something.
-    const target = access.findTool(name) ?? (isExplore ? access.getTool(name) : undefined);
-    if (target?.toolkit.source === "hall" && !isForPrograms(target))
-      throw notForPrograms(target.fullName);
-    if (isExplore && target && mayChange(target, access)) throw notInExplore(target.fullName);
+    const spell = (found: Target): string => access.spell(found, context);
+    const target = access.findTool(name) ?? (isExplore ? access.getTool(name, spell) : undefined);
+    const shown = target ? spell(target) : name;
+    if (target?.toolkit.source === "hall" && !isForPrograms(target)) throw notForPrograms(shown);
+    if (isExplore && target && mayChange(target, access)) throw notInExplore(shown);
 
-    const fullName = target?.fullName ?? name;
     const startedAt = performance.now();
     const report = (status: string): void => {
-      this.calls.push({ name: fullName, ms: Math.round(performance.now() - startedAt), status });
+      const ms = Math.round(performance.now() - startedAt);
+      this.calls.push({ name: shown, ms, status });
+      this.recordedCalls.push({ name: target?.fullName ?? name, ms, status });
     };
     context.progress({
       progress: this.#begun,
-      message: `${this.#begun}/${order.limits.calls} ${fullName}`,
+      message: `${this.#begun}/${order.limits.calls} ${shown}`,
     });
     try {
-      const outcome = await this.#callGateway(name, args, scope);
+      const outcome = await this.#callGateway(shown, args, scope);
       report(outcome.isError ? "error" : "ok");
       return outcome;
     } catch (error) {
@@ -162,10 +169,10 @@ function isForPrograms({ fullName }: Target): boolean {
 }
 
 /** An agent chooses its own tools, so it may change things, too. */
-function mayChange(target: Target, { isDestructive }: ToolAccess): boolean {
+function mayChange(target: Target, access: ToolAccess): boolean {
   return target.toolkit.source === "hall"
     ? target.fullName.endsWith("_agent")
-    : isDestructive(target);
+    : access.mayChange(target);
 }
 
 function notForPrograms(name: string): HallError {
@@ -177,7 +184,7 @@ function notForPrograms(name: string): HallError {
 function notInExplore(name: string): HallError {
   return new HallError(
     "DENIED",
-    `${name} may destroy or send, so it cannot be called in explore mode`,
+    `${name} may change or send something, so it cannot be called in explore mode`,
     { hint: 'Evaluate with mode "act" (command line: --act) if the change is intended.' },
   );
 }

@@ -1,7 +1,7 @@
 import { randomBytes, randomInt } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
-import type { Caller } from "../../tool.ts";
+import type { Caller, Taint } from "../../tool.ts";
 import type { ClockReadings, ConditionSummary, EvaluationLimits, ToolEntry } from "./protocol.ts";
 import { type HistoryEntry, SessionHistory } from "./recording.ts";
 import type { ContentHandles } from "./service.ts";
@@ -18,8 +18,8 @@ export interface LispSession {
   tools?: readonly ToolEntry[] | undefined;
   lastError?: ConditionSummary | undefined;
   lastRun?: string | undefined;
-  /** The tool through which its programs read untrusted text. */
-  taintedBy?: string | undefined;
+  /** What its programs have read. */
+  taint?: Taint | undefined;
   /** The last run, if it can resume after an approval. */
   stopped?: StoppedRun | undefined;
 }
@@ -174,7 +174,7 @@ export class LispSessions {
     session.waiting++;
     session.uses++;
     const done = session.last.then(() => {
-      if (scope.cancelled) throw scope.cancelled;
+      if (scope.cancelReason) throw scope.cancelReason;
       return work(session);
     });
     session.last = done.catch(() => {});

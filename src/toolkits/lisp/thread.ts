@@ -157,8 +157,10 @@ export class LispThread {
       this.#replies.postMessage({ number, answer } satisfies HallReply);
       this.#wake();
     };
-    const serving = scope.cancelled ? Promise.reject(scope.cancelled) : work.serve(request, scope);
-    scope.finish(serving).then(send, (error: unknown) => send(writeFailure(error)));
+    const serving = scope.cancelReason
+      ? Promise.reject(scope.cancelReason)
+      : work.serve(request, scope);
+    scope.closeAfter(serving).then(send, (error: unknown) => send(writeFailure(error)));
   }
 
   #withdraw(number: number): void {

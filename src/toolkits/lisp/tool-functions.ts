@@ -25,7 +25,7 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
     "GUILDHALL:CALL-TOOL",
     "name &rest arguments",
     (m, name: Value, args: Value[]) => start(m, catalog, catalog.nameOf(m, name), args).finish(m),
-    { documentation: '(call-tool "toolkit.tool" :argument value …): the tool\'s result as data.' },
+    { documentation: '(call-tool "toolkit__tool" :argument value …): the tool\'s result as data.' },
   );
   defineFunction(
     "GUILDHALL:FIND-TOOLS",
@@ -41,7 +41,7 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
     "&key match toolkit group",
     (m, match?: Value, toolkit?: Value, group?: Value) =>
       listTools(m, catalog, { match, toolkit, group }),
-    { documentation: '(list-tools :match "text"): the full names of tools.' },
+    { documentation: '(list-tools :match "text"): the names of tools.' },
   );
   defineFunction(
     "GUILDHALL:TOOL-SCHEMA",
@@ -79,6 +79,8 @@ interface ToolCatalog {
   bind(m: Machine, tools: readonly ToolEntry[]): void;
   /** The full name for a string, or for the symbol of a tool's function. */
   nameOf(m: Machine, designator: Value): string;
+  /** Undefined if several tools have the symbol. */
+  onlyName(symbol: Sym): string | undefined;
   /** Undefined for an unknown tool. */
   schemaOf(m: Machine, name: string): ToolDescription | undefined;
 }
@@ -96,7 +98,8 @@ function findDescription(m: Machine, hall: HallPort, name: string): ToolDescript
 function createToolCatalog(hall: HallPort): ToolCatalog {
   let tools: readonly ToolEntry[] = [];
   const described = new Map<string, ToolDescription | undefined>();
-  const bySymbol = new Map<Sym, string>();
+  /** Names as different as `my_notes` and `my-notes` become one symbol, which then has no meaning. */
+  const bySymbol = new Map<Sym, readonly string[]>();
   const catalog: ToolCatalog = {
     hall,
     get tools() {
@@ -107,10 +110,22 @@ function createToolCatalog(hall: HallPort): ToolCatalog {
       described.clear();
       bySymbol.clear();
       tools = now;
-      for (const entry of now) bySymbol.set(bindTool(m, catalog, entry), entry.fullName);
+      for (const entry of now) {
+        const symbol = bindTool(m, catalog, entry);
+        bySymbol.set(symbol, [...(bySymbol.get(symbol) ?? []), entry.fullName]);
+      }
     },
-    nameOf: (m, designator) =>
-      (designator instanceof Sym ? bySymbol.get(designator) : undefined) ?? textOf(m, designator),
+    nameOf(m, designator) {
+      const names = designator instanceof Sym ? bySymbol.get(designator) : undefined;
+      if (names === undefined) return textOf(m, designator);
+      const [name = "", ...others] = names;
+      if (others.length === 0) return name;
+      return m.fail(`ambiguous: use (call-tool "…") with one of ${names.join(", ")}`);
+    },
+    onlyName(symbol) {
+      const names = bySymbol.get(symbol) ?? [];
+      return names.length === 1 ? names[0] : undefined;
+    },
     schemaOf(m, name) {
       if (!described.has(name)) described.set(name, findDescription(m, hall, name));
       return described.get(name);
@@ -120,22 +135,26 @@ function createToolCatalog(hall: HallPort): ToolCatalog {
 }
 
 /** Makes the tool a function: `(search-tool:web-search :query "x")`. */
-function bindTool(m: Machine, catalog: ToolCatalog, { toolkit, name, fullName }: ToolEntry): Sym {
+function bindTool(m: Machine, catalog: ToolCatalog, { toolkit, name }: ToolEntry): Sym {
   const pkg = toolkitPackage(m, toolkit);
   const symbolName = lispName(name);
   const symbol = pkg.symbols.get(symbolName) ?? new Sym(symbolName, pkg);
   pkg.symbols.set(symbolName, symbol);
   pkg.external.add(symbolName);
   const fn = nativeFunction(symbol, "&rest arguments", (inner, args: Value[]) =>
-    start(inner, catalog, fullName, args).finish(inner),
+    start(inner, catalog, catalog.nameOf(inner, symbol), args).finish(inner),
   );
-  fn.code.start = (inner, args) => start(inner, catalog, fullName, args);
+  fn.code.start = (inner, args) => start(inner, catalog, catalog.nameOf(inner, symbol), args);
   // Fetched on demand: thousands of descriptions are too much to copy into every thread.
+  const describe = (): ToolDescription | undefined => {
+    const only = catalog.onlyName(symbol);
+    return only === undefined ? undefined : catalog.schemaOf(m, only);
+  };
   Object.defineProperty(fn.code, "documentation", {
-    get: () => catalog.schemaOf(m, fullName)?.description ?? null,
+    get: () => describe()?.description ?? null,
   });
   Object.defineProperty(fn.code, "lambdaList", {
-    get: () => lambdaListOf(catalog.schemaOf(m, fullName)),
+    get: () => lambdaListOf(describe()),
   });
   symbol.fn = fn;
   return symbol;
@@ -202,11 +221,15 @@ function listTools(
       : new Set(askHall(m, hall, { kind: "group", name: textOf(m, group) }) as string[]);
   const fitting = tools.filter(
     (tool) =>
-      tool.fullName.toLowerCase().includes(text) &&
+      [tool.fullName, shownOf(tool)].some((name) => name.toLowerCase().includes(text)) &&
       (kit === undefined || lispName(tool.toolkit) === kit) &&
       (members?.has(tool.fullName) ?? true),
   );
-  return m.list(fitting.map(({ fullName }) => m.string(fullName)));
+  return m.list(fitting.map((tool) => m.string(shownOf(tool))));
+}
+
+function shownOf({ fullName, shown = fullName }: ToolEntry): string {
+  return shown;
 }
 
 function showPart(m: Machine, hall: HallPort, part: Value): Value {

@@ -65,12 +65,12 @@ export function createFolderSearch({
     const seen = new Set<string>();
     let batch: IndexedFile[] = [];
     const flush = (): void => {
-      if (!life.cancelled) index.replace(batch);
+      if (!life.cancelReason) index.replace(batch);
       batch = [];
     };
     isCut = false;
     for await (const { path, stamp, modifiedMs, size } of walk(roots)) {
-      if (life.cancelled) return;
+      if (life.cancelReason) return;
       if (seen.size === filesMax) {
         isCut = true;
         break;
@@ -86,7 +86,7 @@ export function createFolderSearch({
       await nextTurn();
     }
     flush();
-    if (!life.cancelled && !isCut)
+    if (!life.cancelReason && !isCut)
       index.remove([...known.keys()].filter((path) => !seen.has(path)));
     freshUntil = performance.now() + freshMs;
   }
@@ -99,10 +99,10 @@ export function createFolderSearch({
     });
     const waiting = new Scope(scope, waitMs);
     try {
-      await waiting.finish(updating);
+      await waiting.closeAfter(updating);
       return true;
     } catch (error) {
-      if (waiting.cancelled && !scope.cancelled) return false;
+      if (waiting.cancelReason && !scope.cancelReason) return false;
       throw error;
     }
   }
@@ -159,7 +159,7 @@ type FileEntry = Pick<IndexedFile, "path" | "stamp" | "modifiedMs"> & { readonly
 
 /** Every file, breadth first, without links, hidden files and node_modules. */
 async function* walk(roots: readonly string[]): AsyncGenerator<FileEntry> {
-  const folders = [...roots];
+  const folders = roots.filter((root) => !basename(root).startsWith("."));
   for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
     // Deleted meanwhile, or not readable.
     const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);

@@ -6,7 +6,7 @@ import type { Scope } from "../../base/scope.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
 import type { DocumentReader } from "../document/reader.ts";
 import { choiceSchema, listSchema, objectSchema, textSchema } from "../schemas.ts";
-import { answer, createToolkit, invalidField } from "../toolkit.ts";
+import { answer, createToolkit, foldersNotApproved, invalidField } from "../toolkit.ts";
 import { createFolderSearch } from "./folders.ts";
 import type { SearchAnswer, SearchProvider, SearchQuery } from "./provider.ts";
 import { createBrave, createSearxng, createTavily, createWebProvider } from "./web.ts";
@@ -20,6 +20,8 @@ export interface SearchToolkitOptions {
   readonly apiKeyEnv?: string | undefined;
   /** The folders `local` searches. */
   readonly folders?: readonly string[] | undefined;
+  /** False while nobody has approved the folders. Default: true. */
+  readonly mayRead?: () => boolean;
   readonly env?: NodeJS.ProcessEnv;
   /** Replaces the address of Brave and Tavily in tests. Not in the config, which could send the key anywhere. */
   readonly origin?: string;
@@ -31,10 +33,12 @@ export type SearchProviderName = "searxng" | "brave" | "tavily" | "local";
 
 export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit {
   const name = options.provider ?? defaultProvider(options);
+  const { mayRead = () => true } = options;
   let provider: SearchProvider | undefined;
 
   function useProvider(): SearchProvider {
     provider ??= createProvider(name, options);
+    if (name === "local" && !mayRead()) throw foldersNotApproved("search.folders");
     return provider;
   }
 
@@ -59,14 +63,14 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
     },
     [
       [
-        webSearch,
+        searchIn(webSearch, name),
         async (args, { scope }) => {
           const count = readWhole(args, "max_results", 1, 20);
           return search({ text: readQuery(args), kind: "web", count }, scope);
         },
       ],
       [
-        newsSearch,
+        searchIn(newsSearch, name),
         async (args, { scope }) => {
           const daysBack = readWhole(args, "days_back", 1, 365);
           return search({ text: readQuery(args), kind: "news", count: newsCount, daysBack }, scope);
@@ -77,6 +81,12 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
 }
 
 const newsCount = 10;
+
+/** The user's folders are private, and the query does not leave this machine. */
+function searchIn(tool: Tool, provider: SearchProviderName | undefined): Tool {
+  if (provider !== "local") return tool;
+  return { ...tool, facts: { ...tool.facts, flow: () => ({ readsPrivate: true }) } };
+}
 
 function defaultProvider({ folders, url }: SearchToolkitOptions): SearchProviderName | undefined {
   if (folders?.length) return "local";

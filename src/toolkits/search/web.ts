@@ -112,11 +112,11 @@ export function createWebProvider(engine: WebEngine): SearchProvider {
       const response = await dialler
         .send(url, { ...init, signal: scope.signal })
         .catch((error: unknown) => {
-          throw scope.cancelled ?? engineError(engine, explain(error));
+          throw scope.cancelReason ?? engineError(engine, explain(error));
         });
       if (!response.ok) throw engineError(engine, await refusal(response, false));
       const bytes = await readAll(response, replyBytesMax).catch((error: unknown) => {
-        throw scope.cancelled ?? engineError(engine, explain(error));
+        throw scope.cancelReason ?? engineError(engine, explain(error));
       });
       return { results: readRows(engine, parseRows(engine, bytes), query) };
     },

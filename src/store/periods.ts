@@ -17,8 +17,9 @@ export interface Tally extends Record<(typeof countNames)[number], number> {
 }
 
 /**
- * Counts of durations in buckets an eighth of an octave wide, from a microsecond to hours: percentiles are within 5 % of the
- * true ones, and histograms are added bucket by bucket. Empty buckets are left out.
+ * Counts of durations in buckets an eighth of an octave wide, from a microsecond to hours:
+ * percentiles are within 5 % of the true ones, and histograms are added bucket by bucket. Empty
+ * buckets are left out.
  */
 export type Histogram = Map<number, number>;
 
@@ -58,19 +59,19 @@ function increase(counts: Map<number, number>, key: number, by: number): void {
 }
 
 /** Hours are kept for a few days, days for as long as statistics are kept. */
-export type Span = "hour" | "day";
-const spans: readonly Span[] = ["hour", "day"];
-export const spanMs: Readonly<Record<Span, number>> = { hour: 3_600_000, day: 86_400_000 };
-export const hoursKeptMs = 3 * spanMs.day;
+export type Period = "hour" | "day";
+const periods: readonly Period[] = ["hour", "day"];
+export const periodMs: Readonly<Record<Period, number>> = { hour: 3_600_000, day: 86_400_000 };
+export const hoursKeptMs = 3 * periodMs.day;
 
-/** The finest span that is kept since then. */
-export function spanSince(since: number, now: number): Span {
+/** The shortest period that is kept for all calls since then. */
+export function periodSince(since: number, now: number): Period {
   return now - since <= hoursKeptMs ? "hour" : "day";
 }
 
 /** The calls of one tool in one hour or day. */
-export interface SpanTally {
-  readonly span: Span;
+export interface PeriodTally {
+  readonly period: Period;
   /** Milliseconds since 1970. */
   readonly start: number;
   readonly toolkit: string;
@@ -78,27 +79,27 @@ export interface SpanTally {
   readonly tally: Tally;
 }
 
-type Named = Pick<CallRow, "at" | "toolkit" | "tool">;
+type CallKey = Pick<CallRow, "at" | "toolkit" | "tool">;
 
 /** Calls counted by hour, by day and by tool. */
-export class SpanTallies {
+export class PeriodTallies {
   /** By name, then by start: building one key of both would cost more than the counting. */
-  readonly #spans: Readonly<Record<Span, Map<string, Map<number, SpanTally>>>> = {
+  readonly #periods: Readonly<Record<Period, Map<string, Map<number, PeriodTally>>>> = {
     hour: new Map(),
     day: new Map(),
   };
 
   /** Adds calls of one tool within an hour. */
-  add(row: Named, tally: Tally): void {
-    for (const span of spans) addTally(this.#find(span, row).tally, tally);
+  add(call: CallKey, tally: Tally): void {
+    for (const period of periods) addTally(this.#find(period, call).tally, tally);
   }
 
-  #find(span: Span, { at, toolkit, tool }: Named): SpanTally {
-    const start = at - (at % spanMs[span]);
+  #find(period: Period, { at, toolkit, tool }: CallKey): PeriodTally {
+    const start = at - (at % periodMs[period]);
     const name = toolkit === null ? unknownName : tool;
-    const starts = getOrPut(this.#spans[span], name, () => new Map<number, SpanTally>());
+    const starts = getOrPut(this.#periods[period], name, () => new Map<number, PeriodTally>());
     return getOrPut(starts, start, () => ({
-      span,
+      period,
       start,
       toolkit: toolkit ?? unknownName,
       tool: name,
@@ -106,15 +107,15 @@ export class SpanTallies {
     }));
   }
 
-  *all(): Generator<SpanTally> {
-    for (const span of spans)
-      for (const starts of this.#spans[span].values()) yield* starts.values();
+  *all(): Generator<PeriodTally> {
+    for (const period of periods)
+      for (const starts of this.#periods[period].values()) yield* starts.values();
   }
 
-  pruneBefore(span: Span, before: number): void {
-    for (const [name, starts] of this.#spans[span]) {
+  pruneBefore(period: Period, before: number): void {
+    for (const [name, starts] of this.#periods[period]) {
       for (const start of starts.keys()) if (start < before) starts.delete(start);
-      if (starts.size === 0) this.#spans[span].delete(name);
+      if (starts.size === 0) this.#periods[period].delete(name);
     }
   }
 }
@@ -151,15 +152,15 @@ export function tallyOf({
 
 interface Sum {
   readonly tally: Tally;
-  /** Calls by the start of their span. */
+  /** Calls by the start of their period. */
   readonly byStart: Map<number, number>;
 }
 
-/** Toolkits and the total are summed from the tools, because there are far fewer tools than spans. */
-export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistics {
+/** Sums toolkits and the total from the tools: there are far fewer tools than periods. */
+export function sumStatistics(tallies: Iterable<PeriodTally>, period: Period): Statistics {
   const tools = new Map<string, Sum & { readonly toolkit: string }>();
   let [first, last] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY];
-  for (const { start, toolkit, tool, tally } of spans) {
+  for (const { start, toolkit, tool, tally } of tallies) {
     first = Math.min(first, start);
     last = Math.max(last, start);
     const sum = getOrPut(tools, tool, () => ({ ...createSum(), toolkit }));
@@ -174,12 +175,12 @@ export function sumStatistics(spans: Iterable<SpanTally>, span: Span): Statistic
     addSum(getOrPut(toolkits, sum.toolkit, createSum), sum);
   }
 
-  const figures = (sum: Sum): Figures => describe(sum, { first, last, stepMs: spanMs[span] });
+  const figures = (sum: Sum): Figures => describe(sum, { first, last, stepMs: periodMs[period] });
   const isEmpty = total.tally.calls === 0;
   return {
-    by: span,
+    by: period,
     from: isEmpty ? null : first,
-    to: isEmpty ? null : last + spanMs[span],
+    to: isEmpty ? null : last + periodMs[period],
     total: figures(total),
     toolkits: [...toolkits].map(([toolkit, sum]) => ({ toolkit, ...figures(sum) })).sort(byCalls),
     tools: [...tools]
@@ -231,7 +232,7 @@ function createPercentiles(histogram: Histogram, count: number): (share: number)
 
 const trendParts = 24;
 
-/** At most one part per span. */
+/** At most one part per period. */
 function trendOf(
   byStart: ReadonlyMap<number, number>,
   { first, last, stepMs }: Range,

@@ -2,33 +2,33 @@ import {
   addTally,
   countNames,
   type Histogram,
-  type Span,
-  SpanTallies,
-  type SpanTally,
-  spanMs,
-  spanSince,
+  type Period,
+  PeriodTallies,
+  type PeriodTally,
+  periodMs,
+  periodSince,
   sumStatistics,
   type Tally,
-} from "./spans.ts";
+} from "./periods.ts";
 import type { Sql, SqlRow } from "./sql.ts";
 import type { Statistics } from "./store.ts";
 
-/**
- * Calls are counted by hour and by day in `spans`, some time after they were written: `counted` holds the last
- * call that is included, whichever process wrote it. So a crash loses no count, several processes count
- * nothing twice, and a tool's span is updated once for thousands of its calls.
- */
+// Calls are counted by hour and by day, some time after they were written. The table `spans` has a
+// row per tool and period; `counted` holds the last call that is included, whichever process wrote
+// it. So a crash loses no count, several processes count nothing twice, and a tool's row is updated
+// once for thousands of its calls.
+
 const keyColumns = ["span", "start", "tool"];
 const countColumns = ["calls", "errors", "cancelled", "timeouts", "bytes_in", "bytes_out", "ms"];
-const spanColumns = [...keyColumns, "toolkit", ...countColumns, "histogram"];
-const upsertSpans = `INSERT INTO spans (${spanColumns.join(", ")}) {rows}
-  ON CONFLICT (span, start, tool) DO UPDATE SET ${spanColumns
+const periodColumns = [...keyColumns, "toolkit", ...countColumns, "histogram"];
+const upsertPeriods = `INSERT INTO spans (${periodColumns.join(", ")}) {rows}
+  ON CONFLICT (span, start, tool) DO UPDATE SET ${periodColumns
     .filter((column) => !keyColumns.includes(column))
     .map((column) => `${column} = excluded.${column}`)
     .join(", ")}`;
 
-/** The database sums thousands of rows in the time it takes to hand over a few. */
-const sums = `at - at % ${spanMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls,
+/** Summed in the database: it sums thousands of rows in the time it takes to return a few. */
+const sums = `at - at % ${periodMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls,
   count(*) FILTER (WHERE outcome <> 'ok' AND (code IS NULL OR code <> 'CANCELLED')) AS errors,
   count(*) FILTER (WHERE code = 'CANCELLED') AS cancelled,
   count(*) FILTER (WHERE code = 'TIMEOUT') AS timeouts,
@@ -39,81 +39,86 @@ const uncounted = `SELECT ${sums} FROM calls
 
 /** Counts every call that was added since the last time. */
 export async function countCalls(sql: Sql): Promise<void> {
-  await mergeSpans(sql, readSums(await sql.query(uncounted)));
+  await mergePeriods(sql, readSums(await sql.query(uncounted)));
   await sql.change(
     `UPDATE counted SET seq = (SELECT max(seq) FROM calls)
      WHERE seq < (SELECT max(seq) FROM calls)`,
   );
 }
 
-/** Counts calls that were still running when the count passed them. */
+/** Counts calls that `countCalls` skipped because they were still running. */
 export async function countLateCalls(sql: Sql, seqs: readonly number[]): Promise<void> {
-  const [counted] = await sql.query("SELECT seq FROM counted");
-  const passed = seqs.filter((seq) => seq <= Number(counted?.seq ?? 0));
+  const [lastCounted] = await sql.query("SELECT seq FROM counted");
+  const skippedSeqs = seqs.filter((seq) => seq <= Number(lastCounted?.seq ?? 0));
   const rows = await sql.withRows(
     ["seq"],
-    passed.map((seq) => [seq]),
+    skippedSeqs.map((seq) => [seq]),
     `SELECT ${sums} FROM calls WHERE seq IN ({rows}) ${groups}`,
   );
-  await mergeSpans(sql, readSums(rows));
+  await mergePeriods(sql, readSums(rows));
 }
 
 export async function readStatistics(sql: Sql, since: number, now: number): Promise<Statistics> {
-  const by = spanSince(since, now);
-  const from = since - (since % spanMs[by]);
-  const counted = await sql.query("SELECT * FROM spans WHERE span = ? AND start >= ?", [by, from]);
-  const rest = [...readSums(await sql.query(uncounted)).all()].filter(
-    ({ span, start }) => span === by && start >= from,
+  const wanted = periodSince(since, now);
+  const from = since - (since % periodMs[wanted]);
+  const countedRows = await sql.query("SELECT * FROM spans WHERE span = ? AND start >= ?", [
+    wanted,
+    from,
+  ]);
+  const uncountedTallies = [...readSums(await sql.query(uncounted)).all()].filter(
+    ({ period, start }) => period === wanted && start >= from,
   );
-  return sumStatistics([...counted.map(readSpan), ...rest], by);
+  return sumStatistics([...countedRows.map(readPeriod), ...uncountedTallies], wanted);
 }
 
-export async function pruneSpans(sql: Sql, span: Span, before: number): Promise<void> {
-  await sql.change("DELETE FROM spans WHERE span = ? AND start < ?", [span, before]);
+export async function prunePeriods(sql: Sql, period: Period, before: number): Promise<void> {
+  await sql.change("DELETE FROM spans WHERE span = ? AND start < ?", [period, before]);
 }
 
-/** Adds tallies to the rows of their spans. */
-async function mergeSpans(sql: Sql, tallies: SpanTallies): Promise<void> {
-  const spans = [...tallies.all()];
-  const found = await sql.withRows(
+/** Adds tallies to the rows of their periods. */
+async function mergePeriods(sql: Sql, tallies: PeriodTallies): Promise<void> {
+  const added = [...tallies.all()];
+  const storedRows = await sql.withRows(
     keyColumns,
-    spans.map(({ span, start, tool }) => [span, start, tool]),
+    added.map(({ period, start, tool }) => [period, start, tool]),
     `WITH given (${keyColumns.join(", ")}) AS ({rows})
      SELECT spans.* FROM spans JOIN given USING (${keyColumns.join(", ")})`,
   );
-  const before = new Map(found.map((row) => [spanKey(row), row]));
+  const storedByKey = new Map(
+    storedRows.map(readPeriod).map((stored) => [periodKey(stored), stored.tally]),
+  );
 
-  const rows = spans.map((key) => {
-    const { span, start, tool, toolkit, tally } = key;
-    const earlier = before.get(spanKey(key));
-    if (earlier) addTally(tally, readTally(earlier));
+  const rows = added.map((addition) => {
+    const { period, start, tool, toolkit, tally } = addition;
+    const stored = storedByKey.get(periodKey(addition));
+    if (stored) addTally(tally, stored);
     const counts = countNames.map((name) => tally[name]);
-    return [span, start, tool, toolkit, ...counts, encodeHistogram(tally.histogram)];
+    return [period, start, tool, toolkit, ...counts, encodeHistogram(tally.histogram)];
   });
-  await sql.withRows(spanColumns, rows, upsertSpans);
+  await sql.withRows(periodColumns, rows, upsertPeriods);
 }
 
-function spanKey({ span, start, tool }: Pick<SpanTally, "span" | "start" | "tool"> | SqlRow) {
-  return `${span} ${start} ${tool}`;
+function periodKey({ period, start, tool }: PeriodTally): string {
+  return `${period} ${start} ${tool}`;
 }
 
 /** Calls that the database has summed by hour, tool and bucket. */
-function readSums(rows: readonly SqlRow[]): SpanTallies {
-  const tallies = new SpanTallies();
+function readSums(rows: readonly SqlRow[]): PeriodTallies {
+  const tallies = new PeriodTallies();
   for (const row of rows) {
-    const named = {
+    const call = {
       at: Number(row.hour),
       toolkit: row.toolkit as string | null,
       tool: String(row.tool),
     };
-    tallies.add(named, readTally(row));
+    tallies.add(call, readTally(row));
   }
   return tallies;
 }
 
-function readSpan(row: SqlRow): SpanTally {
+function readPeriod(row: SqlRow): PeriodTally {
   return {
-    span: row.span as Span,
+    period: row.span as Period,
     start: Number(row.start),
     toolkit: String(row.toolkit),
     tool: String(row.tool),
@@ -121,7 +126,7 @@ function readSpan(row: SqlRow): SpanTally {
   };
 }
 
-/** A span has a histogram; calls that were summed have the bucket of their duration. */
+/** Rows of `spans` have a histogram; sums of calls have the bucket of their duration. */
 function readTally(row: SqlRow): Tally {
   const counts = countNames.map((name, index) => [name, Number(row[countColumns[index] ?? ""])]);
   const histogram: Histogram = row.histogram

@@ -4,16 +4,19 @@ import type { Config, ServerConfig } from "./schema.ts";
 /** A server with an invalid entry: the hall runs without it and reports why. */
 export interface UnusableServer {
   readonly type: "unusable";
-  /** Each names field, expected value, next step and location. */
+  /** One per wrong field: its name, the expected value, how to correct it, and file and line. */
   readonly problems: readonly string[];
-  /** The entry, if only some values are wrong: used to show what is known of the server. Never started. */
+  /**
+   * The entry, if only a value is wrong, such as a variable that is not set. It tells which known
+   * tools to list; the server is never started.
+   */
   readonly entry?: ServerConfig | undefined;
 }
 
 /** All configured servers, usable or not. */
 export type ConfiguredServers = Readonly<Record<string, ServerConfig | UnusableServer>>;
 
-export function configuredServers({
+export function collectServers({
   config,
   unusable,
 }: {
@@ -23,19 +26,19 @@ export function configuredServers({
   return { ...config.mcpServers, ...unusable };
 }
 
-/** Names of servers by kind of change, so that a reload touches only those. */
-export interface ServersDiff {
+/** Names of servers by kind of change: a reload touches no others. */
+export interface ServerChanges {
   readonly added: readonly string[];
   readonly removed: readonly string[];
   readonly changed: readonly string[];
 }
 
-export function diffServers(before: ConfiguredServers, after: ConfiguredServers): ServersDiff {
-  const [old, now] = [Object.keys(before), Object.keys(after)];
+export function diffServers(before: ConfiguredServers, after: ConfiguredServers): ServerChanges {
+  const [oldNames, newNames] = [Object.keys(before), Object.keys(after)];
   return {
-    added: now.filter((name) => !Object.hasOwn(before, name)),
-    removed: old.filter((name) => !Object.hasOwn(after, name)),
-    changed: now.filter(
+    added: newNames.filter((name) => !Object.hasOwn(before, name)),
+    removed: oldNames.filter((name) => !Object.hasOwn(after, name)),
+    changed: newNames.filter(
       (name) => Object.hasOwn(before, name) && !isDeepStrictEqual(before[name], after[name]),
     ),
   };

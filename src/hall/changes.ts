@@ -1,0 +1,89 @@
+import type { JsonObject } from "../base/json.ts";
+import { easingOf } from "../trust/easing.ts";
+import { definitionKey } from "../trust/pin.ts";
+import { compareDefinition, type FieldChange } from "../trust/review.ts";
+import { emptyOffer } from "../upstream/lists.ts";
+import { approvalOf } from "../upstream/source.ts";
+import {
+  compareModules,
+  findModules,
+  type ModuleReview,
+  type ModuleSession,
+} from "./module-review.ts";
+import { openProjectLedger } from "./project-store.ts";
+import { readOffers } from "./project-trust.ts";
+import { findReview, formatSource, goneFrom, offerKinds } from "./review.ts";
+import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
+
+/** What differs between a server now and as it was reviewed, as far as the hall or the lock knows. */
+export interface ServerChanges {
+  readonly name: string;
+  readonly reached?: { readonly before: string; readonly now: string } | undefined;
+  /** What the user's config eases for it; nothing is an empty text. */
+  readonly eased?: { readonly before: string; readonly now: string } | undefined;
+  readonly changed: readonly { readonly name: string; readonly fields: readonly FieldChange[] }[];
+  /** Unchanged, but reviewed by version 0.1, which did not show all of it. */
+  readonly again: readonly string[];
+  readonly added: readonly string[];
+  readonly gone: readonly string[];
+}
+
+export async function findChanges(
+  settings: Settings,
+  server: string | undefined,
+): Promise<readonly ServerChanges[]> {
+  if (server !== undefined) getServer(server, settings.loaded);
+  const entries = await (await openProjectLedger(settings)).read();
+  const offers = await readOffers(settings);
+
+  const chosen = Object.entries(settings.config.mcpServers).filter(
+    ([name]) => server === undefined || name === server,
+  );
+  const ofModules = server === undefined ? await findModuleChanges({ settings, entries }) : [];
+  const ofServers = chosen.map(([name, config]): ServerChanges => {
+    const review = findReview(entries, name);
+    const offer = offers[name] ?? emptyOffer;
+    const changes = offerKinds.flatMap((kind) =>
+      offer[kind].map((definition: JsonObject) => ({
+        name: definitionKey(kind, definition),
+        change: compareDefinition(kind, definition, review),
+      })),
+    );
+    const isReachedOtherwise = review !== undefined && review.source !== approvalOf(config);
+    const eased = easingOf(name, trustSettingsOf(settings.config));
+    const isEasedOtherwise = review !== undefined && review.eased !== eased;
+    return {
+      name,
+      reached: isReachedOtherwise
+        ? { before: review.reached, now: formatSource(config) }
+        : undefined,
+      eased: isEasedOtherwise ? { before: review.eased ?? "", now: eased ?? "" } : undefined,
+      changed: changes.flatMap(({ name, change }) =>
+        change.kind === "changed" ? [{ name, fields: change.fields }] : [],
+      ),
+      again: changes.filter(({ change }) => change.kind === "again").map(({ name }) => name),
+      added: changes.filter(({ change }) => change.kind === "new").map(({ name }) => name),
+      gone: changes.length > 0 ? goneFrom(offer, review) : [],
+    };
+  });
+  return [...ofServers, ...ofModules];
+}
+
+/** The project's modules as one entry, under a name that no server can have. */
+async function findModuleChanges(session: ModuleSession): Promise<readonly ServerChanges[]> {
+  const found = await findModules(session);
+  const modules = compareModules(session.entries, found);
+  const gone = Object.keys(session.entries.modules ?? {}).filter((file) => !(file in found));
+  if (modules.length + gone.length === 0) return [];
+  const filesOf = (kind: ModuleReview["change"]): readonly string[] =>
+    modules.filter(({ change }) => change === kind).map(({ file }) => file);
+  return [
+    {
+      name: "toolkits of this project",
+      changed: filesOf("changed").map((name) => ({ name, fields: [] })),
+      again: [],
+      added: filesOf("new"),
+      gone,
+    },
+  ];
+}

@@ -1,0 +1,134 @@
+import { readAgentFolder } from "../agents/agent-folder.ts";
+import type { GroupSource } from "../agents/groups.ts";
+import { readNoteFiles } from "../agents/notes.ts";
+import { hashOf } from "../base/json.ts";
+import type { Log } from "../base/log.ts";
+import { collectServers } from "../config/configured-servers.ts";
+import { fieldAt } from "../config/layer.ts";
+import type { FieldToApprove } from "../config/project-limits.ts";
+import { type Entries, type Ledger, noEntries } from "../trust/ledger.ts";
+import { openProjectLedger } from "./project-store.ts";
+import type { Settings } from "./settings.ts";
+
+/**
+ * A text of a project that models would read: an agent file, instructions.md, notes about servers, words in its
+ * config, or the folders that it opens to them. It counts once a person has approved it as it is.
+ */
+export interface ProjectText {
+  /** `agents/web.md`, `instructions.md`, `CLAUDE.md`, `hints in the config`. */
+  readonly name: string;
+  readonly text: string;
+}
+
+export async function readProjectTexts({
+  folder,
+  loaded,
+}: Pick<Settings, "folder" | "loaded">): Promise<readonly ProjectText[]> {
+  const [{ agents, guide }, notes] = await Promise.all([
+    readAgentFolder(folder),
+    readNoteFiles(folder, Object.keys(collectServers(loaded))),
+  ]);
+  return [
+    ...agents.map(({ fileName, text }) => ({ name: `agents/${fileName}`, text })),
+    ...(guide === undefined ? [] : [{ name: guideName, text: guide }]),
+    ...notes,
+    ...loaded.toApprove.map((field) => textOfField(loaded.config, field)),
+  ];
+}
+
+const guideName = "instructions.md";
+
+function textOfField(config: Settings["config"], field: FieldToApprove): ProjectText {
+  const value = fieldAt(config, field.split("."));
+  return { name: `${field} in the config`, text: JSON.stringify(value, null, 2) };
+}
+
+/** False for a field that the project's file sets and nobody has approved. */
+function isFieldUsed(
+  { config, toApprove }: Settings["loaded"],
+  entries: Entries,
+  field: FieldToApprove,
+): boolean {
+  return !toApprove.includes(field) || isTextApproved(entries, textOfField(config, field));
+}
+
+/** Asks the ledger at each call whether the config's folders may be read; any process may have taken it back. */
+export async function watchFolders(
+  settings: Settings,
+): Promise<(field: FieldToApprove) => boolean> {
+  const ledger = await openProjectLedger(settings);
+  let entries = noEntries;
+  return (field) => {
+    entries = ledger.readIfChanged() ?? entries;
+    return isFieldUsed(settings.loaded, entries, field);
+  };
+}
+
+export function isTextApproved({ texts = {} }: Entries, { name, text }: ProjectText): boolean {
+  return Object.hasOwn(texts, name) && texts[name] === hashOf(text);
+}
+
+export function withApprovedTexts(entries: Entries, approved: readonly ProjectText[]): Entries {
+  if (approved.length === 0) return entries;
+  const digests = approved.map(({ name, text }) => [name, hashOf(text)] as const);
+  return { ...entries, texts: { ...entries.texts, ...Object.fromEntries(digests) } };
+}
+
+/** A file that one of our commands has written from approved texts. */
+export interface Rewritten {
+  /** Relative to `.guildhall`. */
+  readonly path: string;
+  /** Its old path, if it was renamed. */
+  readonly was?: string;
+  readonly before: string | undefined;
+  readonly after: string | undefined;
+}
+
+/** Approves what a command of ours wrote, unless it was made from a text that nobody approved. */
+export async function approveRewritten(
+  ledger: Ledger,
+  rewritten: readonly Rewritten[],
+): Promise<void> {
+  if (rewritten.length === 0) return;
+  await ledger.change((entries) =>
+    withApprovedTexts(
+      entries,
+      rewritten.flatMap(({ path, was = path, before, after }) => {
+        const isOurs = before === undefined || isTextApproved(entries, { name: was, text: before });
+        return isOurs && after !== undefined ? [{ name: path, text: after }] : [];
+      }),
+    ),
+  );
+}
+
+/** The approved groups of a project and their guide for clients. Other files are logged and left out. */
+export async function openAgents(folder: string, entries: Entries, log: Log): Promise<GroupSource> {
+  const { agents, guide, problems } = await readAgentFolder(folder);
+  for (const problem of problems) log.warn(problem);
+  const isUsed = (name: string, text: string): boolean => {
+    const isApproved = isTextApproved(entries, { name, text });
+    if (!isApproved)
+      log.warn(`.guildhall/${name} is not used: approve it with \`guildhall verify\``);
+    return isApproved;
+  };
+  return {
+    files: agents
+      .filter(({ fileName, text }) => isUsed(`agents/${fileName}`, text))
+      .map(({ agent }) => agent),
+    guide: guide !== undefined && isUsed(guideName, guide) ? guide : undefined,
+  };
+}
+
+/** The config without the project's own words that nobody approved. */
+export function approvedWords(
+  loaded: Settings["loaded"],
+  entries: Entries,
+): Pick<Settings["config"], "domain" | "hints" | "aliases"> {
+  const { config } = loaded;
+  const isUsed = (field: FieldToApprove): boolean => isFieldUsed(loaded, entries, field);
+  return {
+    domain: isUsed("domain") ? config.domain : undefined,
+    hints: isUsed("hints") ? config.hints : [],
+    aliases: isUsed("aliases") ? config.aliases : {},
+  };
+}

@@ -1,0 +1,176 @@
+// What the user takes back is obeyed by every hall of the user, not only by the one that is told.
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { openNamedTokens } from "../../src/server/http/tokens.ts";
+import { reviewServer } from "../../src/trust/review.ts";
+import { openDoor } from "../servers/door.ts";
+import { connectWebSocket } from "../servers/door-clients.ts";
+import { allowUnattended } from "../servers/home.ts";
+import { buildTestCli } from "../servers/process.ts";
+import { createToolkit, text } from "../servers/toolkits.ts";
+import { until } from "../servers/until.ts";
+import { type CliProcess, callTool, usePlaces } from "../servers/upstreams.ts";
+import { openWorld } from "../trust/world.ts";
+
+const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
+const places = usePlaces();
+let cli: string;
+let removeCli: () => void;
+
+beforeAll(async () => {
+  ({ cli, remove: removeCli } = await buildTestCli());
+});
+afterAll(() => {
+  removeCli();
+  places.remove();
+});
+
+const tools = ["look", "delete_it"].map((name) => ({ name, inputSchema: { type: "object" } }));
+
+function newProject(name: string): string {
+  const folder = join(dirname(places.runtime), name);
+  mkdirSync(folder);
+  const file = join(folder, "tools.json");
+  writeFileSync(file, JSON.stringify(tools));
+  const shelf = { command: process.execPath, args: [server, file, join(folder, "starts")] };
+  writeFileSync(
+    join(folder, "guildhall.json"),
+    JSON.stringify({ expose: "tools", mcpServers: { shelf } }),
+  );
+  return folder;
+}
+
+async function run(folder: string, line: string): Promise<string> {
+  await using command = places.spawn(cli, line.split(" "), folder);
+  command.child.stdin.end();
+  expect({ line, code: await command.exited, stderr: command.output.stderr }).toMatchObject({
+    line,
+    code: 0,
+  });
+  return command.output.stdout;
+}
+
+async function said(hall: CliProcess, tool: string, args: JsonObject = {}): Promise<string> {
+  return JSON.stringify((await callTool(hall, tool, args)).result);
+}
+
+test("a hall that nobody tells obeys `revoke` and `trust reset` at its next call", async () => {
+  const folder = newProject("told-by-nobody");
+  await run(folder, "build --yes");
+  await run(folder, "trust shelf.delete_it");
+  // It has no socket: no command can reach it.
+  await using alone = places.spawn(cli, ["mcp", "--alone"], folder);
+  await alone.greet();
+  expect(await said(alone, "shelf.delete_it")).toContain("ran delete_it");
+
+  await run(folder, "revoke shelf.delete_it");
+  expect(await said(alone, "shelf.delete_it")).toContain("approval_needed");
+  expect(await said(alone, "shelf.look")).toContain("ran look");
+
+  await run(folder, "trust shelf.delete_it");
+  expect(await said(alone, "shelf.delete_it")).toContain("ran delete_it");
+  await run(folder, "trust reset --yes");
+  expect(await said(alone, "shelf.look")).toContain("has not been reviewed");
+});
+
+test("a resource is not read after the review of its server was taken back", async () => {
+  const resources = [{ uri: "note://1", name: "note" }];
+  const shelf = createToolkit(
+    "shelf",
+    {},
+    {
+      source: "upstream",
+      resources: {
+        list: async () => resources,
+        templates: async () => [],
+        read: async (uri) => ({ contents: [{ uri, text: "words" }] }),
+      },
+    },
+  );
+  await using world = await openWorld({ toolkits: [shelf] });
+  const { servers } = await world.ledger.read();
+  const review = reviewServer({ source: "", reached: "", tools: [], resources });
+  await world.ledger.change((entries) => ({ ...entries, servers: { ...servers, shelf: review } }));
+  const client = await world.connect();
+  const read = { uri: "note://1" };
+  expect(await client.request("resources/read", read)).toMatchObject({ result: {} });
+  await world.ledger.change((entries) => ({ ...entries, servers }));
+  expect(await client.request("resources/read", read)).toMatchObject({
+    error: { message: expect.stringContaining("has not been reviewed") },
+  });
+});
+
+test("what a hall trusts while it runs ends with a revocation in another process", async () => {
+  const folder = newProject("while-it-runs");
+  await run(folder, "build --yes");
+  await using hall = places.spawn(cli, ["mcp"], folder);
+  await hall.greet();
+  expect(await said(hall, "shelf.delete_it")).toContain("approval_needed");
+  const [pending] = JSON.parse(await run(folder, "approvals --json")) as { token: string }[];
+  await run(folder, `approve ${pending?.token} --hall`);
+  expect(await said(hall, "shelf.delete_it", { path: "b" })).toContain("ran delete_it");
+  await run(folder, "revoke shelf");
+  expect(await said(hall, "shelf.delete_it", { path: "c" })).toContain("approval_needed");
+});
+
+test.each(["--hall", "--always", ""])(
+  "an approval that no call has used ends with a revocation: approve %s",
+  async (answer) => {
+    const folder = newProject(`unused${answer}`);
+    await run(folder, "build --yes");
+    await using hall = places.spawn(cli, ["mcp"], folder);
+    await hall.greet();
+    const call = { path: "the same" };
+    expect(await said(hall, "shelf.delete_it", call)).toContain("approval_needed");
+    const [pending] = JSON.parse(await run(folder, "approvals --json")) as { token: string }[];
+    await run(folder, `approve ${pending?.token} ${answer}`.trim());
+    await run(folder, "revoke shelf");
+    expect(await said(hall, "shelf.delete_it", call)).toContain("approval_needed");
+  },
+);
+
+test("an edit of `trust` in the user's config counts in running halls once they have reloaded it", async () => {
+  const config = join(dirname(places.runtime), "config");
+  const folder = newProject("edited-config");
+  allowUnattended(config, { trust: { tools: { "shelf.delete_it": "safe" } } });
+  await run(folder, "build --yes");
+  await using alone = places.spawn(cli, ["mcp", "--alone", "--log-level", "info"], folder);
+  await alone.greet();
+  expect(await said(alone, "shelf.delete_it")).toContain("ran delete_it");
+
+  const reloads = (count: number) =>
+    until(() => alone.output.stderr.split("config reloaded").length > count, "the reload");
+  allowUnattended(config);
+  await reloads(1);
+  expect(await said(alone, "shelf.delete_it")).toContain("approval_needed");
+  expect(await said(alone, "shelf.look")).toContain("ran look");
+  allowUnattended(config, { trust: { policy: "all" } });
+  await reloads(2);
+  expect(await said(alone, "shelf.look")).toContain("approval_needed");
+});
+
+test("a WebSocket that was opened with a revoked token runs no further call", async () => {
+  const tokens = openNamedTokens(join(dirname(places.runtime), "tokens"));
+  const token = await tokens.create("ci");
+  let ran = 0;
+  const counter = createToolkit("counter", {
+    count: {
+      run: () => {
+        ran++;
+        return text("counted");
+      },
+    },
+  });
+  await using door = await openDoor({ toolkits: [counter], findOwner: tokens.find });
+  const client = await connectWebSocket(door, { headers: { authorization: `Bearer ${token}` } });
+  await client.greet();
+  await callTool(client, "counter.count");
+  expect(ran).toBe(1);
+  await tokens.revoke("ci");
+  client.ask("tools/call", { name: "counter.count", arguments: {} });
+  expect(await client.closed).toBe(1008);
+  expect(ran).toBe(1);
+});

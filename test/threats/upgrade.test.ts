@@ -1,0 +1,161 @@
+// A data folder and a project of version 0.1: what it approved is neither lost nor more than it was.
+import { type ChildProcess, spawn } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { openDatabase } from "../../src/store/sqlite.ts";
+import type { Home, Ran } from "../servers/home.ts";
+import { ciToken, docsPort, makeOldHome } from "../servers/old-home.ts";
+import { spawnHall } from "../servers/process.ts";
+import { watchProcess } from "../servers/serve-process.ts";
+import { rehash, takeTriggers } from "../store/tampering.ts";
+
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const server = fileURLToPath(new URL("../servers/version-0.1/server.mjs", import.meta.url));
+let docs: ReturnType<typeof watchProcess>;
+
+beforeAll(async () => {
+  docs = watchProcess([server, "docs", String(docsPort)]);
+  await docs.firstLine;
+});
+afterAll(() => docs[Symbol.asyncDispose]());
+
+const run = (home: Home, line: string): Promise<Ran> => home.run(cli, line.split(" "));
+
+/** Runs a command on a pseudo terminal. Returns what a person reads; `answers` begin with what the question contains. */
+async function runAtTerminal(
+  home: Home,
+  line: string,
+  answers: Readonly<Record<string, string>>,
+): Promise<{ readonly shown: string; readonly asked: readonly string[] }> {
+  const child: ChildProcess = spawn(
+    "script",
+    ["-qec", `${process.execPath} ${cli} ${line}`, "/dev/null"],
+    {
+      cwd: home.project,
+      env: { ...home.env, SHELL: "/bin/sh", NO_COLOR: "1" },
+      stdio: "pipe",
+    },
+  );
+  let shown = "";
+  let read = 0;
+  const asked: string[] = [];
+  child.stdout?.on("data", (bytes: Buffer) => {
+    shown += bytes;
+    const fresh = shown.slice(read);
+    const word = /Type (\w+) to confirm: $/.exec(fresh)?.[1];
+    const known = Object.keys(answers).find((question) => fresh.includes(question));
+    if (word === undefined && known === undefined) return;
+    if (known !== undefined) asked.push(known);
+    read = shown.length;
+    child.stdin?.write(`${word ?? answers[known ?? ""]}\n`);
+  });
+  const code = await new Promise((resolve) => child.on("close", resolve));
+  expect({ shown, code }).toMatchObject({ code: 0 });
+  return { shown, asked };
+}
+
+function readAgents(home: Home): readonly string[] {
+  const folder = home.locate("./.guildhall/agents");
+  return readdirSync(folder).map((name) => `${name}: ${readFileSync(join(folder, name), "utf8")}`);
+}
+
+test("servers approved by 0.1 start unasked, and one screen reviews their definitions once more", async () => {
+  using home = makeOldHome();
+  const agents = readAgents(home);
+  const held = "was reviewed by version 0.1, which did not show all of it";
+  for (const line of ["call notes.list_notes", "call docs.search_docs", "call notes.delete_note"])
+    expect(await run(home, line)).toMatchObject({
+      code: 77,
+      stderr: expect.stringContaining(held),
+    });
+  expect((await run(home, "diff")).stdout).toContain(`${held.slice(4)}: delete_note, list_notes`);
+
+  // Without a person the servers are refreshed, nothing is approved, and the groups keep their tools.
+  expect(await run(home, "build --yes")).toMatchObject({ code: 77 });
+  const started = home.read("~/servers/starts").trim().split("\n");
+  expect(new Set(started)).toEqual(new Set(["notes", "shelf"]));
+  expect(readAgents(home)).toEqual(agents);
+  expect(await run(home, "call notes.list_notes")).toMatchObject({ code: 77 });
+
+  const { shown, asked } = await runAtTerminal(home, "verify", {
+    "Start it to see": "n",
+    "Approve ": "y",
+    "Load them?": "y",
+    "May models read them?": "y",
+  });
+  expect(asked).toEqual(["Approve ", "Load them?", "May models read them?"]);
+  expect(shown).toContain("Approve notes, shelf, docs?");
+  for (const words of ["Lists the notes.", "Recommends a book.", "Searches the documentation."])
+    expect(shown).toContain(words);
+
+  expect((await run(home, "call notes.list_notes")).stdout).toContain("ran list_notes");
+  expect((await run(home, "call docs.search_docs")).stdout).toContain("ran search_docs");
+  expect((await run(home, "call greeting.greet")).stdout).toContain("hello");
+  expect((await run(home, "diff")).stdout).toContain("no known changes");
+  await using hall = spawnHall([], {
+    cwd: home.project,
+    env: {
+      HOME: home.path,
+      XDG_DATA_HOME: home.locate("~/.local/share"),
+      XDG_CONFIG_HOME: home.locate("~/.config"),
+    },
+  });
+  await hall.greet();
+  const { tools } = await hall.result("tools/list");
+  expect(JSON.stringify(tools)).toContain('"documents_and_notes_agent"');
+});
+
+test("trust given by 0.1 counts for what it covered, and a tool that 0.1 took for harmless asks", async () => {
+  using home = makeOldHome();
+  home.write("~/.config/guildhall/config.json", { trust: { unattended: true } });
+  expect(await run(home, "verify --yes")).toMatchObject({ code: 0 });
+  expect((await run(home, "call notes.delete_note")).stdout).toContain("ran delete_note");
+  // 0.1 did not cover `_meta`, nor did it know a parameter with SQL.
+  for (const name of ["shelf.remove_book", "shelf.look_up"])
+    expect(await run(home, `call ${name}`)).toMatchObject({
+      code: 77,
+      stderr: expect.stringContaining(`${name} requires approval`),
+    });
+});
+
+test("`audit verify` checks rows of 0.1 by its rule, seals them, and finds a later change in them", async () => {
+  using home = makeOldHome();
+  expect((await run(home, "audit verify")).stdout).toContain("7 rows verified");
+  expect(await run(home, "call calculator.calculate expression=1+1")).toMatchObject({ code: 0 });
+  expect((await run(home, "audit verify")).stdout).toContain("7 rows verified");
+
+  const database = await openDatabase(home.locate("./.guildhall/state.db"));
+  const triggers = takeTriggers(database);
+  database.exec("UPDATE audit SET subject = 'harmless' WHERE seq = 5");
+  rehash(database);
+  database.exec(triggers);
+  database.close();
+  // As if nobody had noted how far it was written.
+  for (const name of readdirSync(home.locate("~/.local/share/guildhall/store")))
+    if (name.endsWith(".json")) home.write(`~/.local/share/guildhall/store/${name}`, "");
+  expect(await run(home, "audit verify")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("was changed since it got a key"),
+  });
+});
+
+test("tokens of 0.1 keep all rights, and `status` names them", async () => {
+  using home = makeOldHome();
+  expect((await run(home, "status")).stdout).toContain(
+    "tokens that may do everything: ci, laptop; to limit one,",
+  );
+  await using hall = watchProcess([cli, "serve", "--port", "0"], {
+    cwd: home.project,
+    env: home.env,
+  });
+  const [address = ""] = /http:\/\/[\d.:]+/.exec(await hall.firstLine) ?? [];
+  const ask = async (token?: string): Promise<number> => {
+    const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
+    return (await fetch(`${address}/metrics`, { headers })).status;
+  };
+  expect(await ask(ciToken)).toBe(200);
+  expect(await ask(home.read("~/.local/share/guildhall/token").trim())).toBe(200);
+  expect(await ask()).toBe(401);
+});
