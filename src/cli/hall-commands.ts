@@ -81,8 +81,8 @@ export const hallCommands: CommandGroups = {
     },
   },
   "Servers:": {
-    build: {
-      does: "start every configured server once, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
+    "build [server...]": {
+      does: "start every configured server once, or those named, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
       options: {
         "-y, --yes":
           "do not ask about each server: approve everything as it is marked, with one confirmation",
@@ -92,7 +92,7 @@ export const hallCommands: CommandGroups = {
         "--strict": "fail if there are too few, too many, too small or too large groups",
         "--dry-run": "show the changes to the groups without writing anything",
       },
-      examples: ["build", "build --dry-run", "build --yes --json"],
+      examples: ["build", "build github", "build --dry-run", "build --yes --json"],
       load: async () => (await import("./commands/build.ts")).runBuild,
     },
 

@@ -27,9 +27,11 @@ import {
   type ServerReview,
   selectStartable,
 } from "./review.ts";
-import type { Settings } from "./settings.ts";
+import { getServer, type Settings } from "./settings.ts";
 
 export interface BuildOptions extends Pick<DiscoverOptions, "progress"> {
+  /** Only these servers are started, recorded and reviewed. Default: all. */
+  readonly servers?: readonly string[] | undefined;
   /** Without one, nothing new is started or approved. */
   readonly reviewer?: Reviewer | undefined;
   /** Group all tools again, except those moved by hand. */
@@ -57,16 +59,18 @@ export interface BuildReport {
   readonly plan: Plan | undefined;
 }
 
-/** Starts every server, writes the lock, has changes reviewed, and groups the tools into agents. */
+/** Starts the servers, writes the lock, has changes reviewed, and groups the tools into agents. */
 export async function buildProject(
   settings: Settings,
-  { reviewer, regroup, dryRun = false, planner, progress }: BuildOptions,
+  { servers = [], reviewer, regroup, dryRun = false, planner, progress }: BuildOptions,
 ): Promise<BuildReport> {
   const { folder, loaded, config } = settings;
   const refine = await openRefine(settings, planner);
   const configured = Object.keys(collectServers(loaded));
+  for (const server of servers) getServer(server, loaded);
+  const chosen = servers.length > 0 ? servers : configured;
   const session = await openReview(settings, reviewer);
-  const names = await selectStartable(session, configured);
+  const names = await selectStartable(session, chosen);
   const discoveries = await discoverForReview(session, { names, progress });
   const lock = await mergeIntoLock(folder, discoveries, configured);
 
@@ -88,7 +92,7 @@ export async function buildProject(
     reviews.some((review) => review.name === name && !review.isApproved);
   const isUnstarted = (name: string): boolean =>
     !names.includes(name) && config.mcpServers[name]?.disabled !== true;
-  const waiting = configured.filter((name) => isUnstarted(name) || isUnapproved(name));
+  const waiting = chosen.filter((name) => isUnstarted(name) || isUnapproved(name));
   return {
     configured,
     discoveries,

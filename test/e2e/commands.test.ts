@@ -143,6 +143,20 @@ describe.concurrent("guildhall build", () => {
     expect(readStarts(starts).some(isAlive)).toBe(false);
   });
 
+  test("starts only the servers it is given, and keeps the entries of the others", async () => {
+    const starts = startsOf("build-one");
+    const project = await newProject({ old: faulty(`starts=${starts}`), young: faulty() });
+    await project.run("build", "--yes");
+    const before = readFileSync(lockPath(project.folder), "utf8");
+    expect(await project.json("build", "young")).toMatchObject({ servers: [{ name: "young" }] });
+    expect(readStarts(starts)).toHaveLength(1);
+    expect(readFileSync(lockPath(project.folder), "utf8")).toBe(before);
+    expect(await project.run("build", "yung")).toMatchObject({
+      code: 66,
+      stderr: expect.stringContaining('unknown server "yung"; did you mean young?'),
+    });
+  });
+
   test("continues without servers that are down, keeps their entries, and prints why", async () => {
     const bad = faulty("crash-start");
     const project = await newProject({

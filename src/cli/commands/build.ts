@@ -18,10 +18,14 @@ export interface BuildCommandOptions extends JsonOption {
   readonly dryRun?: boolean;
 }
 
-export async function runBuild(options: BuildCommandOptions): Promise<void> {
+export async function runBuild(
+  servers: readonly string[],
+  options: BuildCommandOptions,
+): Promise<void> {
   const { regroup, planner, dryRun, json } = options;
   const reviewer = openReviewer(options);
   const report = await buildProject(await loadProject(), {
+    servers,
     reviewer,
     regroup,
     planner,

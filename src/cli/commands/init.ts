@@ -69,7 +69,7 @@ async function offerBuild({ secrets }: Findings): Promise<void> {
   if (isCancel(isWanted) || !isWanted) return;
   // The values are known here, so the first build works before they are exported.
   for (const { variable, value } of secrets) process.env[variable] ??= value;
-  await (await import("./build.ts")).runBuild({});
+  await (await import("./build.ts")).runBuild([], {});
 }
 
 function formatOutcome(
