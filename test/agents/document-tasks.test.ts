@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { sortTools } from "../../src/agents/groups.ts";
+import { countVotes } from "../../src/agents/local/votes.ts";
 import { HallError } from "../../src/base/errors.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import type { Toolkit } from "../../src/tool.ts";
+import type { ToldTool } from "../../src/toolkits/find/answer.ts";
 import { modern } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
@@ -191,13 +194,7 @@ async function ask(agent: string, task: string, data?: JsonObject): Promise<Json
   return result.structuredContent as JsonObject;
 }
 
-type Case = readonly [
-  agent: string,
-  task: string,
-  tool: string,
-  args: JsonObject,
-  data?: JsonObject,
-];
+type Case = [agent: string, task: string, tool: string, args: JsonObject, data?: JsonObject];
 
 const running: readonly Case[] = [
   [
@@ -271,7 +268,7 @@ const running: readonly Case[] = [
   ],
 ];
 
-type OpenCase = readonly [agent: string, task: string, best: string, filled?: JsonObject];
+type OpenCase = [agent: string, task: string, best: string, filled?: JsonObject];
 
 const open: readonly OpenCase[] = [
   [web, "Compare Deno and Node for servers", ""],
@@ -286,7 +283,7 @@ const open: readonly OpenCase[] = [
     { path: "sales.csv", kind: "bar" },
   ],
   [data, "Load the CSV file sales/2025.csv", "data.load_csv", { path: "sales/2025.csv" }],
-  [data, "Calculate statistics of sales.csv", "data.describe_data", { path: "sales.csv" }],
+  [data, "Show statistics of sales.csv", "data.describe_data", { path: "sales.csv" }],
   [mail, "Send an e-mail to ana@example.com", "mail.send_email", { to: "ana@example.com" }],
   [mail, "List my e-mails", "mail.list_emails"],
   [issues, "Delete the branch old of deno/std", "issues.delete_branch"],
@@ -311,6 +308,18 @@ test.each(open)("%s, %s: handed back with %s first", async (agent, task, best, f
   const [first] = (answer.next ?? []) as readonly JsonObject[];
   if (best !== "")
     expect(first).toMatchObject({ tool: best.replace(".", "__"), arguments: filled });
+});
+
+const chosen = [...running, ...open.filter(([, , best]) => best !== "")].map(
+  ([agent, task]): [string, string] => [agent, task],
+);
+test.each(chosen)("%s gets the task %s", async (agent, task) => {
+  const { structuredContent } = await hall
+    .connect()
+    .result("tools/call", modern({ name: "find_tools", arguments: { task, limit: 10 } }));
+  const found = structuredContent as { fits: boolean; tools: readonly ToldTool[] };
+  const { groups } = sortTools(files, hall.hall.registry.tools());
+  expect(countVotes(task, groups, found).votes[0]?.name).toBe(agent);
 });
 
 test("a tool that cannot be used now is named once, and not offered", async () => {

@@ -58,10 +58,15 @@ export function chooseTools<Tool extends ScoredTool>(
 
 function placeOf(choice: Choice<ScoredTool>): number {
   if (choice.isNamed) return 0;
-  if (isDeprecated(choice.tool) || choice.filling.missing.length + choice.leftOver.length > 0)
-    return 4;
+  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 5;
+  if (choice.filling.missing.length > 0) return 4;
   if (!isComplete(choice)) return 3;
   return choice.isCovered ? 1 : 2;
+}
+
+/** Nothing is open: the tool clearly fits, and every argument is known for sure. */
+export function isReady(choice: Choice<ScoredTool>): boolean {
+  return (choice.isCovered || isStatedOutright(choice)) && isComplete(choice);
 }
 
 /** Every required argument is known for sure, and nothing in the step would be ignored. */
@@ -72,7 +77,7 @@ function isComplete({ filling, leftOver }: Pick<Choice, "filling" | "leftOver">)
 }
 
 /** The step consists of the tool's arguments and nothing else, such as "2+2": right even if they share no word. */
-export function isStatedOutright(choice: Pick<Choice, "filling" | "leftOver">): boolean {
+function isStatedOutright(choice: Pick<Choice, "filling" | "leftOver">): boolean {
   const { filled } = choice.filling;
   return isComplete(choice) && filled.length > 0 && filled.every(({ isExplicit }) => isExplicit);
 }
@@ -112,7 +117,8 @@ export function findDoubt(
 
 function leads(first: Choice, choices: readonly Choice[]): boolean {
   const best = Math.max(...choices.map(({ tool }) => tool.score));
-  if (first.tool.score < best * scoreShareMin && !first.isCovered) return false;
+  const isFar = first.tool.score < best * scoreShareMin;
+  if (isFar && !first.isCovered && !isStatedOutright(first)) return false;
   const rivals = choices.filter((other) => other !== first && placeOf(other) === placeOf(first));
   return rivals.every(({ tool }) => tool.score * leadFactor < first.tool.score);
 }

@@ -172,6 +172,8 @@ class Filler {
   #addNumber(parameter: ToolParameter, mention: Mention): void {
     const { type, unitMs, words } = parameter;
     const isSameUnit = wordsOf(mention.text).some((word) => words.includes(word));
+    // "next 7 days" is not a number of days back.
+    if (/^next\b/i.test(mention.text) && words.includes("back")) return;
     const amount = Number(mention.value);
     const value = mention.unitMs && unitMs ? (amount * mention.unitMs) / unitMs : amount;
     if (type === "integer" && !Number.isInteger(value)) return;

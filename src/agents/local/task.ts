@@ -139,7 +139,7 @@ function withAmount(mention: Mention, text: string): Mention {
   const unitMs = findDuration(word);
   const value = Number(mention.text.replace(/[#,]/g, ""));
   if (unitMs === undefined) return { ...mention, value };
-  const [before = ""] = /\b(?:last|past)\s+$/i.exec(text.slice(0, mention.start)) ?? [];
+  const [before = ""] = /\b(?:last|past|next)\s+$/i.exec(text.slice(0, mention.start)) ?? [];
   const [start, end] = [mention.start - before.length, mention.end + after.length];
   return { ...mention, value, unitMs, start, end, text: text.slice(start, end) };
 }

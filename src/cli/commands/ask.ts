@@ -143,16 +143,12 @@ async function chooseAgent(client: HallClient, words: readonly string[]): Promis
       hint: "If the word belongs to the task, quote the whole task.",
     });
   const task = words.join(" ");
-  const { fits, votes } = await voteForGroups(client, task);
-  const known = votes.filter(({ name }) => agents.includes(name));
-  const [best] = known;
-  if (fits && best) return { agent: best.name, task };
-  const nearest = known
-    .slice(0, 3)
-    .map(({ name, tools }) => (tools[0] ? `${name} (${tools[0].name})` : name));
-  const detail = nearest.length > 0 ? `; nearest: ${nearest.join(", ")}` : "";
-  throw new HallError("NOT_FOUND", `no agent fits this task${detail}`, {
-    next: [{ do: "run-command", command: `ask ${best?.name ?? agents[0]} ${quoteWord(task)}` }],
+  const { votes } = await voteForGroups(client, task);
+  // An agent whose tools do not fit says so itself, and its model may know better.
+  const best = votes.find(({ name }) => agents.includes(name));
+  if (best) return { agent: best.name, task };
+  throw new HallError("NOT_FOUND", "no agent fits this task", {
+    next: [{ do: "run-command", command: `ask ${agents[0]} ${quoteWord(task)}` }],
   });
 }
 

@@ -7,7 +7,7 @@ import {
   writeAgentsLock,
 } from "../../agents/agent-folder.ts";
 import { sortTools } from "../../agents/groups.ts";
-import { chooseTools, isStatedOutright } from "../../agents/local/choose.ts";
+import { countVotes, type Votes } from "../../agents/local/votes.ts";
 import { HallError } from "../../base/errors.ts";
 import { removeProjectFile, replaceProjectFile } from "../../base/project-files.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
@@ -202,19 +202,9 @@ function describeVotes({ fits, votes }: Votes): string {
   return lines.join("\n");
 }
 
-interface Votes {
-  readonly fits: boolean;
-  /** Best first. */
-  readonly votes: readonly {
-    readonly name: string;
-    readonly score: number;
-    readonly tools: readonly ToldTool[];
-  }[];
-}
-
 /** Groups by their best tool for a task. Throws NOT_FOUND without groups. */
 export async function voteForGroups(client: HallClient, task: string): Promise<Votes> {
-  const { groups, targets } = await openGroups();
+  const { groups } = await openGroups();
   const { structuredContent } = await client.request("tools/call", {
     name: "find_tools",
     arguments: { task, limit: 10 },
@@ -222,29 +212,7 @@ export async function voteForGroups(client: HallClient, task: string): Promise<V
   const { fits, tools } = structuredContent as Pick<Votes, "fits"> & {
     readonly tools: readonly ToldTool[];
   };
-  const votes = groups
-    .map(({ file, tools: members }) => {
-      const names = new Set([...members].map(({ fullName }) => fullName));
-      const found = tools.filter(({ name }) => names.has(name));
-      // One tool does the work, so a group is as good as its best tool.
-      const score = Math.max(0, ...found.map((tool) => tool.score));
-      return { name: file.name, score, tools: found };
-    })
-    .filter(({ tools: found }) => found.length > 0)
-    .sort((a, b) => b.score - a.score || (a.name < b.name ? -1 : 1));
-  return { fits: fits || isPlain(task, tools, targets), votes };
-}
-
-/** A task such as "2+2" shares no words with its tool, but can mean nothing else. */
-function isPlain(task: string, found: readonly ToldTool[], targets: readonly Target[]): boolean {
-  const offered = found.flatMap(({ name, score }) => {
-    const { tool } = targets.find(({ fullName }) => fullName === name) ?? {};
-    return tool
-      ? [{ name, score, description: tool.description ?? "", inputSchema: tool.inputSchema }]
-      : [];
-  });
-  const [best] = chooseTools(task, offered);
-  return best !== undefined && isStatedOutright(best);
+  return countVotes(task, groups, { fits, tools });
 }
 
 /** Throws NOT_FOUND without groups. */
