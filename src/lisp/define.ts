@@ -38,7 +38,6 @@ export interface NativeOptions {
   /** The function sets `m.mv`, by `m.values(…)` or by a final call that does. Default: it returns one value. */
   readonly values?: boolean;
   readonly documentation?: string;
-  readonly step?: NonNullable<Code["step"]>;
 }
 
 /** `defineFunction("MEMBER", "item list &key key test test-not", (m, item, list, key, test, testNot) => …)`. */
@@ -138,7 +137,6 @@ export function nativeFunction(
   const code = new Code(name, true, options.values !== true);
   code.lambdaList = lambdaList;
   code.documentation = options.documentation ?? null;
-  code.step = options.step ?? null;
   // Natives declare their parameter types; `shape` guarantees them.
   const plain = native as unknown as Plain;
   if (shape.rest || shape.hasKeys) setOpenEntries(code, shape, plain);

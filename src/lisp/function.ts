@@ -35,10 +35,6 @@ export class Code {
   /** The number of arguments of `direct`. */
   min = 0;
   max = 0;
-  /** For natives that call back and must not block parallel branches: the generator version. */
-  step: ((m: Machine, args: Value[]) => Generator<Pending, Value, void>) | null = null;
-  /** For a host function: starts the call, so that a branch waits without blocking the others. */
-  start: ((m: Machine, args: Value[]) => Pending) | null = null;
   /** The data of a generic function, or null. */
   generic: unknown = null;
   /** The analysed lambda of a compiled function. */
@@ -63,11 +59,9 @@ const viaArray1: Code["c1"] = (m, fn, a) => fn.code.cn(m, fn, [a]);
 const viaArray2: Code["c2"] = (m, fn, a, b) => fn.code.cn(m, fn, [a, b]);
 const viaArray3: Code["c3"] = (m, fn, a, b, c) => fn.code.cn(m, fn, [a, b, c]);
 
-/** A pending call of the host. Once it is done, `take` returns its value or signals its error. */
+/** Something that the host works on. */
 export interface Pending {
   readonly done: boolean;
-  take(m: Machine): Value;
-  cancel(): void;
 }
 
 export interface Macro {

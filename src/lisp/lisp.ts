@@ -5,7 +5,6 @@ import { reportOf, Unhandled } from "./conditions.ts";
 import { type ConditionReport, reportCondition } from "./core/handling.ts";
 import { named, nativeFunction } from "./define.ts";
 import { formatText } from "./format/format.ts";
-import type { Pending } from "./function.ts";
 import { type Host, Machine } from "./machine.ts";
 import { createRoom, showValues } from "./output.ts";
 import {
@@ -52,12 +51,11 @@ export interface Evaluation {
   readonly elapsedMs: number;
 }
 
-/** A host function for programs. `call` may block; `start` lets parallel branches wait together. */
+/** A host function for programs. It may block; `m.waitFor` lets parallel branches wait together. */
 export interface HostFunction {
   readonly lambdaList?: string;
   readonly documentation?: string;
   readonly call: (m: Machine, args: Value[]) => Value;
-  readonly start?: (m: Machine, args: Value[]) => Pending;
 }
 
 export interface Definition {
@@ -119,7 +117,7 @@ const plainHost: Host = {
   clock: () => Date.now() / 1000,
   seed: () => Math.floor(Math.random() * 2 ** 32),
   isInterrupted: () => false,
-  waitAny: () => {
+  wait: () => {
     throw new Error("this session cannot wait");
   },
   sleep: (ms) => {
@@ -240,7 +238,6 @@ function defineHostFunction(
   );
   fn.code.lambdaList = lambdaList;
   fn.code.documentation = host.documentation ?? null;
-  if (host.start !== undefined) fn.code.start = host.start;
   sym.fn = fn;
 }
 

@@ -6,7 +6,7 @@ import { type BudgetKind, type Budgets, defaultBudgets, exceed } from "./budgets
 import type { Lambda } from "./compile/nodes.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
 import { named, sharedVariables, typeNamed } from "./define.ts";
-import { Box, Fn, type Frame } from "./function.ts";
+import { Box, Fn, type Frame, type Pending } from "./function.ts";
 import type { DefinitionKind } from "./packages.ts";
 import type { Position } from "./reader.ts";
 import { type Restart, undefinedFunction } from "./restarts.ts";
@@ -49,6 +49,8 @@ export class Machine {
   /** Saved dynamic values: symbol, value, symbol, value … */
   readonly bindings: (Sym | Value | undefined)[] = [];
   readonly catchTags: unknown[] = [];
+  /** The parallel branches that run now. */
+  crew: { workWhile(pending: Pending): void } | null = null;
 
   readonly classes = new Map<Sym, LispClass>();
   readonly plists = new Map<Sym, Value>();
@@ -158,6 +160,16 @@ export class Machine {
     this.look();
     if (this.stepsLeft <= 0) exceed(this, "STEP");
     this.refill();
+  }
+
+  /** Blocks until the host is done. In a parallel branch, the next branches start meanwhile. */
+  waitFor(pending: Pending): void {
+    this.crew?.workWhile(pending);
+    while (!pending.done) {
+      this.host.wait(pending);
+      // Time passed without steps, so check the clock here.
+      this.look();
+    }
   }
 
   /** Checks the clock and for an interrupt. */
@@ -381,8 +393,8 @@ export interface Host {
   readonly seed: () => number;
   /** Checked every few thousand steps. */
   readonly isInterrupted: () => boolean;
-  /** Blocks until one of them is done. Needed only by host functions with `start`. */
-  readonly waitAny: (pendings: readonly { readonly done: boolean }[]) => void;
+  /** Blocks until it is done, the program is stopped, or its time is up. Needed only for `waitFor`. */
+  readonly wait: (pending: Pending) => void;
   /** Blocks for that time, or until interrupted. */
   readonly sleep: (ms: number) => void;
 }

@@ -42,7 +42,7 @@ export function withRestarts<Result>(
   }
 }
 
-export function makeRestart(spec: RestartSpec, outer: Restart | null): Restart {
+function makeRestart(spec: RestartSpec, outer: Restart | null): Restart {
   const content: { restart: Restart | null } = { restart: null };
   const made: Restart = {
     name: spec.name,

@@ -1,35 +1,33 @@
 import { expect, test } from "vitest";
-import type { Pending } from "../../src/lisp/function.ts";
 import { createLisp, type Lisp } from "../../src/lisp/lisp.ts";
 import type { Machine } from "../../src/lisp/machine.ts";
 import type { Value } from "../../src/lisp/values.ts";
 
-/** A tool that returns ten times its argument and fails for 13. The host completes the latest call first. */
+/** A tool that returns ten times its argument and fails for 13. Counts the calls that wait at once. */
 function withTool(): { lisp: Lisp; most: () => number; cancelled: () => number } {
-  const pendings: (Pending & { done: boolean })[] = [];
-  const counts = { most: 0, cancelled: 0 };
-  const start = (_: Machine, [n]: Value[]): Pending => {
-    const pending = {
-      done: false,
-      take: (m: Machine) => (n === 13 ? m.fail("unlucky") : (n as number) * 10),
-      cancel: () => {
-        counts.cancelled++;
-      },
-    };
-    pendings.push(pending);
-    counts.most = Math.max(counts.most, pendings.length);
-    return pending;
-  };
+  let waiting = 0;
+  let most = 0;
+  let cancelled = 0;
   const lisp = createLisp({
     host: {
-      waitAny: () => {
-        const latest = pendings.pop();
-        if (latest !== undefined) latest.done = true;
+      wait: (pending) => {
+        (pending as { done: boolean }).done = true;
       },
     },
   });
-  lisp.define("TOOL", "TEN", { call: (m, args) => start(m, args).take(m), start });
-  return { lisp, most: () => counts.most, cancelled: () => counts.cancelled };
+  const call = (m: Machine, [n]: Value[]): Value => {
+    const pending = { done: false };
+    most = Math.max(most, ++waiting);
+    try {
+      m.waitFor(pending);
+      return n === 13 ? m.fail("unlucky") : (n as number) * 10;
+    } finally {
+      waiting--;
+      if (!pending.done) cancelled++;
+    }
+  };
+  lisp.define("TOOL", "TEN", { call });
+  return { lisp, most: () => most, cancelled: () => cancelled };
 }
 
 test("pmap keeps the order and runs at most eight calls at once", () => {
@@ -89,7 +87,7 @@ test.each([
   ["catch and throw", "(pmap (lambda (x) (catch 'k (throw 'k (tool:ten x)) 1)) '(1 2))", "(10 20)"],
   ["apply", "(pmap (lambda (x) (apply #'tool:ten (list x))) '(1 2))", "(10 20)"],
   ["in-parallel", "(in-parallel (tool:ten 1) (+ 1 2) (tool:ten 2))", "(10 3 20)"],
-])("branches step through %s", (_, text, expected) => {
+])("calls wait together in branches with %s", (_, text, expected) => {
   const { lisp, most } = withTool();
   const { values, condition } = lisp.evaluate(text);
   expect(condition).toBeNull();
@@ -120,9 +118,32 @@ test("an error in one branch ends the others, runs their cleanup, and reaches th
   ).toEqual([":HANDLED"]);
 });
 
-test("a call inside a library function blocks", () => {
-  const { lisp } = withTool();
+test("calls inside library functions wait together, too", () => {
+  const { lisp, most } = withTool();
   expect(lisp.evaluate("(pmap (lambda (x) (mapcar #'tool:ten (list x x))) '(1 2))").values).toEqual(
     ["((10 10) (20 20))"],
   );
+  expect(most()).toBe(2);
+});
+
+test("a branch sees neither the handlers nor the catches of one that waits below it", () => {
+  const { lisp } = withTool();
+  expect(
+    lisp.evaluate(
+      "(handler-case (pmap (lambda (x) (if (= x 1) (catch 'k (handler-case (tool:ten x) (error () :mine))) (throw 'k x))) '(1 2)) (control-error () :none))",
+    ).values,
+  ).toEqual([":NONE"]);
+  expect(
+    lisp.evaluate(
+      "(handler-case (pmap (lambda (x) (handler-case (tool:ten x) (division-by-zero () :mine)) (if (= x 2) (/ x 0) x)) '(1 2)) (error () :outer))",
+    ).values,
+  ).toEqual([":OUTER"]);
+});
+
+test("nested pmaps keep their results apart", () => {
+  const { lisp } = withTool();
+  expect(
+    lisp.evaluate("(pmap (lambda (x) (pmap (lambda (y) (tool:ten (+ x y))) '(1 2))) '(10 20 30))")
+      .values,
+  ).toEqual(["((110 120) (210 220) (310 320))"]);
 });

@@ -201,7 +201,7 @@ function findKeyword(args: readonly Value[], from: number, key: Value): number {
 
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
-export function checkKeywords(
+function checkKeywords(
   m: Machine,
   fn: Fn,
   lambda: Lambda,

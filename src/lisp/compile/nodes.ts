@@ -1,6 +1,5 @@
-// Nodes: analysed forms with resolved names and expanded macros. `emit` turns them into closures; `stepping`
-// interprets them.
-import type { Code, Fn, Frame } from "../function.ts";
+// Nodes: analysed forms with resolved names and expanded macros. `emit` turns them into closures.
+import type { Fn, Frame } from "../function.ts";
 import type { Position } from "../reader.ts";
 import type { Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
@@ -111,88 +110,3 @@ export type Mode = "single" | "values" | "tail";
 
 /** The mode of a body that is not last. */
 export const notTail = (mode: Mode): Mode => (mode === "tail" ? "values" : mode);
-
-// Finds nodes that may wait for a host function; others need no stepping.
-
-const waiting = new WeakMap<Node, boolean>();
-
-/** Cached per node. If a called function is redefined to wait later, it blocks, which is still correct. */
-export function mayWait(node: Node): boolean {
-  let answer = waiting.get(node);
-  if (answer === undefined) {
-    answer = nodeCanWait(node, new Set());
-    waiting.set(node, answer);
-  }
-  return answer;
-}
-
-/** True if the function may wait for a host function. Undefined functions may. */
-function canWait(lambda: Lambda, seen: Set<Lambda>): boolean {
-  if (seen.has(lambda)) return false;
-  seen.add(lambda);
-  const inits = [...lambda.optional, ...lambda.keys].map(({ init }) => init);
-  return [lambda.body, ...inits].some((node) => nodeCanWait(node, seen));
-}
-
-function codeCanWait(code: Code, seen: Set<Lambda>): boolean {
-  if (code.start !== null || code.step !== null) return true;
-  return code.lambda !== null && canWait(code.lambda as Lambda, seen);
-}
-
-function nodeCanWait(node: Node, seen: Set<Lambda>): boolean {
-  switch (node.kind) {
-    case "constant":
-    case "local":
-    case "special":
-    case "function":
-    case "lambda":
-      return false;
-    // An exit must be made in the same way as its target is run.
-    case "return":
-    case "go":
-      return true;
-    case "funcall":
-    case "values-call":
-    case "call-local":
-      return true;
-    case "call": {
-      const fn = node.setter ? node.sym.setter : node.sym.fn;
-      return (
-        fn === null || codeCanWait(fn.code, seen) || node.args.some((arg) => nodeCanWait(arg, seen))
-      );
-    }
-    case "call-native":
-      return codeCanWait(node.fn.code, seen) || node.args.some((arg) => nodeCanWait(arg, seen));
-    default:
-      return childrenOf(node).some((child) => nodeCanWait(child, seen));
-  }
-}
-
-function childrenOf(node: Node): readonly Node[] {
-  switch (node.kind) {
-    case "set-local":
-    case "set-special":
-      return [node.value];
-    case "if":
-      return [node.test, node.when, node.otherwise];
-    case "or":
-      return node.items;
-    case "progn":
-      return node.body;
-    case "let":
-      return [...node.bindings.map(({ init }) => init), node.body];
-    case "values-let":
-      return [node.form, node.body];
-    case "labels":
-    case "block":
-      return [node.body];
-    case "values-list":
-      return [node.form];
-    case "values-prog1":
-      return [node.first, node.rest];
-    case "tagbody":
-      return node.statements;
-    default:
-      return [];
-  }
-}

@@ -1,6 +1,5 @@
 // catch and throw, unwind-protect, progv, funcall, apply and multiple values.
 import { Ended } from "../budgets.ts";
-import { type Stepping, stepCall, stepCatching } from "../compile/stepping.ts";
 import { defineFunction, defineMacro, form } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { dearSteps, type Machine } from "../machine.ts";
@@ -14,13 +13,10 @@ interface CatchTag {
 }
 
 export function defineControl(): void {
-  defineFunction("%CATCH", "tag thunk", catchTag, { values: true, step: stepCatch });
+  defineFunction("%CATCH", "tag thunk", catchTag, { values: true });
   defineFunction("%THROW", "tag values", throwTag);
-  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, {
-    values: true,
-    step: stepUnwindProtect,
-  });
-  defineFunction("%PROGV", "names values thunk", withDynamic, { values: true, step: stepDynamic });
+  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, { values: true });
+  defineFunction("%PROGV", "names values thunk", withDynamic, { values: true });
   defineMacro("CATCH", (whole) => form(["%CATCH", operand(whole), thunk(bodyOf(whole, 1))]));
   defineMacro("THROW", (whole) =>
     form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]),
@@ -43,16 +39,6 @@ function catchTag(m: Machine, tag: Value, body: Fn): Value {
   const mark = m.catchTags.length - 1;
   try {
     return catching(m, entry, () => m.call0(body));
-  } finally {
-    m.catchTags.length = mark;
-  }
-}
-
-function* stepCatch(m: Machine, [tag, body]: Value[]): Stepping {
-  const entry: CatchTag = { tag: tag as Value };
-  const mark = m.catchTags.push(entry) - 1;
-  try {
-    return yield* stepCatching(m, entry, () => stepCall(m, body as Fn, []));
   } finally {
     m.catchTags.length = mark;
   }
@@ -85,43 +71,11 @@ function unwindProtect(m: Machine, body: Fn, cleanup: Fn): Value {
   return value;
 }
 
-/** Runs the cleanup without stepping, also if the waiting branch is cancelled. */
-function* stepUnwindProtect(m: Machine, [body, cleanup]: Value[]): Stepping {
-  const state = dynamicState(m);
-  let isOver = false;
-  try {
-    const value = yield* stepCall(m, body as Fn, []);
-    const { mv } = m;
-    isOver = true;
-    m.call0(cleanup as Fn);
-    m.mv = mv;
-    return value;
-  } catch (thrown) {
-    if (thrown instanceof Ended) isOver = true;
-    throw thrown;
-  } finally {
-    if (!isOver) {
-      restoreState(m, state);
-      m.call0(cleanup as Fn);
-    }
-  }
-}
-
 function withDynamic(m: Machine, names: Value, values: Value, body: Fn): Value {
   const mark = m.bindings.length;
   try {
     bindAll(m, names, values);
     return m.call0(body);
-  } finally {
-    m.unbindTo(mark);
-  }
-}
-
-function* stepDynamic(m: Machine, [names, values, body]: Value[]): Stepping {
-  const mark = m.bindings.length;
-  try {
-    bindAll(m, names as Value, values as Value);
-    return yield* stepCall(m, body as Fn, []);
   } finally {
     m.unbindTo(mark);
   }
@@ -151,12 +105,9 @@ export function defineCalling(): void {
     "FUNCALL",
     "function &rest arguments",
     (m, fn: Value, args: Value[]) => m.apply(m.fn(fn), args),
-    { values: true, step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), args) },
+    { values: true },
   );
-  defineFunction("APPLY", "function &rest arguments", applyTo, {
-    values: true,
-    step: (m, [fn, ...args]) => stepCall(m, m.fn(fn as Value), spreadLast(m, args)),
-  });
+  defineFunction("APPLY", "function &rest arguments", applyTo, { values: true });
 }
 
 function applyTo(m: Machine, fn: Value, args: Value[]): Value {

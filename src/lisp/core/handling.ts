@@ -1,7 +1,6 @@
 // handler-bind, handler-case, ignore-errors, and the report of an unhandled condition.
 
 import { budgetTexts, Ended, exceed } from "../budgets.ts";
-import { type Stepping, stepCall } from "../compile/stepping.ts";
 import { type Handler, reportOf, Unhandled } from "../conditions.ts";
 import { defineFunction, defineMacro, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
@@ -15,20 +14,8 @@ import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 
 export function defineHandling(): void {
-  defineFunction("%HANDLER-BIND", "types functions thunk", handlerBind, {
-    values: true,
-    step: (m, [specifiers, functions, body]) =>
-      stepWithHandlers(m, handlersOf(m, specifiers as Value, functions as Value), () =>
-        stepCall(m, body as Fn, []),
-      ),
-  });
-  defineFunction("%HANDLER-CASE", "types functions thunk", handlerCase, {
-    values: true,
-    step: (m, [specifiers, functions, body]) =>
-      stepHandlingCases(m, clausesOf(m, specifiers as Value, functions as Value), () =>
-        stepCall(m, body as Fn, []),
-      ),
-  });
+  defineFunction("%HANDLER-BIND", "types functions thunk", handlerBind, { values: true });
+  defineFunction("%HANDLER-CASE", "types functions thunk", handlerCase, { values: true });
   defineMacro("HANDLER-BIND", (whole, _, m) => {
     const [bindings, ...body] = itemsOf(whole.cdr);
     const clauses = itemsOf(bindings ?? NIL).map((binding) => {
@@ -143,27 +130,6 @@ function withHandlers(m: Machine, handlers: readonly Handler[], body: () => Valu
   }
 }
 
-/** The same for a parallel branch. */
-function* stepWithHandlers(
-  m: Machine,
-  handlers: readonly Handler[],
-  body: () => Stepping,
-): Stepping {
-  const state = dynamicState(m);
-  const cluster = { handlers, outer: m.handlers };
-  m.handlers = cluster;
-  try {
-    return yield* body();
-  } catch (thrown) {
-    if (!isHostTrouble(thrown)) throw thrown;
-    restoreState(m, state);
-    m.handlers = cluster;
-    return asCondition(m, thrown);
-  } finally {
-    m.handlers = state.handlers;
-  }
-}
-
 /** One clause of `handler-case`. */
 export interface Clause {
   readonly matches: Handler["matches"];
@@ -176,22 +142,6 @@ function handlingCases(m: Machine, clauses: readonly Clause[], body: () => Value
   const state = dynamicState(m);
   try {
     return withHandlers(m, leaving(clauses, target), body);
-  } catch (thrown) {
-    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
-    restoreState(m, state);
-    return (target.chosen as Clause).run(thrown.value as Instance);
-  }
-}
-
-function* stepHandlingCases(
-  m: Machine,
-  clauses: readonly Clause[],
-  body: () => Stepping,
-): Stepping {
-  const target: Caught = { chosen: null };
-  const state = dynamicState(m);
-  try {
-    return yield* stepWithHandlers(m, leaving(clauses, target), body);
   } catch (thrown) {
     if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
     restoreState(m, state);
@@ -216,7 +166,7 @@ function leaving(clauses: readonly Clause[], target: Caught): Handler[] {
 // Errors of the host as conditions: stack overflows, texts that are too long, and internal errors.
 
 /** Signals the condition for an error of the host; rethrows anything else. */
-function asCondition(m: Machine, thrown: unknown): never {
+export function asCondition(m: Machine, thrown: unknown): never {
   if (thrown instanceof Transfer || thrown instanceof Unhandled || thrown instanceof Ended)
     throw thrown;
   m.tick(dearSteps);

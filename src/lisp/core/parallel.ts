@@ -1,24 +1,29 @@
-// pmap and in-parallel: branches that wait at the same time.
-import { type Stepping, stepCall } from "../compile/stepping.ts";
-import { defineFunction, defineMacro, form, nativeFunction } from "../define.ts";
-import type { Fn, Frame, Pending } from "../function.ts";
+// pmap and in-parallel. While a branch waits for the host, the next branches start on top of it, so the calls that
+// branches make first wait together. Only the innermost branch can go on; the others follow as it ends.
+import { defineFunction, defineMacro, form } from "../define.ts";
+import type { Fn, Pending } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { type DynamicState, dynamicState, restoreState } from "../restarts.ts";
 import { elements } from "../sequences.ts";
 import { NIL, type Sym } from "../symbol.ts";
 import { itemsOf, type Value } from "../values.ts";
+import { asCondition } from "./handling.ts";
 
 export function defineParallel(): void {
   defineFunction("GUILDHALL:PMAP", "function list &rest more-lists", pmap, {
     documentation:
-      "Like mapcar, but up to 8 tool calls wait at the same time. Takes lists and vectors; answers a list.",
+      "Like mapcar, but up to 8 tool calls wait at the same time: the first call of each branch; later calls of a branch take turns. Takes lists and vectors; answers a list.",
   });
   defineFunction("%IN-PARALLEL", "&rest thunks", (m, thunks: Value[]) =>
-    m.list(runParallel(m, thunks as Fn[])),
+    runAll(
+      m,
+      (thunks as Fn[]).map((thunk) => () => m.call0(thunk)),
+    ),
   );
   defineMacro(
     "GUILDHALL:IN-PARALLEL",
     (whole) => form(["%IN-PARALLEL", ...itemsOf(whole.cdr).map((one) => ["LAMBDA", [], one])]),
-    "Evaluates the forms with their tool calls side by side; answers the list of their values.",
+    "Evaluates the forms with their first tool calls side by side; answers the list of their values.",
   );
 }
 
@@ -27,155 +32,97 @@ function pmap(m: Machine, designator: Value, first: Value, more: Value[]): Value
   const columns = [first, ...more].map((sequence) => elements(m, sequence, undefined, undefined));
   const count = Math.min(...columns.map((column) => column.length));
   m.alloc(count * 4);
-  const branches: Fn[] = [];
-  for (let at = 0; at < count; at++) {
+  const branches = Array.from({ length: count }, (_, at) => {
     const args = columns.map((column) => column[at] ?? NIL);
-    branches.push(
-      nativeFunction(fn.code.name, "", (inner) => inner.apply(fn, [...args]), {
-        values: true,
-        step: (inner) => stepCall(inner, fn, [...args]),
-      }),
-    );
-  }
-  return m.list(runParallel(m, branches));
+    return () => m.apply(fn, args);
+  });
+  return runAll(m, branches);
 }
 
-// While one branch waits for a tool, the others run. There is one thread, so only the waiting is concurrent; each
-// branch has its own dynamic bindings, handlers and restarts.
+type Branch = () => Value;
 
 const together = 8;
 
-/** The first value of each function, in order. A throw in one branch ends the others. */
-function runParallel(m: Machine, functions: readonly Fn[]): Value[] {
-  const base = baseOf(m);
-  const results: Value[] = new Array(functions.length);
-  const active: Branch[] = [];
-  let next = 0;
+/** The first value of each branch, in order. A throw in one branch unwinds the waiting ones below it. */
+function runAll(m: Machine, branches: readonly Branch[]): Value {
+  const outside = m.crew;
+  const crew = new Crew(m, branches);
+  m.crew = crew;
   try {
-    while (next < functions.length || active.length > 0) {
-      while (active.length < together && next < functions.length)
-        active.push(new Branch(m, base, functions[next] as Fn, next++));
-      for (const branch of active.filter((one) => one.isReady))
-        if (branch.resume(results)) active.splice(active.indexOf(branch), 1);
-      waitForOne(m, active);
-    }
+    return m.list(crew.run());
   } finally {
-    for (const branch of active) branch.cancel();
+    m.crew = outside;
   }
-  return results;
 }
 
-function waitForOne(m: Machine, active: readonly Branch[]): void {
-  if (active.length === 0 || active.some((branch) => branch.isReady)) return;
-  m.host.waitAny(active.map((branch) => branch.waitingFor as Pending));
-  // Time passed without steps, so check the clock here.
-  m.look();
-}
-
-/** The dynamic state at the start of every branch. */
-interface Base {
-  readonly depth: number;
-  readonly handlers: Machine["handlers"];
-  readonly restarts: Machine["restarts"];
-  readonly bindings: number;
-  readonly catchTags: number;
-}
-
-function baseOf(m: Machine): Base {
-  return {
-    depth: m.depth,
-    handlers: m.handlers,
-    restarts: m.restarts,
-    bindings: m.bindings.length,
-    catchTags: m.catchTags.length,
-  };
-}
-
-class Branch {
-  waitingFor: Pending | null = null;
+class Crew {
   readonly #m: Machine;
-  readonly #base: Base;
-  readonly #index: number;
-  readonly #steps: Stepping;
-  // The branch's state above the base when it last stopped.
-  #bindings: { readonly sym: Sym; readonly value: Value | undefined }[] = [];
-  #catchTags: unknown[] = [];
-  #frames: Frame[] = [];
-  #depth: number;
-  #handlers: Machine["handlers"];
-  #restarts: Machine["restarts"];
+  readonly #branches: readonly Branch[];
+  /** The dynamic state in which every branch starts. */
+  readonly #base: DynamicState;
+  readonly #results: Value[];
+  #next = 0;
+  #active = 0;
 
-  constructor(m: Machine, base: Base, fn: Fn, index: number) {
+  constructor(m: Machine, branches: readonly Branch[]) {
     this.#m = m;
-    this.#base = base;
-    this.#index = index;
-    this.#steps = stepCall(m, fn, []);
-    this.#depth = base.depth;
-    this.#handlers = base.handlers;
-    this.#restarts = base.restarts;
+    this.#branches = branches;
+    this.#base = dynamicState(m);
+    this.#results = new Array(branches.length);
   }
 
-  get isReady(): boolean {
-    return this.waitingFor === null || this.waitingFor.done;
+  run(): readonly Value[] {
+    while (this.#next < this.#branches.length) this.#start();
+    return this.#results;
   }
 
-  /** Runs until the branch waits or is done; true if done. */
-  resume(results: Value[]): boolean {
-    this.#install();
+  /** Starts further branches on top of the one that waits, with the dynamic state of their own start. */
+  workWhile(pending: Pending): void {
+    const m = this.#m;
+    if (!this.#canStart(pending)) return;
+    const { depth, handlers, restarts } = m;
+    const bindings = takeBindings(m, this.#base.bindings);
+    const catchTags = m.catchTags.splice(this.#base.catchTags);
     try {
-      const step = this.#steps.next();
-      if (step.done) {
-        results[this.#index] = step.value;
-        this.waitingFor = null;
-        return true;
+      while (this.#canStart(pending)) {
+        restoreState(m, { ...this.#base, depth });
+        this.#start();
       }
-      this.waitingFor = step.value;
-      return false;
     } finally {
-      this.#remove();
+      restoreState(m, { ...this.#base, depth, handlers, restarts });
+      for (const { sym, value } of bindings) m.bind(sym, value);
+      m.catchTags.push(...catchTags);
     }
   }
 
-  /** Runs its cleanup forms and cancels its call. */
-  cancel(): void {
-    if (this.waitingFor !== null && !this.waitingFor.done) this.waitingFor.cancel();
-    this.#install();
+  #canStart(pending: Pending): boolean {
+    return !pending.done && this.#next < this.#branches.length && this.#active < together;
+  }
+
+  #start(): void {
+    const index = this.#next++;
+    const { depth } = this.#m;
+    this.#active++;
     try {
-      this.#steps.return(0);
+      this.#results[index] = (this.#branches[index] as Branch)();
+    } catch (thrown) {
+      if (!(thrown instanceof Error)) throw thrown;
+      // A stack overflow is a condition here, because the handlers below belong to other branches.
+      restoreState(this.#m, { ...this.#base, depth });
+      asCondition(this.#m, thrown);
     } finally {
-      this.#remove();
+      this.#active--;
     }
   }
+}
 
-  #install(): void {
-    const m = this.#m;
-    m.depth = this.#depth;
-    m.handlers = this.#handlers;
-    m.restarts = this.#restarts;
-    for (const { sym, value } of this.#bindings) m.bind(sym, value);
-    m.catchTags.push(...this.#catchTags);
-    this.#frames.forEach((frame, index) => {
-      m.stack[this.#base.depth + 1 + index] = frame;
-    });
+/** Undoes the bindings above a mark; what they were is returned, the oldest first. */
+function takeBindings(m: Machine, mark: number): { sym: Sym; value: Value | undefined }[] {
+  const taken: { sym: Sym; value: Value | undefined }[] = [];
+  while (m.bindings.length > mark) {
+    const sym = m.bindings.at(-2) as Sym;
+    taken.unshift({ sym, value: sym.value });
+    m.unbindTo(m.bindings.length - 2);
   }
-
-  #remove(): void {
-    const m = this.#m;
-    const base = this.#base;
-    this.#depth = m.depth;
-    this.#handlers = m.handlers;
-    this.#restarts = m.restarts;
-    this.#frames = m.stack.slice(base.depth + 1, m.depth + 1);
-    this.#catchTags = m.catchTags.splice(base.catchTags);
-    this.#bindings = [];
-    for (let at = m.bindings.length - 2; at >= base.bindings; at -= 2) {
-      const sym = m.bindings[at] as Sym;
-      this.#bindings.unshift({ sym, value: sym.value });
-      sym.value = m.bindings[at + 1];
-    }
-    m.bindings.length = base.bindings;
-    m.depth = base.depth;
-    m.handlers = base.handlers;
-    m.restarts = base.restarts;
-  }
+  return taken;
 }

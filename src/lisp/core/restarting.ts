@@ -1,5 +1,4 @@
 // restart-case, restart-bind, and finding and invoking restarts.
-import { type Stepping, stepCall } from "../compile/stepping.ts";
 import { isCondition, makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
@@ -8,7 +7,6 @@ import {
   activeRestarts,
   dynamicState,
   findRestart,
-  makeRestart,
   type Restart,
   type RestartSpec,
   restoreState,
@@ -60,10 +58,7 @@ export function defineRestarting(): void {
     const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
     return form(["%WITH-CONDITION-RESTARTS", condition, restarts, thunk(body)]);
   });
-  defineFunction("%RESTART-CASE", "specs thunk", restartCase, {
-    values: true,
-    step: stepRestartCase,
-  });
+  defineFunction("%RESTART-CASE", "specs thunk", restartCase, { values: true });
   defineFunction("%RESTART-BIND", "specs thunk", restartBind, { values: true });
   defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, {
     values: true,
@@ -205,24 +200,6 @@ function restartCase(m: Machine, specs: Value, body: Fn): Value {
     if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
     restoreState(m, state);
     return m.apply(target.fn as Fn, target.args);
-  }
-}
-
-function* stepRestartCase(m: Machine, [specs, body]: Value[]): Stepping {
-  const target: Invoked = { fn: null, args: [] };
-  const state = dynamicState(m);
-  m.restarts = leavingRestarts(m, specs as Value, target).reduceRight<Restart | null>(
-    (outer, spec) => makeRestart(spec, outer),
-    m.restarts,
-  );
-  try {
-    return yield* stepCall(m, body as Fn, []);
-  } catch (thrown) {
-    if (!(thrown instanceof Transfer) || thrown.target !== target) throw thrown;
-    restoreState(m, state);
-    return yield* stepCall(m, target.fn as Fn, target.args);
-  } finally {
-    m.restarts = state.restarts;
   }
 }
 

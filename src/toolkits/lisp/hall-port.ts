@@ -46,8 +46,8 @@ export class HallPort {
     };
   }
 
-  /** Blocks until one of them is answered, the hall stops the program, or the time is up. */
-  wait(pendings: readonly { readonly done: boolean }[], msMax: number): void {
+  /** Blocks until the answer is there, the hall stops the program, or the time is up. */
+  wait(pending: { readonly done: boolean } | undefined, msMax: number): void {
     const { shared } = this.#start;
     const until = performance.now() + msMax;
     for (;;) {
@@ -55,7 +55,7 @@ export class HallPort {
       const seen = Atomics.load(shared, sharedWords.replies);
       this.#drain();
       const left = until - performance.now();
-      if (left <= 0 || this.isStopped || pendings.some(({ done }) => done)) return;
+      if (left <= 0 || this.isStopped || pending?.done) return;
       Atomics.wait(shared, sharedWords.replies, seen, left);
     }
   }

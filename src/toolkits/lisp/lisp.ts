@@ -22,7 +22,7 @@ const evaluateLisp: Tool = {
   title: "Evaluate Common Lisp",
   description: `Runs a Common Lisp program that calls tools. You see only what it prints and returns, so loop, filter and join here.
 Tools are functions, one package per toolkit: (search-tool:web-search :query "lisp" :max-results 3); or (call-tool "toolkit__tool" :key value). (find-tools "what you need") finds them, (describe 'files:read-text-file) explains one.
-JSON objects are hash tables, arrays vectors, true/false T/NIL, null :NULL. (pmap f list), (in-parallel form…): 8 calls at once. A failed call signals TOOL-ERROR with restarts RETRY, USE-VALUE, SKIP.
+JSON objects are hash tables, arrays vectors, true/false T/NIL, null :NULL. (pmap f list), (in-parallel form…): the first calls of 8 branches at once. A failed call signals TOOL-ERROR with restarts RETRY, USE-VALUE, SKIP.
 (loop for r across (jref (search-tool:web-search :query "sbcl") "results") collect (jref r "title"))
 (handler-case (files:read-text-file :path "a.txt") (tool-error (e) (princ e)))
 Definitions last as long as the session.`,

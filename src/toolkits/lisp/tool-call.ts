@@ -1,9 +1,8 @@
-// A tool call of a program: sent at once, awaited when its value is needed, with restarts if it fails.
+// A tool call of a program, with restarts if it fails.
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { plainSlot, sharedClass } from "../../lisp/classes.ts";
 import { conditionSlot, makeCondition, slotName } from "../../lisp/conditions.ts";
 import { defineFunction, named } from "../../lisp/define.ts";
-import type { Pending } from "../../lisp/function.ts";
 import type { Machine } from "../../lisp/machine.ts";
 import { type RestartSpec, transferOut, withRestarts } from "../../lisp/restarts.ts";
 import { Str } from "../../lisp/string.ts";
@@ -19,38 +18,33 @@ export interface ToolCallOptions {
   readonly schema: JsonObject | undefined;
 }
 
-export interface ToolCall extends Pending {
-  /** Waits for the answer and takes it. */
-  finish(m: Machine): Value;
-}
-
 /** `schema` is the tool's input schema, if known; it decides what the keywords mean. */
-export function startTool(
+export function callTool(
   m: Machine,
   hall: HallPort,
   { name, args, schema }: ToolCallOptions,
-): ToolCall {
-  const request: HallRequest = { kind: "call", name, arguments: argumentsOf(m, args, schema) };
+): Value {
+  return send(m, hall, { kind: "call", name, arguments: argumentsOf(m, args, schema) });
+}
+
+function send(m: Machine, hall: HallPort, request: HallRequest): Value {
   const pending = hall.send(request);
-  const settle = (inner: Machine, answer: HallAnswer): Value =>
-    "failure" in answer
-      ? offerRestarts(inner, hall, request, answer.failure)
-      : answerOf(inner, hall, request, answer.value);
-  return {
-    get done() {
-      return pending.done;
-    },
-    take: (inner) => settle(inner, pending.take()),
-    finish: (inner) => settle(inner, receive(inner, hall, pending)),
-    cancel: () => pending.withdraw(),
-  };
+  try {
+    m.waitFor(pending);
+    const answer = pending.take();
+    return "failure" in answer
+      ? offerRestarts(m, hall, request, answer.failure)
+      : answerOf(m, hall, request, answer.value);
+  } finally {
+    pending.withdraw();
+  }
 }
 
 /** Blocks until the answer arrives, within the program's time. */
 export function receive(m: Machine, hall: HallPort, pending: HallPending): HallAnswer {
   try {
     while (!pending.done) {
-      hall.wait([pending], m.deadline - m.host.now());
+      hall.wait(pending, m.deadline - m.host.now());
       // Signals the condition if the program was stopped or is out of time.
       if (!pending.done) m.refuel();
     }
@@ -141,11 +135,7 @@ function offerRestarts(
     ];
     return withRestarts(m, restarts, () => m.raise(toCondition(m, request, failure)));
   });
-  if (chosen !== again) return chosen;
-  const answer = receive(m, hall, hall.send(request));
-  return "failure" in answer
-    ? offerRestarts(m, hall, request, answer.failure)
-    : answerOf(m, hall, request, answer.value);
+  return chosen === again ? send(m, hall, request) : chosen;
 }
 
 // A tool's failure as a condition: a subclass of TOOL-ERROR for each kind.

@@ -11,7 +11,7 @@ import { Cons, itemsOf, Table, type Value, Vec } from "../../lisp/values.ts";
 import type { HallPort } from "./hall-port.ts";
 import { toJson, toLisp } from "./json.ts";
 import { lispName, type ToolEntry } from "./protocol.ts";
-import { askHall, defineToolErrors, receive, startTool, type ToolCall } from "./tool-call.ts";
+import { askHall, callTool, defineToolErrors, receive } from "./tool-call.ts";
 
 export interface ToolFunctions {
   /** Binds the available tools as packages of a session, and unbinds the others. */
@@ -24,7 +24,7 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
   defineFunction(
     "GUILDHALL:CALL-TOOL",
     "name &rest arguments",
-    (m, name: Value, args: Value[]) => start(m, catalog, catalog.nameOf(m, name), args).finish(m),
+    (m, name: Value, args: Value[]) => call(m, catalog, catalog.nameOf(m, name), args),
     { documentation: '(call-tool "toolkit__tool" :argument value …): the tool\'s result as data.' },
   );
   defineFunction(
@@ -142,9 +142,8 @@ function bindTool(m: Machine, catalog: ToolCatalog, { toolkit, name }: ToolEntry
   pkg.symbols.set(symbolName, symbol);
   pkg.external.add(symbolName);
   const fn = nativeFunction(symbol, "&rest arguments", (inner, args: Value[]) =>
-    start(inner, catalog, catalog.nameOf(inner, symbol), args).finish(inner),
+    call(inner, catalog, catalog.nameOf(inner, symbol), args),
   );
-  fn.code.start = (inner, args) => start(inner, catalog, catalog.nameOf(inner, symbol), args);
   // Fetched on demand: thousands of descriptions are too much to copy into every thread.
   const describe = (): ToolDescription | undefined => {
     const only = catalog.onlyName(symbol);
@@ -160,8 +159,8 @@ function bindTool(m: Machine, catalog: ToolCatalog, { toolkit, name }: ToolEntry
   return symbol;
 }
 
-function start(m: Machine, catalog: ToolCatalog, name: string, args: readonly Value[]): ToolCall {
-  return startTool(m, catalog.hall, { name, args, schema: catalog.schemaOf(m, name)?.inputSchema });
+function call(m: Machine, catalog: ToolCatalog, name: string, args: readonly Value[]): Value {
+  return callTool(m, catalog.hall, { name, args, schema: catalog.schemaOf(m, name)?.inputSchema });
 }
 
 /** Adds a suffix if the language or the program already has a package of that name. */

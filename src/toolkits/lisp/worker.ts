@@ -31,13 +31,8 @@ const lisp = createLisp({
     clock: () => clock.read("clock", () => Date.now() / 1_000),
     timer: () => clock.read("timer", () => performance.now()),
     isInterrupted: () => hall.isStopped,
-    waitAny: (pendings) => {
-      const { machine } = lisp;
-      hall.wait(pendings, machine.deadline - machine.host.now());
-      // Signals the condition if the program was stopped or is out of time.
-      if (!pendings.some(({ done }) => done)) machine.refuel();
-    },
-    sleep: (ms) => hall.wait([], ms),
+    wait: (pending) => hall.wait(pending, lisp.machine.deadline - lisp.machine.host.now()),
+    sleep: (ms) => hall.wait(undefined, ms),
   },
 });
 const tools = defineToolFunctions(hall);
