@@ -1,5 +1,5 @@
-import { realpathSync } from "node:fs";
-import { resolve, sep } from "node:path";
+import { readlinkSync, realpathSync } from "node:fs";
+import { basename, resolve, sep } from "node:path";
 import type { JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import type { Path, Problem } from "./error.ts";
@@ -177,14 +177,26 @@ export function isInside(path: string, folder: string): boolean {
   return path === folder || path.startsWith(folder.endsWith(sep) ? folder : `${folder}${sep}`);
 }
 
-/** Resolves links; a path that does not exist yet is used as written. */
-export function realOf(path: string): string {
+/** Resolves links, also those whose target does not exist yet; the rest of such a path stays as written. */
+export function realOf(path: string, linksLeft = 40): string {
   try {
     return realpathSync(path);
   } catch {
     const parent = resolve(path, "..");
-    return parent === path
-      ? path
-      : resolve(realOf(parent), path.slice(parent.length).replace(/^[/\\]+/, ""));
+    if (parent === path) return path;
+
+    const place = realOf(parent, linksLeft);
+    const target = linksLeft > 0 ? targetOf(path) : undefined;
+    return target === undefined
+      ? resolve(place, basename(path))
+      : realOf(resolve(place, target), linksLeft - 1);
+  }
+}
+
+function targetOf(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return undefined;
   }
 }
