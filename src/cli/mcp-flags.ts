@@ -7,7 +7,6 @@ export const mcpFlags = {
     "what clients see, comma-separated (default: the config's, else what fits the number of tools)",
   "--static": "freeze the lists and declare them static",
   "--alone": "run a separate hall, even if one is running for this project",
-  "--folder <folder>": "the project's folder (default: the working directory)",
   "--log-level <level>":
     "level of the log on stderr: trace, debug, info, warn, error, silent (default: the config's, else warn)",
 } as const;
@@ -20,12 +19,16 @@ const options = {
   "log-level": { type: "string" },
 } as const;
 
+export interface McpArguments extends McpOptions {
+  readonly folder?: string;
+}
+
 /**
  * Reads the command line of `guildhall mcp` without commander, which takes longer to load than
  * `mcp` takes to listen. Undefined for everything commander should answer: other commands, --help,
  * mistakes.
  */
-export function readMcpArguments([command, ...args]: readonly string[]): McpOptions | undefined {
+export function readMcpArguments([command, ...args]: readonly string[]): McpArguments | undefined {
   if (command !== "mcp") return undefined;
   try {
     const { "log-level": logLevel, ...values } = parseArgs({ args, options }).values;

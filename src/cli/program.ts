@@ -1,8 +1,10 @@
+import { relative, resolve } from "node:path";
 import { Command } from "commander";
 import { findNear } from "../base/text.ts";
 import { version } from "../base/version.ts";
 import type { Declaration } from "./declaration.ts";
 import { hallCommands } from "./hall-commands.ts";
+import { enterProject } from "./place.ts";
 import { workCommands } from "./work-commands.ts";
 
 /** All commands. Their tables are light: each command loads what it needs when it runs. */
@@ -13,6 +15,10 @@ export function createProgram(): Command {
     )
     .version(version, "-V, --version", "print the version")
     .helpOption("-h, --help", "show help")
+    .option(
+      "--folder <folder>",
+      "the project's folder (default: the nearest with a config, up to the root of the repository)",
+    )
     .showHelpAfterError("(run with --help for usage and examples)")
     .exitOverride()
     .addHelpText("after", examples(["init", "serve", "mcp --help"]));
@@ -38,11 +44,22 @@ function add(parent: Command, name: string, declaration: Declaration): void {
   if (load) {
     if (hasJson && !options["--json"]) command.option("--json", "print JSON instead of text");
     command.action(async (...given: readonly unknown[]) => {
-      // Commander appends the options and the command.
-      const operands = given.slice(0, -2) as never[];
-      const run = await load();
       // A parent with the same option has read it.
-      await run(...operands, command.optsWithGlobals() as never);
+      const { folder, ...values } = command.optsWithGlobals<CommandValues>();
+      const { start, folder: project } = enterProject(folder);
+      if (project !== start && folder === undefined && !values.json && command.name() !== "mcp")
+        process.stderr.write(`project: ${relative(start, project)}\n`);
+      const run = await load();
+      // Commander appends the options and the command.
+      const operands = command.registeredArguments.map((argument, at) =>
+        argument.name() === "file" ? fileFrom(start, given[at]) : given[at],
+      );
+      const files = command.options.filter(({ flags }) => flags.endsWith(" <file>"));
+      const paths = files.map((option) => {
+        const name = option.attributeName();
+        return [name, fileFrom(start, values[name])];
+      });
+      await run(...(operands as never[]), { ...values, ...Object.fromEntries(paths) } as never);
     });
   }
 
@@ -52,6 +69,13 @@ function add(parent: Command, name: string, declaration: Declaration): void {
   const runsAlone = load !== undefined || subcommands.some(([, inner]) => inner.isDefault);
   // Not before the subcommands are added, because they would inherit the hooks.
   if (subcommands.length > 0 && runsAlone && !hasOperands) refuseUnknown(command);
+}
+
+type CommandValues = Readonly<Record<string, unknown>> & { readonly folder?: string };
+
+/** Files are named from where the command was typed, which may be below the project's folder. */
+function fileFrom(start: string, file: unknown): unknown {
+  return typeof file === "string" && start !== process.cwd() ? resolve(start, file) : file;
 }
 
 function examples(lines: readonly string[]): string {

@@ -6,7 +6,8 @@ import {
   wantsJson,
   watchOutput,
 } from "./exit.ts";
-import { readMcpArguments } from "./mcp-flags.ts";
+import { type McpArguments, readMcpArguments } from "./mcp-flags.ts";
+import { enterProject } from "./place.ts";
 
 /** Runs one command line and returns the exit code. Failures go to stderr, and with --json also to stdout. */
 export async function runLine(args: readonly string[]): Promise<number> {
@@ -14,7 +15,7 @@ export async function runLine(args: readonly string[]): Promise<number> {
   process.stderr.on("error", () => {});
   try {
     const options = readMcpArguments(args);
-    if (options) await (await import("./commands/mcp.ts")).runMcp(options);
+    if (options) await runMcp(options);
     else await runCommand(args);
     return 0;
   } catch (error) {
@@ -28,6 +29,11 @@ export async function runLine(args: readonly string[]): Promise<number> {
       process.stdout.write(`${JSON.stringify(explainToProgram(error), null, 2)}\n`);
     return code;
   }
+}
+
+async function runMcp({ folder, ...options }: McpArguments): Promise<void> {
+  enterProject(folder);
+  await (await import("./commands/mcp.ts")).runMcp(options);
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {

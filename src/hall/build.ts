@@ -27,7 +27,7 @@ import {
   type ServerReview,
   selectStartable,
 } from "./review.ts";
-import { getServer, type Settings } from "./settings.ts";
+import { getServer, hasProjectFile, type Settings } from "./settings.ts";
 
 export interface BuildOptions extends Pick<DiscoverOptions, "progress"> {
   /** Only these servers are started, recorded and reviewed. Default: all. */
@@ -65,10 +65,11 @@ export async function buildProject(
   { servers = [], reviewer, regroup, dryRun = false, planner, progress }: BuildOptions,
 ): Promise<BuildReport> {
   const { folder, loaded, config } = settings;
-  const refine = await openRefine(settings, planner);
   const configured = Object.keys(collectServers(loaded));
+  refuseWrongFolder(settings, configured);
   for (const server of servers) getServer(server, loaded);
   const chosen = servers.length > 0 ? servers : configured;
+  const refine = await openRefine(settings, planner);
   const session = await openReview(settings, reviewer);
   const names = await selectStartable(session, chosen);
   const discoveries = await discoverForReview(session, { names, progress });
@@ -110,6 +111,16 @@ export async function buildProject(
     await recordInProject(settings, { decision, discoveries });
     return reviews;
   }
+}
+
+/** A build in a folder that is no project would leave a `.guildhall` there. Throws NOT_FOUND. */
+function refuseWrongFolder(settings: Settings, configured: readonly string[]): void {
+  const { folder, config } = settings;
+  if (configured.length > 0 || config.toolkits.length > 0 || hasProjectFile(settings)) return;
+  throw new HallError("NOT_FOUND", `no config found for the folder "${folder}"`, {
+    hint: "Nothing was created. Go to your project, or import the servers of your clients into this folder.",
+    next: [{ do: "run-command", command: "init" }],
+  });
 }
 
 function isSilent(

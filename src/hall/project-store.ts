@@ -1,6 +1,5 @@
 import { realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
-import { dirname } from "node:path";
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { formatTime } from "../base/text.ts";
@@ -13,7 +12,7 @@ import {
 import type { KeptCall, Store } from "../store/store.ts";
 import { type Ledger, openLedger } from "../trust/ledger.ts";
 import type { Discovery } from "./discover.ts";
-import { loadSettings, type Settings } from "./settings.ts";
+import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
 
 /** The records of a project as commands use them, beside a hall that may be writing too. */
 
@@ -25,15 +24,12 @@ export async function openProjectStore(settings?: Settings): Promise<Store | und
 }
 
 /** Undefined if the folder is not a project. */
-export function projectStoreSettings({
-  folder,
-  loaded,
-  config,
-}: Settings): StoreSettings | undefined {
+export function projectStoreSettings(settings: Settings): StoreSettings | undefined {
+  const { folder, config } = settings;
   const location = findStoreLocation({
     url: config.store.url,
     folder,
-    hasConfig: loaded.files.some((file) => dirname(file) === folder),
+    hasConfig: hasProjectFile(settings),
   });
   return location && { ...location, retention: config.store };
 }

@@ -1,3 +1,4 @@
+import { dirname } from "node:path";
 import { HallError } from "../base/errors.ts";
 import {
   createLog,
@@ -70,6 +71,11 @@ export async function loadSettings(
   logUncaught(log);
   logWarnings(loaded, log);
   return { folder, config, loaded, load, faces: given ?? facesOf(config), log, secrets };
+}
+
+/** True if the folder has a config of its own. */
+export function hasProjectFile({ folder, loaded }: Pick<Settings, "folder" | "loaded">): boolean {
+  return loaded.files.some((file) => dirname(file) === folder);
 }
 
 export function trustSettingsOf({ trust }: Config): TrustSettings {

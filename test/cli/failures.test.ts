@@ -1,57 +1,27 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Command } from "commander";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { errorTable } from "../../src/base/errors.ts";
 import { explainToPerson } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { runLine } from "../../src/cli/run.ts";
+import { type CommandLine, type Ended, makeCommandLine } from "../servers/command-line.ts";
 
 /** How commands end when they fail: the same for a person, for a program that asked for JSON, and for a script that looks at the exit code. */
-let root: string;
-const before = process.cwd();
-
+let line: CommandLine;
 beforeAll(() => {
-  root = realpathSync(mkdtempSync(join(tmpdir(), "guildhall-failures-")));
+  line = makeCommandLine();
   for (const [folder, config] of [
     ["sound", {}],
     ["broken", { timeoutSeconds: "soon" }],
   ] as const) {
-    mkdirSync(join(root, folder));
-    writeFileSync(join(root, folder, "guildhall.json"), JSON.stringify(config));
+    mkdirSync(join(line.root, folder));
+    writeFileSync(join(line.root, folder, "guildhall.json"), JSON.stringify(config));
   }
-  for (const name of ["HOME", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
-    vi.stubEnv(name, root);
-  process.setMaxListeners(200);
 });
-afterEach(() => void vi.restoreAllMocks());
-afterAll(() => {
-  process.chdir(before);
-  vi.unstubAllEnvs();
-  rmSync(root, { recursive: true, force: true });
-});
+afterAll(() => line[Symbol.dispose]());
 
-interface Ended {
-  readonly exit: number;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
-async function run(folder: string, args: readonly string[]): Promise<Ended> {
-  process.chdir(join(root, folder));
-  const output = { stdout: "", stderr: "" };
-  for (const stream of ["stdout", "stderr"] as const)
-    vi.spyOn(process[stream], "write").mockImplementation((text) => {
-      output[stream] += String(text);
-      return true;
-    });
-  try {
-    return { exit: await runLine(args), ...output };
-  } finally {
-    vi.restoreAllMocks();
-  }
-}
+const run = (folder: string, args: readonly string[]): Promise<Ended> => line.run(folder, ...args);
 
 /** In which folder, what is typed, and what it ends with. */
 const failing: readonly (readonly [folder: string, line: string, code: string, exit: number])[] = [
@@ -111,8 +81,8 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
 ];
 
 describe("with --json a command that fails prints one object with the error", () => {
-  test.each(failing)("in a %s project: %s", async (folder, line, code, exit) => {
-    const ended = await run(folder, [...line.split(" "), "--json"]);
+  test.each(failing)("in a %s project: %s", async (folder, typed, code, exit) => {
+    const ended = await run(folder, [...typed.split(" "), "--json"]);
     expect(ended).toMatchObject({ exit, stdout: expect.stringMatching(/^\{\n/) });
     const { error, ...rest } = JSON.parse(ended.stdout) as { error: { message: string } };
     expect(rest).toEqual({});
@@ -126,7 +96,7 @@ describe("with --json a command that fails prints one object with the error", ()
       ...command.commands.flatMap((inner) => leaves(inner, [...path, inner.name()])),
     ];
     const missing = leaves(createProgram(), []).filter(
-      (path) => !failing.some(([, line]) => line === path || line.startsWith(`${path} `)),
+      (path) => !failing.some(([, typed]) => typed === path || typed.startsWith(`${path} `)),
     );
     expect(missing).toEqual([]);
   });
@@ -146,8 +116,9 @@ test("without --json, or with one that is another program's, nothing but the mes
 });
 
 test("errors of the operating system come with advice", async () => {
-  mkdirSync(join(root, "blocked"));
-  writeFileSync(join(root, "blocked", ".guildhall"), "a file");
+  mkdirSync(join(line.root, "blocked"));
+  writeFileSync(join(line.root, "blocked", "guildhall.json"), "{}");
+  writeFileSync(join(line.root, "blocked", ".guildhall"), "a file");
   const blocked = await run("blocked", ["build", "--json"]);
   expect(blocked).toMatchObject({
     exit: 2,

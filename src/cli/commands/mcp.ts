@@ -1,6 +1,5 @@
 import { Console } from "node:console";
 import { isStartedByHall } from "../../base/ancestors.ts";
-import { HallError } from "../../base/errors.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { attach } from "../../hall/attach.ts";
 import type { Project, ProjectOptions } from "../../hall/project.ts";
@@ -12,18 +11,15 @@ import { defaultLimits } from "../../wire/channel.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
 import { drainMs, onStopSignals } from "../exit.ts";
 
-export interface McpOptions extends SettingsOptions {
+export interface McpOptions extends Omit<SettingsOptions, "folder"> {
   readonly static?: boolean;
   readonly alone?: boolean;
-  /** The project's. Default: the working directory. */
-  readonly folder?: string;
 }
 
 const quietMs = 500;
 
 /** Serves one client on stdin and stdout: as the project's hall, or through the running one. */
 export async function runMcp(options: McpOptions): Promise<void> {
-  if (options.folder !== undefined) enter(options.folder);
   const { stdin, stdout } = process;
   // stdout carries only the protocol: libraries and tools print to stderr.
   Object.defineProperty(process, "stdout", { value: process.stderr });
@@ -36,22 +32,6 @@ export async function runMcp(options: McpOptions): Promise<void> {
   const socket = isAlone ? undefined : await greetHall(path, "mcp").catch(() => undefined);
   if (socket) await serveThrough(near, createHallChannel(socket), options);
   else await serveAsHall(near, isAlone ? undefined : path, { ...options, isBelow });
-}
-
-/** Throws NOT_FOUND. */
-function enter(folder: string): void {
-  try {
-    process.chdir(folder);
-  } catch (cause) {
-    throw new HallError(
-      "NOT_FOUND",
-      `cannot change to the folder "${folder}" (${(cause as NodeJS.ErrnoException).code})`,
-      {
-        hint: "Set --folder to the project's folder.",
-        cause,
-      },
-    );
-  }
 }
 
 /** No hall is running: this process becomes the hall, unless another process was faster. */
