@@ -52,6 +52,7 @@ export default defineConfig({
         test,
       }),
     ),
+    globalSetup: "./test/global-setup.ts",
     reporters: ["default", "./test/retries.ts"],
     maxWorkers: 2,
     // Guards against hanging: no test measures its own speed.

@@ -1,4 +1,5 @@
 // Bundles the command line and the library into dist/. Heavy parts become chunks that load when they are used.
+// `--test-cli FOLDER` builds the command line with the toolkits of the tests, into that folder.
 
 import { execFileSync } from "node:child_process";
 import {
@@ -19,11 +20,13 @@ import { isOutdated, stamp } from "./outdated.mjs";
 const root = fileURLToPath(new URL("..", import.meta.url));
 const isQuiet = process.argv.includes("--quiet");
 const startedAt = new Date();
+const testCli = process.argv.indexOf("--test-cli") + 1;
+const outdir = testCli === 0 ? `${root}dist` : process.argv[testCli];
 if (process.argv.includes("--if-changed")) {
   if (!isOutdated(root)) process.exit();
   console.error("building dist/ …");
 }
-rmSync(`${root}/dist`, { recursive: true, force: true });
+rmSync(outdir, { recursive: true, force: true });
 
 /**
  * The config's own copy of zod, cut down to what it uses: the copy that model providers share has every language and every
@@ -63,7 +66,7 @@ const entryPoints = {
 const options = {
   absWorkingDir: root,
   entryPoints,
-  outdir: "dist",
+  outdir,
   bundle: true,
   splitting: true,
   format: "esm",
@@ -85,7 +88,16 @@ const starts = {
   hall: ["src/hall/project.ts", "src/hall/settings.ts"],
 };
 
-const plugins = [ownZod];
+const testToolkits = {
+  name: "test-toolkits",
+  setup({ onResolve }) {
+    onResolve({ filter: /\/toolkits\/builtin\.ts$/ }, () => ({
+      path: `${root}test/servers/builtin.ts`,
+    }));
+  },
+};
+
+const plugins = [ownZod, ...(testCli === 0 ? [] : [testToolkits])];
 const { inputs } = (await build({ ...options, plugins })).metafile;
 const gathering = gather(
   inputs,
@@ -107,9 +119,9 @@ for (const { path, text } of result.outputFiles) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
 }
-chmodSync(`${root}/dist/cli.js`, 0o755);
-copyFileSync(`${root}/src/ranking/vectors.bin`, `${root}/${stamp}`);
-utimesSync(`${root}/${stamp}`, startedAt, startedAt);
+chmodSync(`${outdir}/cli.js`, 0o755);
+copyFileSync(`${root}/src/ranking/vectors.bin`, `${outdir}/${stamp}`);
+utimesSync(`${outdir}/${stamp}`, startedAt, startedAt);
 if (process.argv.includes("--types")) {
   execFileSync(
     process.execPath,

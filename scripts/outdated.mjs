@@ -3,15 +3,16 @@
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
-/** The last file that a build writes, dated at the build's start. */
-export const stamp = "dist/vectors.bin";
+/** The last file that a build writes into its folder, dated at the build's start. */
+export const stamp = "vectors.bin";
 
 const inputs = ["src", "scripts", "package.json", "package-lock.json"];
 
 /** A folder is newer, too, if a file was removed from it. */
 export function isOutdated(root) {
-  if (!existsSync(join(root, stamp))) return true;
-  const builtAt = statSync(join(root, stamp)).mtimeMs;
+  const stamped = join(root, "dist", stamp);
+  if (!existsSync(stamped)) return true;
+  const builtAt = statSync(stamped).mtimeMs;
   const isNewer = (path) => statSync(path).mtimeMs > builtAt;
   return inputs
     .map((name) => join(root, name))

@@ -92,7 +92,8 @@ export class Writer {
       await this.#onFailure(batch, error);
       return;
     }
-    this.#pruneTimer ??= setTimeout(() => this.#prune(), pruneFirstMs);
+    // A timer that starts while closing would keep the thread alive until it is terminated.
+    if (!this.#isClosing) this.#pruneTimer ??= setTimeout(() => this.#prune(), pruneFirstMs);
   }
 
   async #attempt(batch: readonly PendingWrite[]): Promise<void> {

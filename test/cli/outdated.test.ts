@@ -24,11 +24,11 @@ test("a build is outdated once a source is newer, is gone, or nothing was built"
     for (const name of [...sources, "package.json", "package-lock.json"]) write(name, 1);
     for (const folder of folders) date(folder, 1);
     expect(isOutdated(root)).toBe(true);
-    write(stamp, 2);
+    write(`dist/${stamp}`, 2);
     expect(isOutdated(root)).toBe(false);
     write("src/base/text.ts", 3);
     expect(isOutdated(root)).toBe(true);
-    write(stamp, 4);
+    write(`dist/${stamp}`, 4);
     for (const folder of folders) date(folder, 1);
     expect(isOutdated(root)).toBe(false);
     rmSync(join(root, "src/cli/main.ts"));

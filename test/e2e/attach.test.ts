@@ -40,15 +40,13 @@ import {
 const places = usePlaces();
 let cli: string;
 let otherCli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
   vi.stubEnv("XDG_DATA_HOME", places.data);
-  const built = await buildTestCli();
-  cli = built.cli;
+  cli = await buildTestCli();
   // The same program under another version, which one of its files has.
   const folder = join(cli, "..");
-  const otherFolder = `${folder}-other`;
+  const otherFolder = join(places.runtime, "other-cli");
   cpSync(folder, otherFolder, { recursive: true });
   otherCli = join(otherFolder, "cli.js");
   const named = new RegExp(`(\\bversion\\w* = )"${version.replaceAll(".", "\\.")}"`, "g");
@@ -62,13 +60,8 @@ beforeAll(async () => {
     return other !== text;
   });
   expect(changed).not.toEqual([]);
-  removeCli = () => {
-    built.remove();
-    rmSync(otherFolder, { recursive: true, force: true });
-  };
 });
 afterAll(() => {
-  removeCli();
   places.remove();
 });
 

@@ -25,13 +25,11 @@ import {
 /** The commands a person types, in a project with real servers. Text for people, JSON for programs, exit codes for scripts. */
 const places = usePlaces();
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
 afterAll(() => {
-  removeCli();
   places.remove();
 });
 

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { startHall } from "../servers/hall.ts";
 import { buildTestCli, spawnHall } from "../servers/process.ts";
@@ -7,11 +7,10 @@ import { createEchoToolkit, createToolkit, said, text } from "../servers/toolkit
 import { until } from "../servers/until.ts";
 
 /** Many calls at once: limits, cancels, clients that leave and signals. */
-let built: Awaited<ReturnType<typeof buildTestCli>>;
+let cli: string;
 beforeAll(async () => {
-  built = await buildTestCli();
+  cli = await buildTestCli();
 });
-afterAll(() => built.remove());
 
 /** A tool that takes ten at a time, by itself, and counts. */
 function createCounter(): {
@@ -132,7 +131,7 @@ test("a cancel before, during or after the answer, or of an unknown request, nev
 });
 
 test("a client that closes its end with a hundred calls running gets their answers, and the process ends", async () => {
-  await using hall = spawnHall([], { cli: built.cli });
+  await using hall = spawnHall([], { cli });
   await hall.greet();
   const ids = Array.from({ length: 100 }, () =>
     hall.ask("tools/call", { name: "slow.wait", arguments: { ms: 300 } }),
@@ -144,7 +143,7 @@ test("a client that closes its end with a hundred calls running gets their answe
 });
 
 test("a signal with 900 calls in flight lets them end and refuses new ones; a second signal ends the process", async () => {
-  await using hall = spawnHall([], { cli: built.cli });
+  await using hall = spawnHall([], { cli });
   await hall.greet();
   const ids = Array.from({ length: 900 }, () => hall.ask("tools/call", { name: "slow.wait" }));
   await hall.request("ping");

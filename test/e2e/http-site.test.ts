@@ -688,11 +688,10 @@ describe("guildhall serve", () => {
   });
 
   describe("on SIGTERM", () => {
-    let testCli: Awaited<ReturnType<typeof buildTestCli>>;
+    let testCli: string;
     beforeAll(async () => {
       testCli = await buildTestCli();
     });
-    afterAll(() => testCli.remove());
 
     const slow = (ms: number): JsonObject => ({
       jsonrpc: "2.0",
@@ -714,7 +713,7 @@ describe("guildhall serve", () => {
     test("running calls are answered, new ones refused, streams and sockets end, and it exits with 0", async () => {
       await using hall = spawnServe(["--port", "0", "--json"], {
         folder: ownFolder(),
-        cli: testCli.cli,
+        cli: testCli,
       });
       const { url, mcp } = addressOf(await hall.firstLine);
       const socket = new WebSocket(`${url.replace("http", "ws")}/ws`);
@@ -763,7 +762,7 @@ describe("guildhall serve", () => {
     test("a call that never ends is answered with an error at the second signal", async () => {
       await using hall = spawnServe(["--port", "0", "--json"], {
         folder: ownFolder(),
-        cli: testCli.cli,
+        cli: testCli,
       });
       const { mcp } = addressOf(await hall.firstLine);
       const running = await send(mcp, slow(60_000));
@@ -778,7 +777,7 @@ describe("guildhall serve", () => {
     test("a socket that does not say goodbye does not keep it", async () => {
       await using hall = spawnServe(["--port", "0", "--json"], {
         folder: ownFolder(),
-        cli: testCli.cli,
+        cli: testCli,
       });
       const { url } = addressOf(await hall.firstLine);
       const knocking = httpRequest(`${url}/ws`, {

@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { type Home, makeHome } from "../servers/home.ts";
@@ -8,12 +8,10 @@ import { buildTestCli } from "../servers/process.ts";
 
 /** `guildhall init` in a home of its own: what it finds, what it writes, what it never writes. */
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
-afterAll(() => removeCli());
 
 const github = { command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] };
 const canary = "ghp_canarycanarycanary0123456789";

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { type Home, makeHome } from "../servers/home.ts";
@@ -8,12 +8,10 @@ import { buildTestCli } from "../servers/process.ts";
 
 /** `guildhall install` and `uninstall` in a home of its own. */
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
-afterAll(() => removeCli());
 
 const canary = "sk-canary0123456789abcdef";
 const cursorFile = `{

@@ -11,16 +11,14 @@ import { type CliProcess, usePlaces } from "../servers/upstreams.ts";
 const places = usePlaces();
 const tokens = join(dirname(places.runtime), "data", "guildhall", "tokens");
 let cli: string;
-let removeCli: () => void;
 let server: OAuthServer;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
   server = await startOAuthServer();
 });
 afterAll(async () => {
   await server[Symbol.asyncDispose]();
-  removeCli();
   places.remove();
 });
 

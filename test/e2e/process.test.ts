@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { version } from "../../src/base/version.ts";
 import { modern } from "../servers/client.ts";
 import {
@@ -17,12 +17,10 @@ import { until } from "../servers/until.ts";
 
 /** The real command line in a process of its own, where only that shows: signals, exit codes, streams, memory. */
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
-afterAll(() => removeCli());
 
 describe("guildhall mcp", () => {
   test("serves both eras with the tools it is built with, and ends with 0 when its input ends", async () => {

@@ -10,10 +10,9 @@ import { faultyFile } from "../servers/upstreams.ts";
 const run = promisify(execFile);
 let home: Home;
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
   home = makeHome();
   // Programs with paths of the same length everywhere, so that lines break at the same places.
   const notes = writeProgram("notes-server", "resources prompts told");
@@ -33,7 +32,6 @@ beforeAll(async () => {
 });
 afterAll(() => {
   home[Symbol.dispose]();
-  removeCli();
 });
 
 function writeProgram(name: string, words: string): string {

@@ -20,13 +20,11 @@ const places = usePlaces();
 const root = dirname(places.runtime);
 const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
 afterAll(() => {
-  removeCli();
   places.remove();
 });
 

@@ -1,9 +1,9 @@
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { build } from "esbuild";
+import { promisify } from "node:util";
 import { createLineReader } from "../../src/wire/stdio.ts";
 import { RawClient } from "./client.ts";
 import { guardMs } from "./until.ts";
@@ -115,42 +115,26 @@ function builtCli(): string {
   return cli;
 }
 
-/** The real command line with the test toolkits in place of the built-in ones. The caller removes the folder. */
-export async function buildTestCli(): Promise<{ readonly cli: string; remove(): void }> {
-  // Below our own node_modules: what is not bundled is found there.
-  const folder = mkdtempSync(join(root, "node_modules", ".guildhall-cli-"));
-  await build({
-    absWorkingDir: root,
-    entryPoints: { cli: "src/cli/main.ts", "store-worker": "src/store/store-worker.ts" },
-    outdir: folder,
-    bundle: true,
-    // What is loaded when it is used stays so: in one file, all of it would be loaded by every command.
-    splitting: true,
-    format: "esm",
-    platform: "node",
-    target: "node20.19",
-    // Large, and needed by few tests.
-    external: ["@ai-sdk/*"],
-    banner: {
-      js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
-    },
-    logLevel: "error",
-    plugins: [
-      {
-        name: "test toolkits",
-        setup({ onResolve }) {
-          onResolve({ filter: /\/toolkits\/builtin\.ts$/ }, () => ({
-            path: join(root, "test/servers/builtin.ts"),
-          }));
-        },
-      },
-    ],
-  });
-  writeFileSync(join(folder, "package.json"), JSON.stringify({ type: "module" }));
-  return {
-    cli: join(folder, "cli.js"),
-    remove: () => rmSync(folder, { recursive: true, force: true }),
-  };
+/**
+ * The real command line with the test toolkits in place of the built-in ones. The first test file of a run that asks
+ * for it builds it, into a folder that `global-setup.ts` has made and removes.
+ */
+export async function buildTestCli(): Promise<string> {
+  const folder = process.env.GUILDHALL_TEST_CLI ?? "";
+  const cli = join(folder, "built", "cli.js");
+  if (existsSync(cli)) return cli;
+
+  const building = mkdtempSync(join(folder, "building-"));
+  const script = join(root, "scripts/build.mjs");
+  await promisify(execFile)(process.execPath, [script, "--quiet", "--test-cli", building]);
+  writeFileSync(join(building, "package.json"), JSON.stringify({ type: "module" }));
+  try {
+    renameSync(building, join(folder, "built"));
+  } catch (error) {
+    // Another test file was faster.
+    if (!existsSync(cli)) throw error;
+  }
+  return cli;
 }
 
 /** Resident memory of a process in MB. */

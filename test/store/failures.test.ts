@@ -14,11 +14,13 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashOf } from "../../src/base/json.ts";
 import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
+import { Archive } from "../../src/store/archive.ts";
 import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";
+import { type PackedValue, packCall } from "../../src/store/call-row.ts";
 import {
   type OpenStoreOptions,
   openStore,
@@ -28,6 +30,7 @@ import { Seal } from "../../src/store/seal.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention, type Store } from "../../src/store/store.ts";
+import { Writer } from "../../src/store/writer.ts";
 import type { Call, Target } from "../../src/tool.ts";
 import { until } from "../servers/until.ts";
 import { type Built, buildStore } from "./built.ts";
@@ -469,6 +472,26 @@ test("a writer thread that ends is restarted, and nothing is lost", async () => 
   expect(await store.calls.list({ limit: 1_000 })).toHaveLength(300);
   expect(store.logged).toContain("the store can be written again");
   expect(store.state()).toMatchObject({ problem: undefined, waiting: 0 });
+});
+
+test("a writer that closes with rows to write leaves no timer, which would delay the end of the process", async () => {
+  const path = newPath();
+  const seal = sealFor(path);
+  const engine = new SqliteEngine({ path, isReader: false, seal, notify() {} });
+  const archive = new Archive({ engine, seal, writer: "test", retention: defaultRetention });
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  try {
+    await new Promise<void>((resolve) => {
+      const writer = new Writer(archive, ({ kind }) => kind === "closed" && resolve());
+      const values: PackedValue[] = [];
+      packCall(callRow({ id: "call_1" }), values);
+      writer.receive({ kind: "calls", batch: 1, values });
+      writer.receive({ kind: "close" });
+    });
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });
 
 describe("a decision that allows a call", () => {

@@ -29,13 +29,11 @@ const env = {
   XDG_CONFIG_HOME: join(root, "config"),
 };
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
 afterAll(() => {
-  removeCli();
   places.remove();
 });
 

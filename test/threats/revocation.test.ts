@@ -18,13 +18,11 @@ import { openWorld } from "../trust/world.ts";
 const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
 const places = usePlaces();
 let cli: string;
-let removeCli: () => void;
 
 beforeAll(async () => {
-  ({ cli, remove: removeCli } = await buildTestCli());
+  cli = await buildTestCli();
 });
 afterAll(() => {
-  removeCli();
   places.remove();
 });
 

@@ -309,12 +309,10 @@ describe.concurrent("the guard", () => {
 describe("a hall in a process of its own", () => {
   const places = usePlaces();
   let cli: string;
-  let removeCli: () => void;
   beforeAll(async () => {
-    ({ cli, remove: removeCli } = await buildTestCli());
+    cli = await buildTestCli();
   });
   afterAll(() => {
-    removeCli();
     places.remove();
   });
 
