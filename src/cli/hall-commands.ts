@@ -102,10 +102,11 @@ export const hallCommands: CommandGroups = {
       load: async () => (await import("./commands/status.ts")).runStatus,
     },
 
-    "logs <server>": {
-      does: "show the last lines a server wrote to stderr",
-      examples: ["logs github"],
-      load: async () => (await import("./commands/status.ts")).runLogs,
+    "logs [server]": {
+      does: "show what servers wrote to stderr and why they failed, also without a running hall",
+      options: { "-f, --follow": "wait for more, until stopped" },
+      examples: ["logs", "logs github", "logs -f github"],
+      load: async () => (await import("./commands/logs.ts")).runLogs,
     },
 
     "restart <server>": {

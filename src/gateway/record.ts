@@ -10,17 +10,20 @@ export interface Recording {
   readonly meter: Meter;
   /** `full` keeps arguments and results, with secrets redacted. Default `digest`. */
   readonly record?: "digest" | "full" | undefined;
+  /** Called at the end of each call. */
+  ended?(row: CallRow): void;
 }
 
 /** Records a row for every call, however it ends. Calls do not wait for the write. */
 export const recordCalls =
-  ({ store, meter, record }: Recording): Stage =>
+  ({ store, meter, record, ended: tell }: Recording): Stage =>
   (next) =>
   (call, context) => {
     const started = performance.now();
     const keep = (ended: Ended): void => {
       const row = describe(call, started, ended);
       meter.count(row);
+      tell?.(row);
       store.calls.add(record === "full" ? { ...row, kept: keepWhole(call, ended) } : row);
     };
     const fail = (error: unknown): never => {

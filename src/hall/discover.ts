@@ -12,6 +12,7 @@ import { approvalOf } from "../upstream/source.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { openProjectLedger } from "./project-store.ts";
+import { openServerLogs } from "./server-logs.ts";
 import type { Settings } from "./settings.ts";
 
 /** The result of starting one server to read its lists. */
@@ -52,10 +53,12 @@ export interface WaitingServer {
 
 /** Starts the servers side by side and reads what each offers. */
 async function discoverServers(
-  { loaded, log, secrets }: Settings,
+  settings: Settings,
   { names, mayStart, progress }: DiscoverOptions = {},
 ): Promise<readonly Discovery[]> {
+  const { loaded, log, secrets } = settings;
   const servers = collectServers(loaded);
+  const logs = await openServerLogs(settings);
   const fleet: Fleet = createFleet({
     limits: defaultLimits,
     log,
@@ -63,6 +66,7 @@ async function discoverServers(
     lock: emptyLock,
     add: async () => {},
     remove: async () => {},
+    said: logs.say,
     mayStart: (...about) => mayStart?.(...about),
   });
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
@@ -89,6 +93,7 @@ async function discoverServers(
     clearInterval(timer);
     progress?.waiting([]);
     await fleet.close();
+    logs.flush();
   }
 }
 

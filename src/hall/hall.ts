@@ -27,7 +27,7 @@ import type { FaceChoice } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
 import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
-import type { AuditEntry, Store } from "../store/store.ts";
+import type { AuditEntry, CallRow, Store } from "../store/store.ts";
 import type { Call, Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createExperience } from "../toolkits/find/experience.ts";
@@ -89,6 +89,8 @@ export interface HallOptions {
   readonly servers?: ConfiguredServers;
   /** Upstreams that may start to be listed for the first time, not only for a call. Default: all. */
   readonly looksFor?: FleetOptions["looksFor"];
+  /** Called for each line an upstream writes to stderr, and when it fails. */
+  readonly said?: FleetOptions["said"];
   /** What the upstreams offered at the last build. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, relative to the folder. */
@@ -196,6 +198,7 @@ async function openBase(options: HallOptions) {
     lock,
     secrets,
     tokenFolder: options.tokenFolder,
+    said: (...about) => options.said?.(...about),
     holdsChanged: trust !== undefined,
     mayStart: (...about) => trust?.mayStart(...about),
     looksFor: (server) => options.looksFor?.(server) ?? true,
@@ -318,7 +321,7 @@ async function openGateway(base: Base, options: HallOptions) {
   const audit = options.audit ?? auditDecisions(store);
   const gateway = createGateway({
     registry,
-    recording: { store, meter, record: options.record },
+    recording: { store, meter, record: options.record, ended: createCallLog(log) },
     timeoutMs,
     validators,
     health,
@@ -356,6 +359,14 @@ function openServer(
     isStatic,
     pageSize,
   });
+}
+
+/** One line per call, without its arguments. */
+function createCallLog(log: Log): (row: CallRow) => void {
+  return ({ caller: client, tool, outcome, code, ms, parent }) => {
+    const inside = parent === null ? {} : { parent };
+    log.info({ client, tool, outcome: code ?? outcome, ms: Math.round(ms), ...inside }, "call");
+  };
 }
 
 /** By the name of the group or of its agent. */

@@ -16,6 +16,7 @@ import { createHall, type Hall, type HallOptions } from "./hall.ts";
 import { openBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
+import { openServerLogs } from "./server-logs.ts";
 import { logWarnings, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 
@@ -43,9 +44,10 @@ export async function openAlone({
 }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
-  const [lock, ledger] = await Promise.all([
+  const [lock, ledger, logs] = await Promise.all([
     readLock(folder, (message) => log.warn(message)),
     openProjectLedger(settings),
+    openServerLogs(settings),
   ]);
   const entries = await ledger.read();
   const agents = await openAgents(folder, entries, log);
@@ -76,6 +78,7 @@ export async function openAlone({
     record: config.store.record,
     telemetry: config.telemetry,
     ...(looksFor ? { looksFor } : {}),
+    said: logs.say,
     lock,
     log,
     secrets,
@@ -87,6 +90,7 @@ export async function openAlone({
     async close(drainMs = 0) {
       watching.close();
       await hall.close(drainMs);
+      logs.flush();
     },
   };
 }

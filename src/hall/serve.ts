@@ -1,3 +1,4 @@
+import { createServer } from "node:net";
 import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
@@ -31,6 +32,8 @@ export async function serveProject(
   const { folder, config, log } = settings;
   const { host, port, open } = config.listen;
   const token = await loadToken(settings);
+  // Before servers are started.
+  await requireFreePort(host, port);
   const project = await openProject({ folder, settings, isStatic });
   const { server, meter, store } = project.hall;
   const listener = await listen({
@@ -83,20 +86,32 @@ async function openProject(options: ProjectOptions): Promise<Project> {
   return openAlone(options);
 }
 
-async function listen(options: ListenerOptions): Promise<HttpListener> {
+/** Throws UNAVAILABLE if nothing can listen there. */
+async function requireFreePort(host: string, port: number): Promise<void> {
+  const trial = createServer();
+  await new Promise<void>((resolve, reject) => {
+    trial.once("error", reject);
+    trial.listen(port, host, resolve);
+  }).catch((cause: NodeJS.ErrnoException) => cannotListen(host, port, cause));
+  await new Promise((resolve) => trial.close(resolve));
+}
+
+function listen(options: ListenerOptions): Promise<HttpListener> {
   const { host, port } = options;
-  try {
-    return await listenHttp(options);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE")
-      throw new HallError("UNAVAILABLE", `port ${port} is in use`, {
-        cause,
-        next: [{ do: "run-command", command: `serve --port ${port + 1}` }],
-      });
-    throw new HallError("UNAVAILABLE", `cannot listen on ${host}:${port} (${code})`, {
+  return listenHttp(options).catch((cause: NodeJS.ErrnoException) =>
+    cannotListen(host, port, cause),
+  );
+}
+
+function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): never {
+  const { code } = cause;
+  if (code === "EADDRINUSE")
+    throw new HallError("UNAVAILABLE", `port ${port} is in use`, {
       cause,
-      hint: "Choose another address with --host and --port.",
+      next: [{ do: "run-command", command: `serve --port ${port + 1}` }],
     });
-  }
+  throw new HallError("UNAVAILABLE", `cannot listen on ${host}:${port} (${code})`, {
+    cause,
+    hint: "Choose another address with --host and --port.",
+  });
 }

@@ -42,6 +42,7 @@ type State =
 /** One client's connection. A client may mix both eras: each request is served by its own. */
 export class ClientConnection {
   readonly id: string;
+  readonly isPresent: () => boolean;
   readonly #parts: ServerParts;
   readonly #principal: string;
   readonly #isOrdered: boolean;
@@ -67,10 +68,12 @@ export class ClientConnection {
       isOrdered = true,
       isNetwork = false,
       quota,
+      isPresent = () => true,
     }: AcceptOptions,
     gone: () => void,
   ) {
     this.id = parts.connectionId();
+    this.isPresent = isPresent;
     this.#parts = parts;
     this.#principal = principal;
     this.#isOrdered = isOrdered;

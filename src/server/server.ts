@@ -32,6 +32,8 @@ export interface AcceptOptions {
   readonly isNetwork?: boolean;
   /** The key of its rate limit. Default: the connection. */
   readonly quota?: string;
+  /** False for a session whose client seems to be gone. Default: until it closes. */
+  isPresent?(): boolean;
 }
 
 export interface ServerOptions {
@@ -117,8 +119,10 @@ export class Server {
     return this.#isClosing;
   }
 
+  /** Clients that are connected now. */
   get clientCount(): number {
-    return this.#connections.size + this.#stateless.count;
+    const present = this.#connections.values().filter(({ isPresent }) => isPresent());
+    return present.length + this.#stateless.count;
   }
 
   /** Rebuilds the lists and notifies clients, after trust has changed. */

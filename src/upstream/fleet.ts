@@ -41,6 +41,8 @@ export interface FleetOptions {
   readonly tokenFolder?: string | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
   readonly holdsChanged?: boolean;
+  /** Called for each line a server writes to stderr, and when it fails. */
+  said?(name: string, line: string): void;
   /** Why a server may not be started; undefined if it may. Default: all may. */
   mayStart?(name: string, source: string, installed?: InstalledPackage): string | undefined;
   /** Servers that may start to be listed for the first time, not only for a call. Default: all. */
@@ -81,6 +83,7 @@ export function createFleet(options: FleetOptions): Fleet {
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
       holdsChanged: options.holdsChanged ?? false,
+      said: (line) => options.said?.(name, line),
       mayStart: (source, installed) => options.mayStart?.(name, source, installed),
     });
   }

@@ -92,5 +92,8 @@ function keepLines(child: ChildProcess, said?: (line: string) => void): () => re
       ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax)),
     ].slice(-linesMax);
   });
+  child.stderr?.once("end", () => {
+    if (rest !== "") said?.(rest);
+  });
   return () => (rest === "" ? lines : [...lines, rest].slice(-linesMax));
 }

@@ -71,6 +71,8 @@ export interface UpstreamOptions {
   mayStart?(source: string, installed?: InstalledPackage): string | undefined;
   /** False: it starts only for a call, even to be listed for the first time. Default true. */
   readonly looks?: boolean;
+  /** Called for each line it writes to stderr, and when it fails. */
+  said?(line: string): void;
   /** Limits how many servers install at once. */
   readonly slots?: Slots | undefined;
 }
@@ -126,7 +128,7 @@ class UpstreamServer implements Upstream {
       isEager: config.start === "eager",
       evidence: () => this.stderr(),
       isNeeded: () => this.#watching.isNeeded(),
-      changed: createStateLog(this.#log),
+      changed: createStateLog(this.#log, options.said),
       open: (scope, lost) => this.#open(scope, lost),
     });
     this.#known = new KnownOffer({
@@ -279,7 +281,7 @@ class UpstreamServer implements Upstream {
     lost: (reason: string) => void,
     checkPackage: (installed: InstalledPackage) => void,
   ): Promise<ServerConnection> {
-    const { limits, guard, authorizer, slots } = this.#options;
+    const { limits, guard, authorizer, slots, said } = this.#options;
     const { startMs, installMs } = this.#limits;
     // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
@@ -289,6 +291,7 @@ class UpstreamServer implements Upstream {
       authorizer,
       config: this.#config,
       log: this.#log,
+      said,
       scope,
       startMs,
       era: this.#handshake?.era,
@@ -357,13 +360,14 @@ class UpstreamServer implements Upstream {
 }
 
 /** Logs changes of state; a server that stays down for the same reason is logged once. */
-function createStateLog(log: Log): (state: SupervisorState) => void {
+function createStateLog(log: Log, said: UpstreamOptions["said"]): (state: SupervisorState) => void {
   let last = "";
   return (state) => {
     const news = state.kind === "down" ? `down: ${state.reason}` : state.kind;
     if (news === last || (state.kind === "starting" && last.startsWith("down"))) return;
     last = news;
     log.info({ state }, "upstream state");
+    if (state.kind === "down") said?.(`guildhall: ${state.reason}`);
   };
 }
 

@@ -3,6 +3,7 @@ import { serveProject } from "../../hall/serve.ts";
 import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
 import { ownCommand } from "../../hall/setup.ts";
 import { type ClientLine, cursorFile, httpClients } from "../../server/http/clients.ts";
+import { quoteWord } from "../advice.ts";
 import { drainMs, onStopSignals } from "../exit.ts";
 
 interface ServeOptions extends SettingsOptions {
@@ -21,7 +22,7 @@ export async function runServe(options: ServeOptions): Promise<void> {
   process.stdout.write(
     options.json
       ? `${JSON.stringify({ url, mcp: `${url}/mcp` })}\n`
-      : `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(httpClients(`${url}/mcp`, needsToken), ownCommand())}`,
+      : `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(httpClients(`${url}/mcp`, needsToken), [...ownCommand(), "--folder", settings.folder])}`,
   );
 
   await new Promise<void>((resolve) => {
@@ -35,12 +36,12 @@ function connectLines(
   overHttp: readonly ClientLine[],
   [command, ...args]: readonly [string, ...string[]],
 ): string {
-  const stdio = [command, ...args].join(" ");
+  const stdio = [command, ...args].map(quoteWord).join(" ");
   const json = (value: unknown): string => JSON.stringify(value);
   const overStdio: readonly ClientLine[] = [
     ["Claude Code", `claude mcp add guildhall -- ${stdio}`],
     [cursorFile, json({ mcpServers: { guildhall: { command, args } } })],
-    ["VS Code", `code --add-mcp '${json({ name: "guildhall", command, args })}'`],
+    ["VS Code", `code --add-mcp ${quoteWord(json({ name: "guildhall", command, args }))}`],
     ["Codex", `codex mcp add guildhall -- ${stdio}`],
   ];
   const tell = ([client, line]: ClientLine): string => `  ${client.padEnd(31)}${line}\n`;

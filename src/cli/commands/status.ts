@@ -1,5 +1,4 @@
 import { type Advice, adviceCommand } from "../../base/advice.ts";
-import { visibleLines } from "../../base/sanitize.ts";
 import { formatTime, plural } from "../../base/text.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
@@ -12,12 +11,6 @@ import { type Cell, paint, print, table, wrapProse } from "../print.ts";
 export async function runStatus(options: JsonOption): Promise<void> {
   const status = await readStatus(process.cwd());
   print(status, wrapProse(formatStatus(status)), options);
-}
-
-export async function runLogs(server: string, options: JsonOption): Promise<void> {
-  const { lines } = await withRunningHall(process.cwd(), (admin) => admin.ask("logs", { server }));
-  const text = visibleLines(lines.join("\n")) || `${server} wrote nothing to stderr`;
-  print({ server, lines }, text, options);
 }
 
 export async function runRestart(server: string, options: JsonOption): Promise<void> {

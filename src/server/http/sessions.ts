@@ -21,6 +21,8 @@ export interface SessionsOptions extends EventStreamOptions {
   readonly countMax: number;
 }
 
+const presentMsMax = 60_000;
+
 interface Session {
   readonly id: string;
   readonly principal: string;
@@ -54,6 +56,7 @@ export class Sessions {
       ...caller,
       isOrdered: false,
       isNetwork: true,
+      isPresent: () => this.#isPresent(id),
     });
     streams.canPoll = () => connection.version === "2025-11-25";
     const { principal } = caller;
@@ -141,6 +144,13 @@ export class Sessions {
       );
     if (first) this.#forget(first);
     return first !== undefined;
+  }
+
+  /** Clients rarely end their session: one without a stream or a recent request counts as gone. */
+  #isPresent(id: string): boolean {
+    const session = this.#sessions.get(id);
+    if (!session) return false;
+    return session.streams.isBusy || performance.now() - session.usedAt < presentMsMax;
   }
 
   #endIdle(): void {
