@@ -227,6 +227,8 @@ export interface Toolkit {
   health(): Promise<Health>;
   /** Probes the running service; undefined if nothing is running. Throws if it does not answer. */
   probe?(scope: Scope): Promise<Health | undefined>;
+  /** False if it starts at its next call. Default: true. */
+  isRunning?(): boolean;
   /** False while its tools and prompts are left out of lists that nobody asked for in full. Default true. */
   isListed?(): boolean;
   /** For toolkits without a group: true if their tools are shown next to the agents. */

@@ -6,6 +6,7 @@ import { type Settings, unknownName } from "./settings.ts";
 export interface ToolkitHealth {
   readonly toolkit: string;
   readonly source: string;
+  /** As the hall knows it; `not running` for a server that starts at its next call, `not set up` for a built-in toolkit. */
   readonly state: string;
   readonly reason?: string | undefined;
   readonly responseMs?: number | undefined;
@@ -24,14 +25,25 @@ export async function checkHealth(
   name: string | undefined,
 ): Promise<HealthReport> {
   const known = await readHealth(client);
-  const chosen = name === undefined ? known.toolkits : [getToolkit(name, known.toolkits)];
+  const described = known.toolkits.map(describeState);
+  const chosen = name === undefined ? described : [getToolkit(name, described)];
   const toolkits = client.isEphemeral
     ? await startEach(chosen, settings)
     : await Promise.all(chosen.map((toolkit) => checkOne(toolkit, client)));
   return { running: !client.isEphemeral, store: known.store, toolkits };
 }
 
-type KnownHealth = Pick<HealthReport, "store" | "toolkits">;
+type KnownHealth = Pick<HealthReport, "store"> & {
+  readonly toolkits: readonly (ToolkitHealth & { readonly running?: false })[];
+};
+
+function describeState({ running, ...health }: KnownHealth["toolkits"][number]): ToolkitHealth {
+  const { source, state } = health;
+  if (running === false && state === "available") return { ...health, state: "not running" };
+  return source === "built-in" && state === "unavailable"
+    ? { ...health, state: "not set up" }
+    : health;
+}
 
 async function readHealth(client: HallClient): Promise<KnownHealth> {
   const { contents } = await client.request("resources/read", { uri: "guildhall://health" });
@@ -56,6 +68,8 @@ const states: Readonly<Record<string, string>> = {
 
 async function checkOne(known: ToolkitHealth, client: HallClient): Promise<ToolkitHealth> {
   const { toolkit, source } = known;
+  // A check must not start a server.
+  if (known.state === "not running") return known;
   const answer = await client.requestPlain("health/check", { tool_name: toolkit });
   const { response_time_ms: responseMs, last_error: lastError, status } = answer;
   const wasAvailable = known.state === "available";

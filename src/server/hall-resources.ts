@@ -30,6 +30,7 @@ const hallResources: Readonly<Record<string, HallResource>> = {
           toolkit: toolkit.id,
           source: toolkit.source ?? "built-in",
           ...(await health.read(toolkit)),
+          ...(toolkit.isRunning?.() === false ? { running: false } : {}),
         })),
       ),
     }),

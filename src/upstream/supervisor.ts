@@ -6,7 +6,12 @@ import type { ServerConnection } from "../client/connection.ts";
 
 export type SupervisorState =
   | { readonly kind: "stopped" }
-  | { readonly kind: "starting"; readonly since: number }
+  | {
+      readonly kind: "starting";
+      readonly since: number;
+      /** Why it was down before; it is not up again until it has started. */
+      readonly after?: string | undefined;
+    }
   | { readonly kind: "ready"; readonly since: number }
   | {
       readonly kind: "down";
@@ -170,7 +175,12 @@ export class Supervisor {
 
   #open(): Promise<ServerConnection> {
     clearTimeout(this.#retryTimer);
-    this.#become({ kind: "starting", since: Date.now() });
+    const after = reasonOf(this.#state);
+    this.#become({
+      kind: "starting",
+      since: Date.now(),
+      ...(after === undefined ? {} : { after }),
+    });
     const scope = new Scope(undefined, this.#options.startMs);
     const opening = this.#options.open(scope, (reason) => this.#lost(scope, reason));
     const done = scope
@@ -345,6 +355,12 @@ export class Supervisor {
     await start?.done.catch(() => {});
     await Promise.all([...open].map((used) => used.close()));
   }
+}
+
+/** Why a server cannot be used, also while it is tried again. */
+export function reasonOf(state: SupervisorState): string | undefined {
+  if (state.kind === "starting") return state.after;
+  return state.kind === "down" ? state.reason : undefined;
 }
 
 function hasExpired(error: unknown): boolean {

@@ -29,7 +29,7 @@ import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
 import { approvalOf, sourceOf } from "./source.ts";
 import { type StartLimits, startLimits } from "./start-limits.ts";
-import { Supervisor, type SupervisorState } from "./supervisor.ts";
+import { reasonOf, Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
 /** An MCP server we connect to, as a toolkit: its tools, resources and prompts are passed on unchanged. */
@@ -210,10 +210,13 @@ class UpstreamServer implements Upstream {
   }
 
   async health(): Promise<Health> {
-    const state = this.state();
-    if (state.kind === "down") return { state: "unavailable", reason: state.reason };
-    if (state.kind === "closed") return { state: "unavailable", reason: "closed" };
-    return { state: "available" };
+    const state = this.#supervisor.state();
+    const reason = state.kind === "closed" ? "closed" : reasonOf(state);
+    return reason === undefined ? { state: "available" } : { state: "unavailable", reason };
+  }
+
+  isRunning(): boolean {
+    return this.state().kind !== "stopped";
   }
 
   /** Undefined while it is not running: a health check must not start a server. */
@@ -233,8 +236,7 @@ class UpstreamServer implements Upstream {
   }
 
   problem(): string | undefined {
-    const state = this.state();
-    return state.kind === "down" ? state.reason : undefined;
+    return reasonOf(this.#supervisor.state());
   }
 
   complete(

@@ -19,6 +19,7 @@ import {
   readStarts,
   type StdioConfig,
   saidJson,
+  untilAnswers,
   usePlaces,
 } from "../servers/upstreams.ts";
 
@@ -219,17 +220,19 @@ describe.concurrent("guildhall status, logs and restart", () => {
     expect(text.stdout).toMatch(
       /^no hall is running in this project; .*`guildhall serve`.*\nknown from earlier:\n\nserver +state/,
     );
-    for (const command of ["logs", "restart"]) {
-      expect(await project.run(command, "box")).toMatchObject({
-        code: 69,
-        stderr: expect.stringContaining("no hall is running"),
-      });
-    }
+    expect(await project.run("restart", "box")).toMatchObject({
+      code: 69,
+      stderr: expect.stringContaining("no hall is running"),
+    });
+    expect(await project.json("logs", "box")).toEqual({ lines: [] });
   });
 
   test("without a hall print the last failure", async () => {
     const project = await newProject({ box: faulty("error"), bad: faulty("crash-start") });
     await project.run("build");
+    expect((await project.run("logs", "bad")).stdout).toMatch(
+      /cannot start: no licence\n.*guildhall: exited with code 9\n/,
+    );
     await project.run("call", "box.error");
     const at = expect.stringMatching(/\(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\)$/);
     expect(await project.json("status")).toMatchObject({
@@ -306,7 +309,7 @@ describe.concurrent("guildhall status, logs and restart", () => {
     });
     expect((await project.run("health")).stdout).toMatch(/^toolkit .*\nbad +upstream +unavailable/);
     await using client = await project.open();
-    await untilCalled(client, "good.echo");
+    await untilAnswers(client, "good.echo");
     expect(await project.json("health", "good")).toMatchObject(good);
     expect(await project.json("health", "speckit")).toMatchObject({
       toolkit: "speckit",
@@ -322,11 +325,14 @@ describe.concurrent("guildhall status, logs and restart", () => {
     const pidOf = async (): Promise<number> =>
       (saidJson(await callTool(client, "box.whoami")) as { pid: number }).pid;
     const before = await pidOf();
-    expect(await project.json("logs", "box")).toEqual({
-      server: "box",
-      lines: ["hello-from-stderr"],
-    });
-    expect((await project.run("logs", "box")).stdout).toBe("hello-from-stderr\n");
+    const said = { server: "box", text: "hello-from-stderr" };
+    const lines = await until(async () => {
+      const found = (await project.json("logs", "box")) as { lines: readonly JsonObject[] };
+      return found.lines.length > 0 ? found.lines : undefined;
+    }, "the line is in the log");
+    expect(lines[0]).toEqual({ ...said, at: expect.any(Number) });
+    expect((await project.run("logs", "box")).stdout).toMatch(/^\S+ \S+ hello-from-stderr\n/);
+    expect((await project.run("logs")).stdout).toMatch(/^\S+ \S+ box hello-from-stderr\n/);
     expect(await project.json("restart", "box")).toEqual({
       server: "box",
       state: { kind: "stopped" },

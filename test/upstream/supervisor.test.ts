@@ -3,6 +3,7 @@ import { HallError } from "../../src/base/errors.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { ServerConnection } from "../../src/client/connection.ts";
 import {
+  reasonOf,
   Supervisor,
   type SupervisorOptions,
   type SupervisorState,
@@ -115,6 +116,19 @@ describe("a start", () => {
     );
     expect(bench.opened).toBe(1);
     expect(bench.states).toEqual(["starting", "ready"]);
+  });
+
+  test("after a failed one keeps the reason until the server is up", async () => {
+    let mayOpen = false;
+    const bench = createBench({ opens: async () => (mayOpen ? undefined : broken()) });
+    await failureOf(use(bench));
+    expect(reasonOf(bench.supervisor.state())).toBe("no licence");
+    vi.advanceTimersByTime(60_000);
+    mayOpen = true;
+    const used = use(bench);
+    expect(bench.supervisor.state()).toMatchObject({ kind: "starting", after: "no licence" });
+    await used;
+    expect(reasonOf(bench.supervisor.state())).toBeUndefined();
   });
 
   test("that fails is reported to all waiting calls, with the reason, the last output and the next try", async () => {

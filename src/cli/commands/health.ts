@@ -10,8 +10,7 @@ export async function runHealth(name: string | undefined, options: JsonOption): 
     const { toolkits } = report;
     // A built-in toolkit that is not set up is only a failure if it was asked for by name.
     const failing = toolkits.filter(
-      ({ state, source }) =>
-        state === "unavailable" && (name !== undefined || source !== "built-in"),
+      ({ state }) => state === "unavailable" || (state === "not set up" && name !== undefined),
     );
     const failure = failing.length === 0 ? undefined : failureOf(failing, toolkits.length);
     const value = name === undefined ? report : toolkits[0];

@@ -10,6 +10,7 @@ import {
   importServers,
 } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
+import { createWaiting } from "../live.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { isAttended } from "../terminal.ts";
 
@@ -24,14 +25,20 @@ interface InitOptions extends JsonOption {
 export async function runInit(options: InitOptions): Promise<void> {
   const { from, all, force, dryRun } = options;
   const isAsking = isAttended(options);
-  const outcome = await importServers({
+  const waiting = createWaiting();
+  const choose: typeof chooseServers = (...found) => {
+    waiting.clear();
+    return chooseServers(...found);
+  };
+  const importing = importServers({
     folder: process.cwd(),
     from,
     all,
     force,
     dryRun,
-    choose: isAsking ? chooseServers : undefined,
+    choose: isAsking ? choose : undefined,
   });
+  const outcome = await waiting.during("looking for the servers of your clients", importing);
   const { report, findings } = outcome;
   print(report, formatOutcome(outcome, dryRun === true), options);
   if (isAsking && !dryRun && report.added.length > 0) await offerBuild(findings);

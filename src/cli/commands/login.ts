@@ -10,6 +10,7 @@ import { login } from "../../upstream/login.ts";
 import { createTokenStore } from "../../upstream/token-store.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { print } from "../print.ts";
 
 export async function runLogin(server: string, options: JsonOption): Promise<void> {
@@ -17,11 +18,16 @@ export async function runLogin(server: string, options: JsonOption): Promise<voi
   const config = getRemote(server, settings);
   refuseNeedless(server, config);
   await requireApproved(server, config, settings);
-  const { issuer, scope } = await login({
+  const waiting = createWaiting();
+  const loggingIn = login({
     config,
     store: createTokenStore(config.url),
-    show: (page) => showPage(server, page, options),
+    show(page) {
+      waiting.clear();
+      showPage(server, page, options);
+    },
   });
+  const { issuer, scope } = await waiting.during(`contacting ${server}`, loggingIn);
   await restartInHall(server);
   const text = `logged in to ${server}${scope === undefined ? "" : ` with scope ${visible(scope)}`}`;
   print({ server, loggedIn: true, issuer, scope }, text, options);

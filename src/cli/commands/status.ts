@@ -3,13 +3,15 @@ import { formatTime, plural } from "../../base/text.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
 import { type ProjectStatus, readStatus } from "../../hall/status.ts";
+import { reasonOf } from "../../upstream/supervisor.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
 import type { JsonOption } from "../declaration.ts";
 import { formatUnlisted } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { type Cell, paint, print, table, wrapProse } from "../print.ts";
 
 export async function runStatus(options: JsonOption): Promise<void> {
-  const status = await readStatus(process.cwd());
+  const status = await createWaiting().during("reading the state", readStatus(process.cwd()));
   print(status, wrapProse(formatStatus(status)), options);
 }
 
@@ -91,7 +93,7 @@ function formatUpstreams(upstreams: readonly UpstreamStatus[]): string {
       String(upstream.tools),
       String(upstream.calls),
       upstream.calls === 0 ? "" : `${((100 * upstream.errors) / upstream.calls).toFixed(1)} %`,
-      "reason" in upstream.state ? upstream.state.reason : (upstream.lastError ?? ""),
+      whyDown(upstream.state) ?? upstream.lastError ?? "",
     ]);
   const head = ["server", "state", "protocol", "tools", "calls", "errors", "last error"];
   const extra = ["protocol", "errors", "calls"];
@@ -113,7 +115,11 @@ function severityOf(upstream: UpstreamStatus): number {
 }
 
 function isUsable({ state }: UpstreamStatus): boolean {
-  return state.kind !== "unusable" && state.kind !== "down";
+  return whyDown(state) === undefined;
+}
+
+function whyDown(state: UpstreamState): string | undefined {
+  return state.kind === "unusable" ? state.reason : reasonOf(state);
 }
 
 /** What a person must do first, with the command for it. */
@@ -124,6 +130,8 @@ function formatDenied(reason: string, [first]: readonly Advice[] = []): string {
 
 function formatState(state: UpstreamState): Cell {
   if (state.kind === "unusable") return { text: state.kind, style: "red" };
+  if (state.kind === "starting" && state.after !== undefined)
+    return { text: "down, starting again", style: "red" };
   if (state.kind !== "down") return state.kind;
   if (state.code === "DENIED")
     return { text: formatDenied(state.reason, state.next), style: "red" };

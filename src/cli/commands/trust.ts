@@ -10,9 +10,11 @@ import {
   revokeTrust,
   selectGrantable,
 } from "../../hall/project-trust.ts";
+import type { Settings } from "../../hall/settings.ts";
 import { describeFlow } from "../../trust/marks.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { createPerson } from "../person.ts";
 import { type Cell, print, table } from "../print.ts";
 import { askYes, isAttended } from "../terminal.ts";
@@ -25,7 +27,7 @@ interface TrustCommandOptions extends JsonOption {
 
 export async function runTrust(name: string, options: TrustCommandOptions): Promise<void> {
   const settings = await loadProject();
-  const tools = selectGrantable(name, await readToolTrust(settings));
+  const tools = selectGrantable(name, await readTools(settings));
   await createPerson().confirm(formatGrant(tools, options));
   await grantTrust(settings, tools, options.until);
   printGranted({ tools }, options);
@@ -34,7 +36,7 @@ export async function runTrust(name: string, options: TrustCommandOptions): Prom
 export async function runTrustAll(options: TrustCommandOptions): Promise<void> {
   const { until } = options;
   const settings = await loadProject();
-  const known = await readToolTrust(settings);
+  const known = await readTools(settings);
   const tools = known.filter(isReviewed);
   const unreviewed = known.filter((tool) => !isReviewed(tool)).map(({ name }) => name);
   const what = `trusting all ${plural(tools.length, "tool")}`;
@@ -52,7 +54,7 @@ export async function runRevoke(name: string, options: JsonOption): Promise<void
 }
 
 export async function runTrustList(options: JsonOption): Promise<void> {
-  const tools = await readToolTrust(await loadProject());
+  const tools = await readTools(await loadProject());
   const rows = tools.map((tool) => [
     tool.name,
     formatLevel(tool),
@@ -76,6 +78,10 @@ export async function runTrustReset(
   );
   const forgotten = await resetTrust(await loadProject(), server);
   print({ forgotten }, `forgotten: ${forgotten.join(", ") || "nothing was reviewed"}`, options);
+}
+
+function readTools(settings: Settings): ReturnType<typeof readToolTrust> {
+  return createWaiting().during("reading the tools", readToolTrust(settings));
 }
 
 /** Throws INVALID_PARAMS where nobody can be asked, CANCELLED unless the answer is yes. */
