@@ -1,4 +1,5 @@
 import { adviceForModel, contentForModel } from "../base/advice.ts";
+import { errorType, HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { createOwnToolkit, type OwnToolkit } from "../registry/own.ts";
@@ -88,7 +89,7 @@ const inputSchema: JsonObject = {
   type: "object",
   properties: {
     task: { type: "string", minLength: 1, description: "What to do, in plain words" },
-    data: { description: "Input of the task" },
+    data: { type: "object", description: "Input" },
     context: { type: "string" },
     limits: { type: "object", description: "turns, steps, tokens, bytes, seconds" },
   },
@@ -102,7 +103,7 @@ function readRequest(
 ): RunRequest {
   const { task, data, context } = args as {
     readonly task: string;
-    readonly data?: unknown;
+    readonly data?: JsonObject;
     readonly context?: string;
   };
   return {
@@ -117,12 +118,15 @@ function readRequest(
 
 const defaults = { turns: 8, steps: 16, tokens: 200_000, bytes: 4_194_304, seconds: 120 };
 
-/** The limits of the agent's file, else the defaults; a caller can only lower them. */
+/** The limits of the agent's file, else the defaults; a caller can only lower them. Throws INVALID_PARAMS for what is no limit. */
 export function limitsOf(file: Partial<RunLimits> = {}, asked: JsonObject = {}): RunLimits {
   const limits: { -readonly [Name in keyof RunLimits]: number } = { ...defaults, ...file };
   for (const name of Object.keys(defaults) as (keyof RunLimits)[]) {
     const wish = asked[name];
-    if (typeof wish === "number" && wish >= 1) limits[name] = Math.min(limits[name], wish);
+    if (wish === undefined) continue;
+    if (typeof wish !== "number" || !(wish >= 1))
+      throw new HallError("INVALID_PARAMS", `limits.${name} must be a number of at least 1`);
+    limits[name] = Math.min(limits[name], wish);
   }
   return limits;
 }
@@ -149,7 +153,7 @@ function answerRun(
     structuredContent: {
       answer,
       steps,
-      tools_used: [...new Set(steps.map(({ tool }) => tool))],
+      tools_used: listUsed(steps),
       planner: run.planner,
       stopped_because: stopped,
       usage,
@@ -192,6 +196,7 @@ function writeText(
   { answer, isPartial, isObtained }: AnswerFacts,
 ): string {
   const why = stopped === "done" || stopped === "not sure" ? "" : reasons[stopped];
+  const used = listUsed(steps);
   const missing = limitations.filter((text) => !answer.includes(text));
   const end = [
     `Not finished: ${why}${problem === undefined ? "" : ` (${problem})`}.`,
@@ -202,12 +207,33 @@ function writeText(
     answer,
     isPartial ? end.filter(Boolean).join(" ") : "",
     missing.length > 0 ? `Limited: could not use ${missing.join("; ")}.` : "",
-    steps.length > 0
-      ? `Tools used: ${[...new Set(steps.map(({ tool }) => tool))].join(", ")}.`
-      : "",
+    used.length > 0 ? `Tools used: ${used.join(", ")}.` : "",
   ]
     .filter(Boolean)
     .join("\n\n");
+}
+
+/** Outcomes of calls that never reached the tool. */
+const notRun: ReadonlySet<string> = new Set(
+  (
+    [
+      "NOT_FOUND",
+      "TOOLKIT_NOT_FOUND",
+      "INVALID_PARAMS",
+      "VALIDATION",
+      "APPROVAL_NEEDED",
+      "DENIED",
+      "UNAVAILABLE",
+      "RATE_LIMITED",
+      "OVERLOADED",
+    ] as const
+  ).map(errorType),
+);
+
+/** The tools that ran, once each. */
+function listUsed(steps: readonly RunStep[]): readonly string[] {
+  const ran = steps.filter(({ outcome }) => !notRun.has(outcome));
+  return [...new Set(ran.map(({ tool }) => tool))];
 }
 
 /** For a planner that was stopped before its answer. */

@@ -1,5 +1,6 @@
 import type { Log } from "../base/log.ts";
 import { findNear } from "../base/text.ts";
+import { wordsOf } from "../ranking/words.ts";
 import { safeNameOf } from "../registry/names.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Target } from "../tool.ts";
@@ -161,20 +162,26 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
   return { groups: groups.sort((a, b) => (a.file.name < b.file.name ? -1 : 1)), strays, unknown };
 }
 
-/** Each goes to the group with most tools of its toolkit; tools of new toolkits form a group of their own. */
+/**
+ * Each goes to the group with most tools of its toolkit; a new toolkit goes to the group that shares its words, else to a group of
+ * its own.
+ */
 function placeStrays(
   strays: readonly Target[],
   groups: { file: AgentFile; tools: Set<Target> }[],
 ): void {
+  if (strays.length === 0) return;
   const countIn = (tools: ReadonlySet<Target>, toolkit: Target["toolkit"]): number =>
     [...tools].filter((target) => target.toolkit === toolkit).length;
   const others: Target[] = [];
+  const stemsOf = groups.map(({ file, tools }) => stemsOfGroup(file, tools));
   for (const [toolkit, members] of groupBy(strays, (target) => target.toolkit)) {
     const [nearest] = groups
       .map(({ tools }) => ({ tools, count: countIn(tools, toolkit) }))
       .filter(({ count }) => count > 0)
       .sort((a, b) => b.count - a.count);
-    if (nearest) for (const target of members) nearest.tools.add(target);
+    const home = nearest ?? groups[findAkin(toolkit, members, stemsOf) ?? -1];
+    if (home) for (const target of members) home.tools.add(target);
     else others.push(...members);
   }
   if (others.length === 0) return;
@@ -182,6 +189,42 @@ function placeStrays(
   if (other) for (const target of others) other.tools.add(target);
   else groups.push({ file: describeOther(others), tools: new Set(others) });
 }
+
+const akinStemsMin = 2;
+
+/** Where in the list the group stands that shares most words with a new toolkit, rare ones first. */
+function findAkin(
+  toolkit: Target["toolkit"],
+  members: readonly Target[],
+  groups: readonly ReadonlySet<string>[],
+): number | undefined {
+  const stems = stemsOfTools(members, `${toolkit.category ?? ""} ${toolkit.description ?? ""}`);
+  const scores = groups.map((group) => {
+    const shared = [...stems].filter((stem) => group.has(stem));
+    const rarity = (stem: string): number =>
+      Math.log((groups.length + 1) / groups.filter((other) => other.has(stem)).length);
+    return { count: shared.length, score: shared.reduce((sum, stem) => sum + rarity(stem), 0) };
+  });
+  const best = Math.max(...scores.map(({ score }) => score));
+  const at = scores.findIndex(({ score }) => score === best);
+  return (scores[at]?.count ?? 0) >= akinStemsMin ? at : undefined;
+}
+
+function stemsOfGroup({ name, description }: AgentFile, tools: ReadonlySet<Target>): Set<string> {
+  return stemsOfTools([...tools], `${name} ${description}`);
+}
+
+function stemsOfTools(tools: readonly Target[], more: string): Set<string> {
+  const texts = tools.map(({ tool: { name, description = "" } }) => `${name} ${description}`);
+  return new Set(wordsOf([more, ...texts].join(" ")).filter((stem) => !plainStems.has(stem)));
+}
+
+/** Words of the descriptions that say nothing of a subject. */
+const plainStems = new Set(
+  wordsOf(
+    "specialized agent work works with can get list create update delete read write search find show set add remove tool tools new all name data value id return returns given by of use",
+  ),
+);
 
 /** The items by key, in the order in which the keys first occur. */
 export function groupBy<Key, Item>(

@@ -4,15 +4,13 @@ import type { Target } from "../tool.ts";
 import { agentName } from "./agent-file.ts";
 
 /**
- * What a project says about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it,
- * a heading over such lines can name their group, and a hint `name: server, server.tool` requests a group.
+ * What a project says about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it, and a
+ * hint `name: server, server.tool` requests a group.
  */
 export interface Notes {
   readonly domain: string | undefined;
   /** The lines about a toolkit. */
   about(toolkit: string): string;
-  /** A name from a heading over lines about most of these toolkits. */
-  nameFor(toolkits: readonly string[]): string | undefined;
   /** Requested groups, with servers and tools as written. */
   readonly wanted: readonly { readonly name: string; readonly members: readonly string[] }[];
 }
@@ -37,7 +35,7 @@ export async function readNoteFiles(
     return { name, text: (text ?? "").slice(0, charactersMax) };
   });
   return (await Promise.all(files)).filter(({ text }) =>
-    readLines(text).some(({ line }) => servers.some((server) => mentions(line, server))),
+    readLines(text).some((line) => servers.some((server) => mentions(line, server))),
   );
 }
 
@@ -47,41 +45,20 @@ export function parseNotes(text: string, { domain, hints = [] }: NotesOptions = 
     ...(domain === undefined ? [] : [domain]),
     ...hints.filter((hint) => !parseHint(hint)),
   ];
-  const lines = [...readLines(text), ...said.map((line) => ({ line, heading: undefined }))];
-  const naming = (toolkit: string): readonly Line[] =>
-    lines.filter(({ line }) => mentions(line, toolkit));
+  const lines = [...readLines(text), ...said];
   return {
     domain,
     wanted,
     about: (toolkit) =>
-      naming(toolkit)
-        .map(({ line }) => line)
+      lines
+        .filter((line) => mentions(line, toolkit))
         .join("\n")
         .slice(0, aboutMax),
-    nameFor(toolkits) {
-      const votes = new Map<string, number>();
-      for (const toolkit of toolkits) {
-        for (const heading of new Set(naming(toolkit).flatMap((line) => line.heading ?? [])))
-          votes.set(heading, (votes.get(heading) ?? 0) + 1);
-      }
-      const [best] = [...votes].sort(([a, left], [b, right]) => right - left || (a < b ? -1 : 1));
-      return best && best[1] * 2 > toolkits.length ? nameOfHeading(best[0]) : undefined;
-    },
   };
 }
 
-interface Line {
-  readonly line: string;
-  readonly heading: string | undefined;
-}
-
-function readLines(text: string): Line[] {
-  let heading: string | undefined;
-  return text.split("\n").flatMap((line) => {
-    const found = /^#{1,6}\s+(.+?)\s*#*$/.exec(line)?.[1];
-    if (found !== undefined) heading = found;
-    return found !== undefined || line.trim() === "" ? [] : [{ line, heading }];
-  });
+function readLines(text: string): string[] {
+  return text.split("\n").filter((line) => line.trim() !== "" && !/^#{1,6}\s/.test(line));
 }
 
 /** As a whole word: not `time` in `sometimes`. */
@@ -96,12 +73,6 @@ function mentions(line: string, toolkit: string): boolean {
 
 function isWordCharacter(character: string | undefined): boolean {
   return character !== undefined && /[\p{L}\p{N}_-]/u.test(character);
-}
-
-/** Only headings of one to four words are names. */
-function nameOfHeading(heading: string): string | undefined {
-  const words = heading.split(/\s+/).length;
-  return words <= 4 && /[a-z]/i.test(heading) ? agentName(heading) : undefined;
 }
 
 function parseHint(

@@ -20,6 +20,7 @@ import {
   readAgentsLock,
   writeAgentsLock,
 } from "./agent-folder.ts";
+import { groupCount, groupSize } from "./grouping/grouping.ts";
 import { describeUnknown, type SortedTools, sortTools } from "./groups.ts";
 import { type Notes, type NotesOptions, parseNotes } from "./notes.ts";
 import { type Proposal, type ProposeOptions, proposeAgents } from "./propose.ts";
@@ -143,23 +144,20 @@ function checkReach(
   ];
 }
 
-const groupsUsual = { least: 3, most: 10 };
-const toolsUsual = { least: 5, most: 20 };
-
-/** Recommended sizes, not limits: above 200 tools agents search among their own tools. */
+/** Recommended sizes, not limits: above 500 tools agents search among their own tools. */
 function checkSizes({ groups }: SortedTools, toolCount: number): readonly string[] {
   const warnings: string[] = [];
-  const isMany = toolCount > groupsUsual.most * toolsUsual.most;
-  if (toolCount >= groupsUsual.least * toolsUsual.least && groups.length < groupsUsual.least)
+  const isMany = toolCount > groupCount.most * groupSize.most;
+  if (toolCount >= groupCount.least * groupSize.least && groups.length < groupCount.least)
     warnings.push(
-      `${groups.length} groups for ${toolCount} tools (recommended: 3 to 10); try --regroup`,
+      `${groups.length} groups for ${toolCount} tools (recommended: 3 to 25); try --regroup`,
     );
-  if (groups.length > groupsUsual.most)
-    warnings.push(`${groups.length} groups (recommended: 3 to 10)`);
+  if (groups.length > groupCount.most)
+    warnings.push(`${groups.length} groups (recommended: 3 to 25)`);
   for (const { file, tools } of groups) {
-    if (tools.size > toolsUsual.most && !isMany)
+    if (tools.size > groupSize.most && !isMany)
       warnings.push(`${file.name} has ${tools.size} tools (recommended: 5 to 20)`);
-    if (tools.size < toolsUsual.least && toolCount >= toolsUsual.least)
+    if (tools.size < groupSize.least && toolCount >= groupSize.least)
       warnings.push(`${file.name} has ${plural(tools.size, "tool")} (recommended: 5 to 20)`);
   }
   return warnings;

@@ -1,5 +1,5 @@
 import { type Advice, adviceForModel } from "../base/advice.ts";
-import { errorType, type HallError } from "../base/errors.ts";
+import { errorType, fullMessageOf, type HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 
@@ -25,7 +25,7 @@ export interface RunRequest {
   readonly agent: string;
   readonly task: string;
   /** Input of the task, as the caller sent it. */
-  readonly data?: unknown;
+  readonly data?: JsonObject | undefined;
   readonly context?: string | undefined;
   /** The body of the agent's file. */
   readonly instructions: string;
@@ -170,13 +170,16 @@ export type StopReason =
 // How a step describes its call: a failure, an empty result, or the beginning of the result.
 
 /** A failure as a tool's own error, with the way to fix it. */
-export function describeFailure({ code, message, hint, next, details }: HallError): Outcome {
+export function describeFailure(error: HallError): Outcome {
+  const { code, hint, next, details } = error;
   const errors = Array.isArray(details?.errors)
     ? `\n${JSON.stringify(details.errors).slice(0, 1_000)}`
     : "";
   const advice = next.length > 0 ? adviceForModel(next) : hint;
   return {
-    content: [{ type: "text", text: `${errorType(code)}: ${message}${errors}\n${advice}` }],
+    content: [
+      { type: "text", text: `${errorType(code)}: ${fullMessageOf(error)}${errors}\n${advice}` },
+    ],
     isError: true,
   };
 }

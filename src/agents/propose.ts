@@ -66,7 +66,7 @@ export async function proposeAgents({
   const agents = grouped.map(({ name: stem, description, tools: keys }): AgentFile => {
     const members = keys.flatMap((key) => byKey.get(key) ?? []);
     const given = agentName(stem);
-    const name = old.has(given) ? given : findName(given, members, { taken, notes });
+    const name = old.has(given) ? given : findName(given, taken);
     taken.add(name);
     const tools = members.map(({ fullName }) => fullName).sort();
     const last = proposed.get(name);
@@ -150,14 +150,8 @@ function describeToolkits(
   }));
 }
 
-/** A free name for a new group: from a heading of the notes, else the proposed one, with a number if it is taken. */
-function findName(
-  given: string,
-  members: readonly Target[],
-  { taken, notes }: { readonly taken: ReadonlySet<string>; readonly notes: Notes },
-): string {
-  const wish = notes.nameFor([...new Set(members.map(({ toolkit }) => toolkit.id))]);
-  if (wish !== undefined && !taken.has(wish)) return wish;
+/** The proposed name of a new group, with a number if it is taken. */
+function findName(given: string, taken: ReadonlySet<string>): string {
   let free = given;
   for (let number = 2; taken.has(free); number++)
     free = given.replace(/_agent$/, `_${number}_agent`);

@@ -1,5 +1,5 @@
 import type { Advice } from "../base/advice.ts";
-import { errorType, HallError } from "../base/errors.ts";
+import { errorType, fullMessageOf, HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { findNear, formatBytes, shortenLine } from "../base/text.ts";
@@ -266,7 +266,7 @@ export class AgentRun implements Job {
     const bytes = jsonSize(outcome);
     this.#resultBytes += bytes;
     const word = outcomeOf(outcome, error);
-    const excerpt = shortenLine(error ? error.message : textOf(outcome), 300);
+    const excerpt = shortenLine(error ? fullMessageOf(error) : textOf(outcome), 300);
     const findings: Readonly<Record<string, string>> = {
       ok: `ok, ${formatBytes(bytes)}`,
       empty: "empty result",
@@ -282,7 +282,7 @@ export class AgentRun implements Job {
         next: error.next,
       });
     else if (error && limitingCodes.has(error.code))
-      this.#log.limitations.add(`${shown} (${shortenLine(error.message, 200)})`);
+      this.#log.limitations.add(`${shown} (${shortenLine(fullMessageOf(error), 200)})`);
     return { outcome: word, excerpt };
   }
 

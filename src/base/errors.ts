@@ -244,6 +244,18 @@ export function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** The message with the details that the other end of a connection sent in its error. */
+export function fullMessageOf({ message, relayed }: HallError): string {
+  const { data } = relayed ?? {};
+  const stated =
+    typeof data === "object" && data !== null && "details" in data ? data.details : data;
+  if (stated === undefined || stated === null) return message;
+  const details = typeof stated === "string" ? stated : JSON.stringify(stated);
+  return details === "" || message.includes(details)
+    ? message
+    : `${message}: ${details.slice(0, 1_000)}`;
+}
+
 /** `error_type` on the wire: the code in lower case. */
 export function errorType(code: ErrorCode): string {
   return code.toLowerCase();

@@ -1,5 +1,5 @@
 import { readAdvice } from "../base/advice.ts";
-import { type ErrorCode, errorTable, HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, fullMessageOf, HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 
 /** The error as the hall threw it, read back from the data of its JSON-RPC error. */
@@ -7,7 +7,8 @@ export function readHallError(error: unknown): unknown {
   if (!(error instanceof HallError) || !isObject(error.relayed?.data)) return error;
   const { error_type: type, suggestion, next, details, errors } = error.relayed.data;
   // In the registry dialect the message is the name of the code, and `details` says what happened.
-  const message = typeof details === "string" ? details : error.message;
+  const isOurs = type !== undefined && typeof details === "string";
+  const message = isOurs ? details : fullMessageOf(error);
   return new HallError(readErrorCode(type) ?? error.code, message, {
     cause: error,
     hint: typeof suggestion === "string" ? suggestion : undefined,

@@ -1,5 +1,5 @@
 import { adviceForModel } from "../base/advice.ts";
-import { type ErrorCode, errorTable, errorType, HallError } from "../base/errors.ts";
+import { type ErrorCode, errorTable, errorType, fullMessageOf, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Request, RpcError } from "../wire/message.ts";
 import type { Reply } from "../wire/requests.ts";
@@ -170,7 +170,7 @@ function dialectError(described: Described, { params }: Request): RpcError {
       ...error.details,
       ...(hasCallId ? { call_id: callId } : {}),
       ...commonData(described),
-      details: error.message,
+      details: fullMessageOf(error),
     },
   };
 }

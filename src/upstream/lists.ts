@@ -71,10 +71,15 @@ export async function readList<K extends keyof Offer>(
 ): Promise<Offer[K]> {
   const { method, field, read } = lists[kind];
   const items = await readPages(line, method, field, options);
+  const names = new Set<unknown>();
   return items.flatMap((item) => {
     const usable = isObject(item) ? read(item, options) : undefined;
-    if (usable !== undefined) return [usable];
-    options.warn(`skipped an invalid definition: ${JSON.stringify(item)?.slice(0, 200)}`);
+    const name = kind === "tools" || kind === "prompts" ? usable?.name : undefined;
+    const isRepeated = name !== undefined && names.has(name);
+    names.add(name);
+    if (usable !== undefined && !isRepeated) return [usable];
+    const fault = isRepeated ? "a repeated" : "an invalid";
+    options.warn(`skipped ${fault} definition: ${JSON.stringify(item)?.slice(0, 200)}`);
     return [];
   }) as unknown as Offer[K];
 }

@@ -67,7 +67,7 @@ describe("groups", () => {
     );
   });
 
-  test("have at most 1.7 times the mean size, and toolkits stay whole if that allows it", () => {
+  test("have at most 20 tools and 1.7 times the mean size, and toolkits stay whole if that allows it", () => {
     fc.assert(
       fc.property(halls, fc.integer({ min: 1, max: 10 }), (hall, wished) => {
         const total = namesIn(hall).length;
@@ -81,10 +81,38 @@ describe("groups", () => {
             expect(new Set(tools.map(({ name }) => home.get(`${id}.${name}`))).size).toBe(1);
         }
         // Whole toolkits may not fill the groups evenly.
-        expect(groups.length).toBeLessThanOrEqual(Math.ceil(count / 0.85) + 1);
+        const least = Math.max(count, total / cap);
+        expect(groups.length).toBeLessThanOrEqual(Math.ceil(least / 0.7) + 1);
       }),
       { numRuns: 25 },
     );
+  });
+
+  test("have at most 20 tools up to 500 tools, and above that 25 groups have even sizes", () => {
+    const hallOf = (servers: number, size: number) =>
+      Array.from({ length: servers }, (_, at) => makeToolkit({ subject: at, size }, at));
+    for (const [servers, size] of [
+      [1, 150],
+      [5, 30],
+      [12, 25],
+      [25, 20],
+      [50, 10],
+      [7, 71],
+    ] as const) {
+      const groups = groupTools(hallOf(servers, size), { vectors });
+      for (const { tools } of groups) expect(tools.length).toBeLessThanOrEqual(20);
+      expect(groups.length).toBeLessThanOrEqual(40);
+    }
+    for (const [servers, size] of [
+      [30, 20],
+      [10, 120],
+      [100, 10],
+    ] as const) {
+      const sizes = groupTools(hallOf(servers, size), { vectors }).map(({ tools }) => tools.length);
+      const mean = (servers * size) / 25;
+      expect(sizes).toHaveLength(25);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(1.2 * mean);
+    }
   });
 
   test("do not depend on the order of the tools", () => {
@@ -100,7 +128,7 @@ describe("groups", () => {
 
   test("grow in number with the tools", () => {
     expect([0, 3, 9, 14, 15, 40, 72, 120, 500, 20_000].map(chooseCount)).toEqual([
-      1, 1, 1, 2, 3, 3, 6, 10, 10, 10,
+      1, 1, 1, 2, 3, 3, 6, 10, 25, 25,
     ]);
     expect(groupTools([])).toEqual([]);
   });
@@ -179,7 +207,7 @@ describe("names and descriptions", () => {
     expect(nameOf("playwright.browser_click")).toBe("browser_automation");
     expect(nameOf("files.read_file")).toBe("file_management");
     expect(nameOf("github.create_issue")).toMatch(/^code_hosting/);
-    expect(nameOf("maps.find_route")).toMatch(/^maps_and_places/);
+    expect(nameOf("maps.find_route")).toMatch(/^maps/);
   });
 
   test("the description says what the group is for and what it can do", () => {

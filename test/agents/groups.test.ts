@@ -112,6 +112,21 @@ test("a toolkit that is added later belongs to an agent at once", async () => {
   ).toMatchObject({ tools: [{ name: "late__sing" }] });
 });
 
+test("a toolkit that is registered later joins the agent whose subject it shares", async () => {
+  await using hall = await startHall({
+    toolkits: createShop(),
+    agents: { files: [files, code, agent("weather_agent", ["weather.*"])] },
+  });
+  const later = createShelf("rain_radar", {
+    rain_forecast: "Forecast of rain for the weather of the next hour | city",
+  });
+  await hall.hall.registry.add({ ...later, category: "WEATHER" });
+  const homes = hall.hall.groups
+    .all()
+    .filter(({ tools }) => [...tools].some(({ toolkit }) => toolkit.id === "rain_radar"));
+  expect(homes.map(({ file }) => file.name)).toEqual(["weather_agent"]);
+});
+
 test("whatever comes and goes, every tool is behind some agent each time the list changes", async () => {
   await using hall = await startHall({ toolkits: createShop(), agents: { files: [files, code] } });
   const { registry, groups } = hall.hall;

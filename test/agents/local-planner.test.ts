@@ -251,3 +251,55 @@ test("a tool that turns out to be unavailable is named and not offered again", a
   expect(told.unavailable).toEqual([{ name: "desk__check_lift", why: "the lift is out of order" }]);
   expect(told.next?.map(({ tool }) => tool)).not.toContain("desk__check_lift");
 });
+
+test("the details of a tool's error reach the answer, and only tools that ran are listed as used", async () => {
+  const details = "API rate limit exceeded";
+  const upstream = createToolkit("weather", {
+    get_weather: {
+      description: "Get current weather for a location",
+      inputSchema: {
+        type: "object",
+        properties: { location: { type: "string" } },
+        required: ["location"],
+      },
+      run: () => {
+        const data = { toolName: "get_weather", details };
+        const relayed = { code: -32603, message: "Tool execution failed", data };
+        throw new HallError("EXECUTION", relayed.message, { relayed });
+      },
+    },
+  });
+  const file = {
+    name: "weather_agent",
+    description: "Specialized agent for the weather.",
+    tools: ["weather.*"],
+    instructions: "",
+  };
+  await using hall = await startHall({
+    toolkits: [upstream],
+    agents: { files: [file] },
+    planner: { kind: "local" },
+  });
+  const ask = async (task: string) =>
+    (
+      await hall
+        .connect()
+        .result("tools/call", modern({ name: "weather_agent", arguments: { task } }))
+    ).structuredContent as JsonObject;
+  const failed = await ask("get_weather location=Oslo");
+  expect(failed).toMatchObject({
+    tools_used: ["weather__get_weather"],
+    steps: [{ outcome: "execution", excerpt: `Tool execution failed: ${details}` }],
+  });
+  expect(failed.answer).toContain(details);
+
+  const { error } = await hall.connect().request("tools/call", {
+    tool_name: "weather",
+    function_name: "get_weather",
+    arguments: { location: "Oslo" },
+  });
+  expect(error).toMatchObject({
+    code: -32001,
+    data: { details: expect.stringContaining(details) },
+  });
+});

@@ -603,3 +603,13 @@ test("every call of a run is recorded with its parent and its planner, and the r
     tools: ["desk.current.weather"],
   });
 });
+
+inEachForm("$form API: tools that never ran are not listed as used", async ({ start }) => {
+  await using scene = await openScene(start, [
+    { calls: [{ name: "no_such_tool", arguments: {} }] },
+    { say: "There is no such tool." },
+  ]);
+  const { told, content } = await scene.ask();
+  expect(told).toMatchObject({ steps: [{ outcome: "not_found" }], tools_used: [] });
+  expect(content[0]?.text).not.toContain("Tools used");
+});

@@ -11,13 +11,6 @@ test("a line that names a server tells what it is for", () => {
   expect(notes.about("git")).toBe("");
 });
 
-test("a short heading over most of the servers is a name for them", () => {
-  const notes = parseNotes(text);
-  expect(notes.nameFor(["github", "linear"])).toBe("release_work_agent");
-  expect(notes.nameFor(["github", "linear", "files", "memory"])).toBeUndefined();
-  expect(notes.nameFor(["slack"])).toBeUndefined();
-});
-
 test("a hint with a name and members is a group; another is a line of the notes", () => {
   const notes = parseNotes("", {
     hints: ["web research: fetch, search_tool.web_search", "remember: we use github a lot"],

@@ -135,7 +135,8 @@ test("a server that is gone takes its tools with it, and an agent that nobody ed
   const place = newPlace();
   await place.build(await toolsOf([...createShop(), calendar]));
   await place.build(await toolsOf(createShop()));
-  expect(JSON.stringify(place.files())).not.toContain("calendar.");
+  const left = agentsIn(place.files()).flatMap(({ tools }) => tools);
+  expect(left.filter((tool) => tool.startsWith("calendar."))).toEqual([]);
   const alone = newPlace();
   await alone.build(await toolsOf([calendar]));
   await alone.build(await toolsOf([createShelf("files", stock.files)]));
@@ -342,7 +343,7 @@ test("groups outside the recommended sizes give warnings", async () => {
   place.edit("all.md", () => "---\nname: all\ndescription: All.\ntools: [wide.*]\n---\n");
   const warnings = await place.build(await toolsOf([wide]));
   expect(warnings).toEqual([
-    "1 groups for 30 tools (recommended: 3 to 10); try --regroup",
+    "1 groups for 30 tools (recommended: 3 to 25); try --regroup",
     "all_agent has 30 tools (recommended: 5 to 20)",
   ]);
 });
@@ -364,7 +365,7 @@ test("hints make groups; unknown tools in hints give warnings", async () => {
   expect(place.home("browser.open_page")).toEqual(["sky_and_pages_agent"]);
 });
 
-test("a heading of the project's notes over the servers of a group names it", async () => {
+test("a heading of the project's notes does not name a group", async () => {
   const place = newPlace();
   const rest = createShop().filter(({ id }) => id !== "tracker");
   const noteText = "# Notes\n\n## Release work\n\nUse `tracker` and tracker_two for issues.\n";
@@ -376,10 +377,10 @@ test("a heading of the project's notes over the servers of a group names it", as
     ]),
     { noteText },
   );
-  expect(place.home("tracker.create_issue")).toEqual(["release_work_agent"]);
+  expect(place.home("tracker.create_issue")).not.toEqual(["release_work_agent"]);
 });
 
-test("five thousand tools are grouped into at most ten agents", async () => {
+test("five thousand tools are grouped into 25 agents", async () => {
   const place = newPlace();
   const topics = [
     "invoice",
@@ -408,7 +409,7 @@ test("five thousand tools are grouped into at most ten agents", async () => {
   const targets = await toolsOf(toolkits);
   const warnings = await place.build(targets);
   const agents = agentsIn(place.files());
-  expect(agents.length).toBeLessThanOrEqual(10);
+  expect(agents).toHaveLength(25);
   expect(agents.flatMap(({ tools }) => tools)).toHaveLength(5_000);
   expect(warnings).toEqual([]);
 });

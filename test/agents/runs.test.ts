@@ -183,7 +183,12 @@ test("a caller may ask for less than an agent's file allows, never for more", ()
     bytes: 4_194_304,
     seconds: 120,
   });
-  expect(
-    limitsOf({ turns: 20, bytes: 100 }, { turns: 30, steps: 2, tokens: -1, bytes: "all" }),
-  ).toEqual({ ...usual, turns: 20, bytes: 100, steps: 2 });
+  expect(limitsOf({ turns: 20, bytes: 100 }, { turns: 30, steps: 2 })).toEqual({
+    ...usual,
+    turns: 20,
+    bytes: 100,
+    steps: 2,
+  });
+  for (const wrong of [{ tokens: -1 }, { bytes: "all" }, { seconds: 0 }])
+    expect(() => limitsOf({}, wrong)).toThrow(/^limits\.\w+ must be a number of at least 1$/);
 });

@@ -24,3 +24,26 @@ test("a list of large pages that does not end is read as far as it may fill the 
   expect(tools).toHaveLength(9);
   expect(warnings).toEqual(["tools/list does not end; using the first 9 items"]);
 });
+
+test("of a tool that is listed twice the first is used, and the other tools are unaffected", async () => {
+  const warnings: string[] = [];
+  const tool = (name: string, description: string) => ({
+    name,
+    description,
+    inputSchema: { type: "object" },
+  });
+  const line = {
+    request: async () => ({
+      tools: [tool("search", "first"), tool("fetch", "only"), tool("search", "second")],
+    }),
+  } as unknown as ServerConnection;
+  const tools = await readList(line, "tools", {
+    scope: new Scope(),
+    warn: (message) => void warnings.push(message),
+  });
+  expect(tools.map(({ name, description }) => [name, description])).toEqual([
+    ["search", "first"],
+    ["fetch", "only"],
+  ]);
+  expect(warnings).toEqual([expect.stringContaining("skipped a repeated definition")]);
+});

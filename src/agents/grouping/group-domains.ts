@@ -27,24 +27,24 @@ documents: documents: document docx word paragraph pdf heading markdown convert 
 presentations: presentations: slide presentation powerpoint pptx deck layout template speaker bullet
 spreadsheets: spreadsheets: excel spreadsheet worksheet sheet workbook cell formula csv range column
 charts: charts, diagrams: chart diagram graph plot visualization pie histogram mermaid axis legend treemap
-notes_and_memory/notes: notes, memory: note notebook notion obsidian memory knowledge entity relation observation remember recall bookmark property block
+notes: notes, memory: note notebook notion obsidian memory knowledge entity relation observation remember recall bookmark property block
 messaging: messages, chats: message channel chat slack discord telegram whatsapp send thread reply bot sms conversation
 email: email: email mail inbox gmail draft attachment recipient outlook label unread subject
 calendar: calendars, schedules: calendar event schedule meeting appointment reminder availability attendee booking reschedule
 project_management/projects: tasks, projects: task project issue board sprint jira linear ticket milestone assignee todo kanban asana backlog
-maps_and_places/maps: maps, places, routes: map geocode address route location place coordinate direction distance latitude longitude nearby poi geographic street
+maps: maps, places, routes: map geocode address route location place coordinate direction distance latitude longitude nearby poi geographic street
 travel: travel, bookings: flight hotel train ticket airport trip booking travel station airline itinerary airbnb destination railway passenger
 weather: weather, climate: weather forecast temperature rain humidity climate wind precipitation storm
 finance: finance, markets: stock market price financial share dividend earnings portfolio fund trading ticker option bond currency exchange quote income
 crypto: cryptocurrencies, blockchains: crypto token blockchain wallet swap coin ethereum bitcoin nft defi transaction chain contract solana gas
-payments_and_sales/sales: payments, sales: payment invoice customer order product shop price cart refund subscription billing checkout stripe shopify inventory
+sales: payments, sales: payment invoice customer order product shop price cart refund subscription billing checkout stripe shopify inventory
 customer_relations/customers: customers, contacts: contact crm lead deal company salesforce hubspot account campaign pipeline opportunity customer
 academic_research/research: academic papers, research: paper arxiv citation author journal abstract scholar publication pubmed doi academic literature
 life_sciences: biology, chemistry, medicine: gene protein drug disease compound molecule variant cell clinical trial patient medical pathway biological chemical genomic medication health
-news_and_trends/news: news, trends: news headline trend hot ranking article topic feed rss trending
+news: news, trends: news headline trend hot ranking article topic feed rss trending
 social_media: social media: post tweet follower reddit twitter comment like profile hashtag instagram linkedin subreddit youtube user
-video_and_audio/media: video, audio: video audio transcript subtitle youtube music song playlist speech voice track ffmpeg podcast album clip artist
-images_and_design/design: images, design: image photo picture design figma color svg generate layer crop icon font canvas blender render
+media: video, audio: video audio transcript subtitle youtube music song playlist speech voice track ffmpeg podcast album clip artist
+design: images, design: image photo picture design figma color svg generate layer crop icon font canvas blender render
 games: games: game player match team score league movie character anime pokemon steam quest card nba tournament film
 food: food, recipes: recipe food meal ingredient restaurant cook nutrition menu dish diet calorie
 mathematics: calculations: calculate number matrix equation add multiply divide sum statistics mean vector integral math median polynomial
@@ -52,19 +52,19 @@ data_analysis: data analysis: data dataset analysis dataframe statistics correla
 time: dates, time zones: time timezone date clock day convert hour holiday calendar current
 language: language, translation: translate language text word dictionary grammar summarize sentiment definition vocabulary spelling
 security: security: vulnerability security scan threat malware password encrypt domain ip certificate exploit cve attack hash
-devices_and_home/devices: devices, smart homes: device light sensor home assistant switch thermostat camera turn brightness robot vehicle engine door battery mobile
+devices: devices, smart homes: device light sensor home assistant switch thermostat camera turn brightness robot vehicle engine door battery mobile
 government_data/government: government data: government congress bill law legal court census public member vote country policy statute regulation
 learning: learning, education: course student lesson quiz learn question exercise school grade teacher education university
 jobs: jobs, careers: job resume candidate career salary employer recruit hiring interview employee
 library_documentation/documentation: library documentation: documentation docs library api reference guide example sdk version
-art_and_museums/museums: art, books, museums: museum art artwork collection gallery book author painting library artist exhibition
-space_and_earth/space: space, earth observation: nasa space asteroid planet satellite earth earthquake mars astronomy wildfire orbit solar park
-fortune_and_calendars/horoscopes: horoscopes, traditional calendars: horoscope tarot zodiac fortune lunar astrology
+museums: art, books, museums: museum art artwork collection gallery book author painting library artist exhibition
+space: space, earth observation: nasa space asteroid planet satellite earth earthquake mars astronomy wildfire orbit solar park
+horoscopes: horoscopes, traditional calendars: horoscope tarot zodiac fortune lunar astrology
 reasoning: step-by-step reasoning: thinking thought reasoning plan step decision sequential problem strategy
-identity_and_access/identity: users, access rights: user role permission admin authentication credential policy identity access tenant login oauth consent
+identity: users, access rights: user role permission admin authentication credential policy identity access tenant login oauth consent
 language_models: language models, prompts: model prompt llm completion embedding inference openai claude gemini agent assistant
 marketing: marketing, web analytics: campaign audience ad keyword seo analytics traffic conversion marketing backlink visitor
-health_and_fitness/fitness: health, fitness: workout exercise activity sleep heart fitness steps weight training strava
+fitness: health, fitness: workout exercise activity sleep heart fitness steps weight training strava
 automation: workflows, automation: workflow trigger automation zapier execution schedule scenario webhook node
 `;
 

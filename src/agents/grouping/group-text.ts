@@ -77,14 +77,14 @@ function byToolkit(tools: readonly Member[]): Member[][] {
   return [...members.values()].sort((a, b) => b.length - a.length);
 }
 
-/** A main domain is part of the group's name. */
-type Found = Domain & { readonly isMain: boolean };
+/** A main domain is part of the group's name, unless the first covers the group. */
+type Found = Domain & { readonly isMain: boolean; readonly covers: boolean };
 
 const foundMax = 3;
 /** A sample of a large group is enough. */
 const votersMax = 300;
-/** Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, and to describe a single toolkit. */
-const shares = { named: 0.15, besideFirst: 0.5, alone: 0.3 };
+/** Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, to be its only name, and to describe a single toolkit. */
+const shares = { named: 0.15, besideFirst: 0.5, covers: 0.6, alone: 0.3 };
 
 /** Weight of a tool's siblings: `create_page` of a notebook is about notes. */
 const siblingsShare = 1;
@@ -125,7 +125,11 @@ function findDomains(
         at === 0 || share >= (isAlone ? shares.besideFirst * most : shares.named * total),
     )
     .slice(0, foundMax)
-    .map(([domain, share]) => ({ ...domain, isMain: share >= shares.besideFirst * most }));
+    .map(([domain, share]) => ({
+      ...domain,
+      isMain: share >= shares.besideFirst * most,
+      covers: share >= shares.covers * total,
+    }));
 }
 
 /** Named after its domains, else after its toolkits. */
@@ -140,7 +144,7 @@ function findName(
     first === undefined ? [] : words.map((word) => `${first.short ?? first.name}_and_${word}`);
   const shorts = others.map(({ name, short }) => short ?? name);
   const wishes = [
-    ...(others[0]?.isMain ? beside(shorts.slice(0, 1)) : []),
+    ...(others[0]?.isMain && !first?.covers ? beside(shorts.slice(0, 1)) : []),
     ...(first === undefined ? [] : [first.name]),
     ...(ids.length === 1 ? ids : []),
     ...beside(shorts),

@@ -27,11 +27,14 @@ export interface ProposedGroup extends GroupText {
   readonly tools: readonly string[];
 }
 
-/** Smaller groups are not worth an agent; twice the usual size is hard to choose from. */
-const groupSize = { least: 5, usual: 12 };
-const groupCount = { least: 3, most: 10 };
+/** Smaller groups are not worth an agent; larger ones are hard to choose from. */
+export const groupSize = { least: 5, usual: 12, most: 20 };
+/** Above `few` groups they are filled up to three quarters of the largest size. */
+export const groupCount = { least: 3, few: 10, most: 25 };
 /** A group may be this much larger than the mean. */
 const sizeSlack = 1.7;
+const evenSlack = 1.2;
+const fillShare = 0.75;
 
 /** Every tool is in exactly one group. The order of the toolkits does not matter. */
 export function groupTools(
@@ -59,11 +62,20 @@ export function groupTools(
 export function chooseCount(tools: number): number {
   if (tools < groupCount.least * groupSize.least)
     return Math.max(1, Math.floor(tools / groupSize.least));
-  return Math.min(groupCount.most, Math.max(groupCount.least, Math.round(tools / groupSize.usual)));
+  const usual = Math.round(tools / groupSize.usual);
+  const needed = Math.ceil(tools / (groupSize.most * fillShare));
+  const count = Math.max(groupCount.least, Math.min(usual, groupCount.few), needed);
+  return Math.min(groupCount.most, count);
 }
 
-export const sizeCap = (tools: number, count: number): number =>
-  Math.max(1, Math.floor((sizeSlack * tools) / count));
+/** At most 20 tools a group; if 25 groups cannot hold all tools, groups of even size. */
+export function sizeCap(tools: number, count: number): number {
+  const slack = isMany(tools) ? evenSlack : sizeSlack;
+  const cap = Math.max(1, Math.floor((slack * tools) / count));
+  return isMany(tools) ? cap : Math.min(cap, groupSize.most);
+}
+
+const isMany = (tools: number): boolean => tools > groupSize.most * groupCount.most;
 
 const nameOf = (document: number, snapshot: CorpusSnapshot): string => {
   const { entry, at } = snapshot.locate(document);
@@ -74,8 +86,10 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
   const total = snapshot.postings.count;
   const wanted = Math.max(1, Math.min(Math.floor(count) || 1, total));
   const sizeMax = sizeCap(total, wanted);
+  // Whole toolkits rarely fill groups evenly.
+  const unitMax = isMany(total) ? Math.floor(sizeMax / 4) : sizeMax;
   const units = snapshot.entries.flatMap((entry) =>
-    splitDocuments(documentsOf(entry), sizeMax, snapshot),
+    splitDocuments(documentsOf(entry), unitMax, snapshot),
   );
   const profiles = units.map((documents) => profileOf(documents, snapshot));
   const places = cluster(
@@ -114,7 +128,7 @@ function collectParts(units: readonly (readonly number[])[], places: readonly nu
   return [...parts.values()].map((documents) => ({ documents: documents.sort((a, b) => a - b) }));
 }
 
-/** Known tools stay. A new tool joins most of its toolkit; a new toolkit joins the most similar group with room, or gets its own. */
+/** Known tools stay. A new tool joins most of its toolkit; a new toolkit joins the most similar group, or gets its own if that is full. */
 function place(
   snapshot: CorpusSnapshot,
   previous: readonly PreviousGroup[],
@@ -167,8 +181,10 @@ function join(
       likeness: likenessOf(profile, profileOf(part.documents, snapshot)),
     }))
     .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
+  const isSmall = documents.length < groupSize.least || parts.length >= groupCount.most;
+  const candidates = isSmall ? ranked : ranked.slice(0, 1);
   const roomy =
-    ranked.find(({ part }) => part.documents.length + documents.length <= sizeMax) ??
+    candidates.find(({ part }) => part.documents.length + documents.length <= sizeMax) ??
     (parts.length < groupCount.most ? undefined : ranked[0]);
   if (roomy) roomy.part.documents.push(...documents);
   else parts.push({ name: undefined, documents });

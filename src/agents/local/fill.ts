@@ -10,7 +10,7 @@ export interface FillableTool {
 
 /** What the caller sent besides the task. */
 export interface Given {
-  readonly data?: unknown;
+  readonly data?: JsonObject | undefined;
   readonly context?: string | undefined;
 }
 
@@ -83,12 +83,8 @@ class Filler {
     return this.#open(({ isRequired }) => isRequired);
   }
 
-  fromData(data: unknown): readonly string[] {
-    if (data === undefined || data === null) return [];
-    const entries = isObject(data)
-      ? Object.entries(data)
-      : [[onlyOf(this.required())?.name ?? "data", data] as const];
-    return entries.flatMap(([key, value]) => {
+  fromData(data: JsonObject = {}): readonly string[] {
+    return Object.entries(data).flatMap(([key, value]) => {
       const parameter = this.#parameters.find(({ name }) => plainName(name) === plainName(key));
       if (!parameter || !accepts(parameter, value)) return [key];
       this.#add(parameter, value, { from: "data" });

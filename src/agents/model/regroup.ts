@@ -77,7 +77,7 @@ const rules = [
   [
     "Rules:",
     "- Every tool is in at least one group; a tool may be in two groups. Use only tools from the list.",
-    "- 3 to 10 groups of 5 to 20 tools are best; fewer for less than 15 tools.",
+    "- 3 to 25 groups of 5 to 20 tools are best; fewer for less than 15 tools.",
     '- A name is a few words in snake_case that end in _agent, such as browser_automation_agent. A description is one or two sentences that begin with "Specialized agent for" and say what one can do, at most 450 characters.',
     "- Groups marked fixed keep their name and their tools; describe them.",
   ].join("\n"),

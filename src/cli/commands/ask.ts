@@ -96,17 +96,15 @@ function requireTask(task: string): void {
     });
 }
 
-function parseData(text: string): unknown {
+function parseData(text: string): JsonObject {
+  let data: unknown;
   try {
-    return JSON.parse(text);
+    data = JSON.parse(text);
   } catch (error) {
-    if (/^\s*[[{]/.test(text))
-      throw new HallError("INVALID_PARAMS", `--data is not valid JSON (${messageOf(error)})`, {
-        hint: "Correct the JSON, or pass plain text that does not begin with a bracket.",
-      });
-    // Plain text is data too.
-    return text;
+    throw new HallError("INVALID_PARAMS", `--data is not valid JSON (${messageOf(error)})`);
   }
+  if (isObject(data)) return data;
+  throw new HallError("INVALID_PARAMS", "--data must be a JSON object");
 }
 
 interface Chosen {
