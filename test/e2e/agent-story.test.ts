@@ -113,9 +113,7 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
   };
   let client = await converse();
   const names = (await client.listTools()).tools.map(({ name }) => name);
-  expect(names).toEqual(
-    expect.arrayContaining(["call_tool", "evaluate-lisp", "find_tools", "other_agent"]),
-  );
+  expect(names).toEqual(expect.arrayContaining(["call_tool", "evaluate-lisp", "find_tools"]));
   const ask = async (agent: string, task: string, turns: readonly Reply[]) => {
     next = [...turns];
     return (await client.callTool({ name: agent, arguments: { task } }))
@@ -211,12 +209,17 @@ test("servers are imported, reviewed and grouped, a service joins, agents work w
   client = await converse();
   // An agent can call the service at once. After it is killed its calls fail at once, and the agent reports it.
   const note: Reply = { calls: [{ name: "notes__add", arguments: { text: "tea" } }] };
-  expect(await ask("other_agent", "Keep a note", [note, { say: "Kept." }])).toMatchObject({
-    steps: [{ tool: "notes__add", outcome: "ok" }],
-  });
+  const kept: [agent: string, outcome: unknown][] = [];
+  for (const each of names.filter((name) => name.endsWith("_agent"))) {
+    const { steps: taken } = await ask(each, "Keep a note", [note, { say: "Kept." }]);
+    const [step] = taken as { outcome: string }[];
+    if (step?.outcome !== "not_found") kept.push([each, step?.outcome]);
+  }
+  const [[notes = ""] = []] = kept;
+  expect(kept).toEqual([[notes, "ok"]]);
   await joined[Symbol.asyncDispose]();
   const missing = await until(async () => {
-    const answer = await ask("other_agent", "Keep a note", [note, { say: "I could not keep it." }]);
+    const answer = await ask(notes, "Keep a note", [note, { say: "I could not keep it." }]);
     const [step] = answer.steps as { outcome: string }[];
     return step?.outcome === "unavailable" ? answer : undefined;
   }, "the note is refused");
