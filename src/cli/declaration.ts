@@ -58,6 +58,11 @@ export function parseUntil(text: string): number {
   );
 }
 
+/** For an option that can be given several times. */
+export function collect(text: string, before: readonly string[] = []): readonly string[] {
+  return [...before, text];
+}
+
 export function parseExportFormat(text: string): string {
   if (text === "jsonl") return text;
   throw invalid(`unknown export format "${text}" (expected: jsonl)`);

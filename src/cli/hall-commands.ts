@@ -1,4 +1,4 @@
-import { type CommandGroups, parseUntil, wholeNumber } from "./declaration.ts";
+import { type CommandGroups, collect, parseUntil, wholeNumber } from "./declaration.ts";
 import { mcpFlags } from "./mcp-flags.ts";
 
 const clientIds =
@@ -81,6 +81,55 @@ export const hallCommands: CommandGroups = {
     },
   },
   "Servers:": {
+    "add [name] [command...]": {
+      usage: "[options] [name] [-- command args...]",
+      does: "add a server to the config, then start, record and review it; also takes the JSON of other clients or a `claude mcp add` line, as an argument or from stdin",
+      options: {
+        "--url <url>": "the address of a remote server",
+        "-H, --header <header>": ["a header to send, such as 'X-Team: blue'; repeatable", collect],
+        "-e, --env <variable>": [
+          "a variable for its command, such as MODE=test; NAME alone passes yours; repeatable",
+          collect,
+        ],
+        "-t, --transport <type>": "how to reach a url: http (default), sse or ws",
+        "-s, --scope <scope>": "accepted from `claude mcp add` lines, without effect",
+        "-y, --yes":
+          "do not ask about the server: approve it as it is marked, with one confirmation",
+      },
+      examples: [
+        "add files -- npx -y @modelcontextprotocol/server-filesystem .",
+        "add docs --url https://example.com/mcp --header 'X-Team: blue'",
+        "add github --env GITHUB_TOKEN -- npx -y github-mcp",
+        `add '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'`,
+        "add 'claude mcp add --transport http docs https://example.com/mcp'",
+      ],
+      load: async () => (await import("./commands/add.ts")).runAdd,
+    },
+
+    "remove <server>": {
+      does: "remove a server from the config",
+      examples: ["remove files"],
+      load: async () => (await import("./commands/servers.ts")).runRemove,
+    },
+
+    "enable <server>": {
+      does: "use a disabled server again",
+      examples: ["enable files"],
+      load: async () => (await import("./commands/servers.ts")).runEnable,
+    },
+
+    "disable <server>": {
+      does: "keep a server in the config without using it",
+      examples: ["disable files"],
+      load: async () => (await import("./commands/servers.ts")).runDisable,
+    },
+
+    list: {
+      does: "list the configured servers: state, tools, what they run; starts none",
+      examples: ["list", "list --json"],
+      load: async () => (await import("./commands/servers.ts")).runList,
+    },
+
     "build [server...]": {
       does: "start every configured server once, or those named, write what they offer to .guildhall/tools.lock.json, review changes, and group the tools into agents",
       options: {

@@ -130,6 +130,17 @@ export async function requireApproved(
     throw new HallError("DENIED", `${name} ${refusal}`, { next: [{ do: "verify", server: name }] });
 }
 
+/** Why servers may not start, by name: nobody has approved them as they are now. */
+export async function findUnapproved(settings: Settings): Promise<ReadonlyMap<string, string>> {
+  const { mayStart } = await readTrust(settings);
+  return new Map(
+    Object.entries(settings.config.mcpServers).flatMap(([name, server]) => {
+      const refusal = server.disabled ? undefined : mayStart(name, approvalOf(server));
+      return refusal === undefined ? [] : [[name, refusal]];
+    }),
+  );
+}
+
 async function readTrust(settings: Settings): Promise<Trust> {
   const trust = createTrust({ ledger: await openProjectLedger(settings) });
   trust.refresh();

@@ -2,6 +2,7 @@ import type { FileChange, Plan } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
+import type { AddReport } from "../../hall/add-servers.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
 import { summariseReview } from "../../hall/review.ts";
@@ -16,6 +17,8 @@ export interface BuildCommandOptions extends JsonOption {
   readonly planner?: string;
   readonly strict?: boolean;
   readonly dryRun?: boolean;
+  /** What `add` did before. */
+  readonly added?: AddReport;
 }
 
 export async function runBuild(
@@ -53,6 +56,7 @@ interface BuildOutcome extends BuildCommandOptions {
 function printBuild(report: BuildReport, options: BuildOutcome): void {
   const { lockFile, discoveries, waiting, plan, isSilent } = report;
   const value = {
+    added: options.added,
     lock: lockFile,
     servers: discoveries.map(summariseDiscovery),
     reviews: report.reviews.map(summariseReview),

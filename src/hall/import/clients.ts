@@ -274,11 +274,11 @@ export function mapAt(tree: unknown, at: Path): ServerList {
   return { entries: entries.map(([name, value]) => ({ name, value, path: [...at, name] })) };
 }
 
-export function keysOf(client: Client): KeyReaders {
+export function keysOf(client: Pick<Client, "keys">): KeyReaders {
   return { ...commonKeys, ...client.keys };
 }
 
-export function variablesOf(client: Client): VariableSyntax {
+export function variablesOf(client: Pick<Client, "variables">): VariableSyntax {
   return client.variables ?? noVariables;
 }
 

@@ -91,9 +91,10 @@ export async function findServers({
         const { name } = entry;
         const at = shorten(document.locate(entry.path), machine);
         const warn = (text: string): void => void warnings.push(`${at}: ${name}: ${text}`);
-        const found = await readEntry(client, entry, keeper.keepAt(name, at));
+        const keep = keeper.keepAt(name, at);
+        const found = await readEntry(client, entry, { machine, keep, ownScript });
         if (found === "hall") hasHall = true;
-        else if (typeof found === "string") warn(found);
+        else if (typeof found === "string") warn(`skipped: ${found}`);
         else {
           hasServers = true;
           found.notes.forEach(warn);
@@ -104,30 +105,37 @@ export async function findServers({
     }
     if (hasServers || hasHall) files.push({ client: id, hasHall });
   }
-
-  async function readEntry(
-    client: Client,
-    { name, value }: ServerEntry,
-    keep: Keep,
-  ): Promise<{ server: JsonObject; notes: string[] } | string> {
-    if (!isObject(value)) return "skipped: not an object";
-    const rewritten = rewriteVariables(value, variablesOf(client), machine);
-    const { server, unknownKeys } = translateEntry(rewritten.value as JsonObject, keysOf(client));
-    if (isHall(name, server, ownScript)) return "hall";
-    if (rewritten.unresolved.length > 0)
-      return `skipped: only ${client.name} can resolve ${[...new Set(rewritten.unresolved)].join(", ")}`;
-    if (server.command === undefined && server.url === undefined)
-      return `skipped: no command or url (an extension of ${client.name}?)`;
-    const checked = await checkServer(server, machine);
-    if (typeof checked === "string") return `skipped: ${checked}`;
-    return {
-      server: hideSecrets(name, checked.server, keep),
-      notes: [...checked.notes, ...describeIgnored(unknownKeys, client)],
-    };
-  }
 }
 
-function describeIgnored(keys: readonly string[], client: Client): string[] {
+interface ReadingOptions {
+  readonly machine: Machine;
+  readonly keep: Keep;
+  readonly ownScript: string | undefined;
+}
+
+/** An entry as our config writes it: "hall" if it starts one, else a text that says why it cannot be used. */
+export async function readEntry(
+  client: Pick<Client, "name" | "keys" | "variables">,
+  { name, value }: Pick<ServerEntry, "name" | "value">,
+  { machine, keep, ownScript }: ReadingOptions,
+): Promise<{ readonly server: JsonObject; readonly notes: readonly string[] } | string> {
+  if (!isObject(value)) return "not an object";
+  const rewritten = rewriteVariables(value, variablesOf(client), machine);
+  const { server, unknownKeys } = translateEntry(rewritten.value as JsonObject, keysOf(client));
+  if (isHall(name, server, ownScript)) return "hall";
+  if (rewritten.unresolved.length > 0)
+    return `only ${client.name} can resolve ${[...new Set(rewritten.unresolved)].join(", ")}`;
+  if (server.command === undefined && server.url === undefined)
+    return `no command or url (an extension of ${client.name}?)`;
+  const checked = await checkServer(server, machine);
+  if (typeof checked === "string") return checked;
+  return {
+    server: hideSecrets(name, checked.server, keep),
+    notes: [...checked.notes, ...describeIgnored(unknownKeys, client)],
+  };
+}
+
+function describeIgnored(keys: readonly string[], client: Pick<Client, "name">): string[] {
   const others = keys.filter((key) => key !== "envFile");
   const notes = keys.includes("envFile")
     ? ["envFile is not supported: set its variables in the environment and list them in env"]

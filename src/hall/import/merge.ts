@@ -86,7 +86,7 @@ function nameServer(
 }
 
 /** A name that our config accepts: "GitHub (work)" becomes GitHub-work, "@acme/files" acme-files. */
-function validName(name: string): string {
+export function validName(name: string): string {
   if (serverNamePattern.test(name) && name !== "__proto__") return name;
   const valid = name
     .normalize("NFKD")

@@ -15,7 +15,7 @@ import { type Document, parseDocument } from "../import/document.ts";
 export interface Edit {
   /** The path of the map. */
   readonly at: Path;
-  readonly put?: Readonly<Record<string, JsonObject>>;
+  readonly put?: JsonObject;
   readonly remove?: readonly string[];
 }
 
@@ -54,7 +54,7 @@ export async function editDocument(
 
 interface Editor {
   removeOne(text: string, path: readonly string[]): string;
-  setOne(text: string, path: readonly string[], entry: JsonObject): string;
+  setOne(text: string, path: readonly string[], entry: unknown): string;
 }
 
 async function editorOf({ file, format }: Document): Promise<Editor> {

@@ -33,10 +33,14 @@ export async function readProjectFile({ folder, env }: Machine): Promise<Project
   return { file: own?.file ?? places[0] ?? "guildhall.json", text: own?.text, servers };
 }
 
+/** A server to write, with its origin if another client has it. */
+type NewServer = Pick<ImportedServer, "name" | "server"> &
+  Partial<Pick<ImportedServer, "sightings" | "notes">>;
+
 /** The text of a new file, or of the existing one with these servers added. */
 export async function addToProjectFile(
   { file, text }: ProjectFile,
-  servers: readonly ImportedServer[],
+  servers: readonly NewServer[],
   isNew = text === undefined,
 ): Promise<string> {
   if (isNew || text === undefined)
@@ -49,10 +53,10 @@ export async function addToProjectFile(
   });
 }
 
-function newJson(servers: readonly ImportedServer[]): string {
+function newJson(servers: readonly NewServer[]): string {
   const entries = servers.map((imported, index) => {
     const value = JSON.stringify(imported.server, null, 2).replaceAll("\n", "\n    ");
-    return `    // ${originOf(imported)}\n    ${JSON.stringify(imported.name)}: ${value}${index < servers.length - 1 ? "," : ""}\n`;
+    return `${commentOf(imported, "    //")}    ${JSON.stringify(imported.name)}: ${value}${index < servers.length - 1 ? "," : ""}\n`;
   });
   const example = `    // "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "."] }\n`;
   return `// Guildhall: the servers behind one hall, for every MCP client of this project.
@@ -67,18 +71,18 @@ ${entries.length > 0 ? entries.join("") : example}  }
 `;
 }
 
-function newToml(servers: readonly ImportedServer[]): string {
+function newToml(servers: readonly NewServer[]): string {
   const tables = servers.map(
     (imported) =>
-      `# ${originOf(imported)}\n${stringify({ mcpServers: { [imported.name]: imported.server } }).trim()}\n`,
+      `${commentOf(imported, "#")}${stringify({ mcpServers: { [imported.name]: imported.server } }).trim()}\n`,
   );
   return `# Guildhall: the servers behind one hall, for every MCP client of this project.\n# \${NAME} is an environment variable: secrets belong there, not here.\n\n${tables.join("\n")}`;
 }
 
-/** Without characters that could end the comment. */
-function originOf({ sightings, notes }: ImportedServer): string {
+/** Where a server comes from, without characters that could end the comment. */
+function commentOf({ sightings, notes = [] }: NewServer, start: string): string {
+  if (!sightings) return "";
   const [{ client, place }] = sightings;
-  return [`from ${client.name}: ${place.replace(/:\d+:\d+$/, "")}`, ...notes]
-    .join("; ")
-    .replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?");
+  const text = [`from ${client.name}: ${place.replace(/:\d+:\d+$/, "")}`, ...notes].join("; ");
+  return `${start} ${text.replace(/[\p{Cc}\p{Zl}\p{Zp}]/gu, "?")}\n`;
 }

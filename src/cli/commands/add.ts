@@ -1,0 +1,83 @@
+import { text as readStream } from "node:stream/consumers";
+import { HallError } from "../../base/errors.ts";
+import { visible } from "../../base/sanitize.ts";
+import { type Added, addServers } from "../../hall/add-servers.ts";
+import { entryFrom, isClaudeLine, readClaudeLine, readPasted } from "../../hall/import/pasted.ts";
+import type { JsonOption } from "../declaration.ts";
+import { paint, wrapProse } from "../print.ts";
+import { runBuild } from "./build.ts";
+
+interface AddOptions extends JsonOption {
+  readonly url?: string;
+  readonly header?: readonly string[];
+  readonly env?: readonly string[];
+  readonly transport?: string;
+  readonly yes?: boolean;
+}
+
+/** Adds servers to the config, then starts, records and reviews them like `build`. */
+export async function runAdd(
+  name: string | undefined,
+  words: readonly string[],
+  options: AddOptions,
+): Promise<void> {
+  const added = await addServers(process.cwd(), await readEntries(name, words, options));
+  const { report } = added;
+  if (!options.json) process.stdout.write(`${wrapProse(formatAdded(added))}\n`);
+  // So that it can be started now; later the variable must be set.
+  for (const { variable, value } of added.secrets) process.env[variable] ??= value;
+  const names = report.added.map((server) => server.name);
+  await runBuild(names, { ...options, added: report });
+}
+
+async function readEntries(
+  name: string | undefined,
+  words: readonly string[],
+  { url, header: headers = [], env = [], transport }: AddOptions,
+): Promise<Parameters<typeof addServers>[1]> {
+  const all = name === undefined ? [] : [name, ...words];
+  const isDescribed = url !== undefined || headers.length > 0 || env.length > 0;
+  // A line for Claude Code without quotes: its flags are also ours.
+  if (isClaudeLine(all)) {
+    const [, , add = "", given = "", ...rest] = all;
+    if (add === "add-json") return readClaudeLine(all);
+    return [{ name: given, value: entryFrom(rest, { url, transport, headers, env }) }];
+  }
+  if (name === undefined) return readPasted(await readInput(), undefined);
+  const [first] = words;
+  if (!isDescribed && words.length === 0)
+    return isName(name) ? readPasted(await readInput(), name) : readPasted(name, undefined);
+  if (!isDescribed && words.length === 1 && first?.trimStart().startsWith("{"))
+    return readPasted(first, name);
+  return [{ name, value: entryFrom(words, { url, transport, headers, env }) }];
+}
+
+function isName(text: string): boolean {
+  return /^[\w-]+$/.test(text);
+}
+
+async function readInput(): Promise<string> {
+  if (!process.stdin.isTTY) {
+    const text = await readStream(process.stdin);
+    if (text.trim() !== "") return text;
+  }
+  throw new HallError("INVALID_PARAMS", "no server is given", {
+    hint: "Examples: guildhall add files -- npx -y @modelcontextprotocol/server-filesystem . · guildhall add docs --url https://example.com/mcp · guildhall add '{\"mcpServers\": …}'",
+  });
+}
+
+function formatAdded({ report, secrets }: Added): string {
+  const { file, added, variables } = report;
+  const places = new Set(secrets.map(({ variable }) => variable));
+  return [
+    ...added.flatMap(({ name, target, notes }) => [
+      `added ${paint("bold", name)} to ${file}: ${visible(target)}`,
+      ...notes.map((note) => `  note: ${visible(note)}`),
+    ]),
+    ...variables.map((name) =>
+      places.has(name)
+        ? `  its secret is not written to ${file}; keep it in the variable ${name}`
+        : `  set the variable ${name} before the hall starts`,
+    ),
+  ].join("\n");
+}

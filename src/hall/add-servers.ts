@@ -1,0 +1,80 @@
+import { realpath } from "node:fs/promises";
+import { HallError } from "../base/errors.ts";
+import { findNameProblems } from "../config/servers.ts";
+import type { ServerEntry } from "./import/clients.ts";
+import { shorten, thisMachine } from "./import/document.ts";
+import { findUnset, readEntry } from "./import/import.ts";
+import { createKeeper, type FoundSecret } from "./import/inline-secrets.ts";
+import { validName } from "./import/merge.ts";
+import { anyClient } from "./import/pasted.ts";
+import { addToProjectFile, readProjectFile } from "./install/project-file.ts";
+import { writeThrough } from "./install/records.ts";
+import { formatTarget } from "./setup.ts";
+
+export interface AddReport {
+  /** As shown to people. */
+  readonly file: string;
+  readonly added: readonly {
+    readonly name: string;
+    readonly target: string;
+    readonly notes: readonly string[];
+  }[];
+  /** Variables that the entries name and that are not set here. */
+  readonly variables: readonly string[];
+}
+
+export interface Added {
+  readonly report: AddReport;
+  /** Values that were taken out of the entries, to be kept elsewhere; never printed. */
+  readonly secrets: readonly FoundSecret[];
+}
+
+/**
+ * Adds servers to the project's config, as other clients write them. Secrets become variables. Throws CONFLICT for a
+ * name that is taken, and VALIDATION for an entry that cannot be used; then nothing is written.
+ */
+export async function addServers(
+  folder: string,
+  entries: readonly Pick<ServerEntry, "name" | "value">[],
+): Promise<Added> {
+  const machine = thisMachine(await realpath(folder));
+  const project = await readProjectFile(machine);
+  const keeper = createKeeper(machine.env);
+  const ownScript = process.argv[1];
+  const servers = [];
+  for (const { name: given, value } of entries) {
+    const name = validName(given);
+    checkName(name, project.servers);
+    const keep = keeper.keepAt(name, shorten(project.file, machine));
+    const found = await readEntry(anyClient, { name, value }, { machine, keep, ownScript });
+    if (found === "hall")
+      throw new HallError("VALIDATION", `"${name}" is a hall, which cannot run behind a hall`);
+    if (typeof found === "string")
+      throw new HallError("VALIDATION", `"${name}" cannot be added: ${found}`);
+    servers.push({ name, ...found });
+  }
+  await writeThrough(project.file, await addToProjectFile(project, servers), machine.folder);
+  return {
+    report: {
+      file: shorten(project.file, machine),
+      added: servers.map(({ name, server, notes }) => ({
+        name,
+        target: formatTarget(server),
+        notes,
+      })),
+      variables: [...new Set(servers.flatMap(({ server }) => findUnset(server, machine.env)))],
+    },
+    secrets: keeper.found(),
+  };
+}
+
+function checkName(name: string, existing: object): void {
+  const taken = Object.keys(existing).find((each) => each.toLowerCase() === name.toLowerCase());
+  if (taken !== undefined)
+    throw new HallError("CONFLICT", `a server "${taken}" is already configured`, {
+      hint: "Choose another name, or remove it first.",
+      next: [{ do: "run-command", command: `remove ${taken}` }],
+    });
+  const [problem] = findNameProblems({ mcpServers: { [name]: {} } });
+  if (problem) throw new HallError("VALIDATION", `"${name}" ${problem.text}`);
+}
