@@ -37,7 +37,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "build --planner nobody", "INVALID_PARAMS", 2],
   ["broken", "status", "CONFIG", 78],
   ["sound", "health github", "NOT_FOUND", 66],
-  ["sound", "logs github", "UNAVAILABLE", 69],
+  ["sound", "logs github", "NOT_FOUND", 66],
   ["sound", "restart github", "UNAVAILABLE", 69],
   ["sound", "login github", "NOT_FOUND", 66],
   ["sound", "logout github", "NOT_FOUND", 66],
