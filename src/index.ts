@@ -17,8 +17,10 @@ export {
   listRegisteredTools as list_registered_tools,
   type RegisteredTool,
 } from "./author/inspect.ts";
+export { type ListedTool, MCPClient, type MCPClientTarget } from "./author/mcp-client.ts";
 export { type Registered, type RegisterOptions, register } from "./author/register.ts";
 export { type ServeOptions, type Serving, serve } from "./author/serve.ts";
+export { type MCPServer, type MCPServerOptions, startMCPServer } from "./author/start-server.ts";
 export {
   parseToolCall,
   parseToolResult,

@@ -267,7 +267,7 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
     connectionId: createIds("connection"),
     shownTools: (spelling, faces) => lists.tools(spelling, faces),
     face: () => lists.face(),
-    capabilities: () => describeCapabilities(registry, options.isStatic),
+    capabilities: () => describeCapabilities(registry, lists.faces(), options.isStatic),
     counts: () => ({
       tools_count: parts.shownTools(options.names).length,
       resources_count: registry.resources().length,
@@ -335,17 +335,23 @@ const instructions = (names: NameStyle): Readonly<Record<Exclude<Face, "agents">
   code: `Tools are called from programs: describe what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
 });
 
-function describeCapabilities(registry: Registry, isStatic: boolean): JsonObject {
+/** A static server declares only what it shows; agents, search and programs are tools alone. */
+function describeCapabilities(
+  registry: Registry,
+  faces: readonly Face[],
+  isStatic: boolean,
+): JsonObject {
   const listChanged = !isStatic;
-  const hasResources =
-    !isStatic || registry.resources().length + registry.resourceTemplates().length > 0;
-  const hasPrompts = !isStatic || registry.prompts().length > 0;
+  const isWhole = faces.includes("tools");
+  const resourceCount = registry.resources().length + registry.resourceTemplates().length;
+  const hasResources = !isStatic || (isWhole && resourceCount > 0);
+  const hasPrompts = !isStatic || (isWhole && registry.prompts().length > 0);
   return {
     tools: { listChanged },
     ...(hasResources ? { resources: { subscribe: true, listChanged } } : {}),
     ...(hasPrompts ? { prompts: { listChanged } } : {}),
     ...(hasResources || hasPrompts ? { completions: {} } : {}),
-    logging: {},
+    ...(isStatic ? {} : { logging: {} }),
   };
 }
 

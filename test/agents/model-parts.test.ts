@@ -290,3 +290,48 @@ test("what a tool gave is shown once, cannot end its own quotation, and is read 
   expect(results.read("r4", "nonsense")).toContain('range="0-12000"');
   expect(results.read("r9", "")).toContain("known: r1, r2, r3, r4");
 });
+
+test("an endpoint that answers whole instead of streaming can be used", async () => {
+  const asked: { stream?: boolean }[] = [];
+  const server = createServer((request, response) => {
+    let body = "";
+    request.on("data", (chunk: Buffer) => {
+      body += chunk.toString();
+    });
+    request.on("end", () => {
+      asked.push(JSON.parse(body) as { stream?: boolean });
+      const message = { role: "assistant", content: "It is 42." };
+      response.writeHead(200, { "content-type": "application/json" });
+      response.end(
+        JSON.stringify({
+          id: "chat_1",
+          created: 1,
+          model: "whole",
+          choices: [{ index: 0, message, finish_reason: "stop" }],
+          usage: { prompt_tokens: 10, completion_tokens: 5, total_tokens: 15 },
+        }),
+      );
+    });
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const model = await openModel({
+    model: "openai-compatible/whole",
+    baseUrl: `http://127.0.0.1:${port}/v1`,
+    env: {},
+    secrets: new Secrets(),
+  });
+  const take = () =>
+    takeTurn(
+      model,
+      { prompt: [{ role: "user", content: [{ type: "text", text: "6 * 7?" }] }] },
+      { signal: AbortSignal.timeout(10_000), remainingMs: () => 0 },
+    );
+  expect(await take()).toMatchObject({
+    content: [{ type: "text", text: "It is 42." }],
+    finish: "stop",
+  });
+  await take();
+  expect(asked.map(({ stream }) => stream === true)).toEqual([true, false, false]);
+});

@@ -40,6 +40,8 @@ interface Ran {
 }
 
 interface Project {
+  /** Runs a program with Node. */
+  node(program: string): Promise<Ran>;
   run(...args: string[]): Promise<Ran>;
   json(...args: string[]): Promise<JsonObject>;
 }
@@ -92,18 +94,20 @@ async function newProject(planner: JsonObject): Promise<Project> {
     XDG_DATA_HOME: join(home, "data"),
     XDG_CONFIG_HOME: config,
   };
-  const run = (...args: string[]): Promise<Ran> =>
+  const node = (args: readonly string[]): Promise<Ran> =>
     new Promise((resolve) => {
       execFile(
         process.execPath,
-        [cli, ...args],
+        args,
         { cwd: folder, env, timeout: 60_000 },
         (error, stdout, stderr) =>
           resolve({ code: error ? Number(error.code) : 0, stdout, stderr }),
       );
     });
+  const run = (...args: string[]): Promise<Ran> => node([cli, ...args]);
   return {
     run,
+    node: (program) => node(["--input-type=module", "--eval", program]),
     async json(...args) {
       const { code, stdout, stderr } = await run(...args, "--json");
       expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -220,6 +224,32 @@ test("without a model a task runs or is handed back with the command to type", a
     code: 0,
     stdout: expect.stringContaining("no tool here clearly fits it"),
   });
+});
+
+test("the contract tests of document 000 run with the exports of the package", async () => {
+  const project = await newProject({ kind: "local" });
+  const server = fileURLToPath(
+    import.meta.resolve("@modelcontextprotocol/server-everything/dist/index.js"),
+  );
+  const library = join(dirname(cli), "index.js");
+  const ran = await project.node(`
+    import { MCPClient, startMCPServer } from ${JSON.stringify(library)};
+    {
+      const client = new MCPClient({ transport: "stdio", command: process.execPath, args: [${JSON.stringify(server)}] });
+      await client.initialize();
+      const tools = await client.listTools();
+      console.log(tools.length > 0, tools[0].name, tools[0].inputSchema.type);
+      await client.close();
+    }
+    const server = await startMCPServer({ port: 0 });
+    const client = new MCPClient({ transport: "http", url: server.url });
+    const tools = await client.listTools();
+    const agent = tools.find((t) => t.name.endsWith("_agent"));
+    console.log(agent !== undefined, agent.description.includes("Specialized agent"));
+    await client.close();
+    await server.close();
+  `);
+  expect(ran).toMatchObject({ code: 0, stdout: "true echo object\ntrue true\n" });
 });
 
 test("models test reports that a model works, or what is wrong with it", async () => {

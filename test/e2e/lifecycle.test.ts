@@ -605,7 +605,6 @@ describe("lists that change", () => {
       resources: { subscribe: true, listChanged: false },
       prompts: { listChanged: false },
       completions: {},
-      logging: {},
     });
     const lists = async (): Promise<unknown> => [
       await toolNames(client),
@@ -625,8 +624,17 @@ describe("lists that change", () => {
     await using hall = await startHall({ toolkits: [createEchoToolkit()], isStatic: true });
     expect((await hall.connect().greet()).capabilities).toEqual({
       tools: { listChanged: false },
-      logging: {},
     });
+  });
+
+  test("are only tools in a static hall that shows agents or programs", async () => {
+    for (const face of ["agents", "code"] as const) {
+      const toolkits = [createLibraryToolkit()];
+      await using hall = await startHall({ toolkits, isStatic: true, faces: [face] });
+      expect((await hall.connect().greet()).capabilities).toEqual({
+        tools: { listChanged: false },
+      });
+    }
   });
 });
 

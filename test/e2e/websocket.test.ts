@@ -47,6 +47,12 @@ const request = (id: unknown, method: string, params: JsonObject = {}): JsonObje
   params,
 });
 
+test("a client that knows only host and port is served, too", async () => {
+  const client = await connectWebSocket(door, { path: "/" });
+  expect(await client.result("tools/list", modern())).toHaveProperty("tools");
+  client.close();
+});
+
 describe("messages", () => {
   test.each(legacyVersions)("%s: shakes hands, lists, calls, pings", async (version) => {
     const client = await connectWebSocket(door);

@@ -55,8 +55,7 @@ export async function takeTurn(
   if ("answer" in model) return model.answer(call);
   for (let tries = 1; ; tries++) {
     try {
-      const { stream } = await model.doStream({ ...call, abortSignal: signal });
-      return await readTurn(stream, onText);
+      return await ask(model, { ...call, abortSignal: signal }, onText);
     } catch (error) {
       signal.throwIfAborted();
       const delayMs = delayFor(error, tries);
@@ -65,6 +64,25 @@ export async function takeTurn(
       await sleep(delayMs, undefined, { signal });
     }
   }
+}
+
+/** Models whose endpoint answers whole instead of streaming. */
+const whole = new WeakSet<LanguageModelV3>();
+
+async function ask(
+  model: LanguageModelV3,
+  call: LanguageModelV3CallOptions,
+  onText: TurnOptions["onText"],
+): Promise<Turn> {
+  if (!whole.has(model)) {
+    const { stream, response } = await model.doStream(call);
+    if (!/^application\/json\b/i.test(response?.headers?.["content-type"] ?? ""))
+      return readTurn(stream, onText);
+    await stream.cancel();
+    whole.add(model);
+  }
+  const { content, finishReason, usage } = await model.doGenerate(call);
+  return { content, finish: finishReason.unified, usage };
 }
 
 /** A stream ended before the model finished. */

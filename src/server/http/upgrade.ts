@@ -16,7 +16,7 @@ import { type Refusal, shuttingDown, tooManyConnections } from "./refusal.ts";
 const pingsPerSecondMax = 50;
 const policyViolation = 1008;
 
-/** WebSocket at `/ws`, with the same messages as stdio. Web pages, which send an Origin, need the token. */
+/** WebSocket at `/ws` and `/`, with the same messages as stdio. Web pages, which send an Origin, need the token. */
 export class Upgrader {
   readonly #server: Server;
   readonly #guard: AccessGuard;
@@ -62,7 +62,7 @@ export class Upgrader {
     const refusal = this.#guard.checkSite(request);
     if (refusal) return { refusal };
     if (this.#server.isClosing) return { refusal: shuttingDown };
-    if (targetOf(request)?.pathname !== "/ws")
+    if (!paths.has(targetOf(request)?.pathname))
       return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
     const caller = await this.#guard.identify(request);
     if ("refusal" in caller) return caller;
@@ -73,6 +73,8 @@ export class Upgrader {
     return caller;
   }
 }
+
+const paths: ReadonlySet<string | undefined> = new Set(["/ws", "/"]);
 
 function refuse(socket: Duplex, { status, message, headers }: Refusal): void {
   const lines = [
