@@ -2,6 +2,7 @@
  * The narrow waist: what every source of tools looks like to the hall, and what a call carries.
  * Shapes follow MCP; fields we do not know pass through untouched.
  */
+import type { HallError } from "./base/errors.ts";
 import type { JsonObject } from "./base/json.ts";
 import type { Scope } from "./base/scope.ts";
 
@@ -231,8 +232,13 @@ export interface Toolkit {
   isRunning?(): boolean;
   /** False while its tools and prompts are left out of lists that nobody asked for in full. Default true. */
   isListed?(): boolean;
-  /** For toolkits without a group: true if their tools are shown next to the agents. */
-  besideAgents?(): boolean;
+  /** For toolkits without a group: true if their tools are shown next to `find_tools`. */
+  isInUse?(): boolean;
+  /**
+   * Set while it is off: it lists nothing and is in no list of toolkits, and a call of its tools is refused
+   * with this.
+   */
+  off?(): HallError;
   /** Why it currently offers nothing or less than usual; shown to clients, so that no list is silently incomplete. */
   problem?(): string | undefined;
   close(): Promise<void>;

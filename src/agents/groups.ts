@@ -52,7 +52,7 @@ export function createGroups({
     const tools = registry.tools();
     if (tools === sortedTools) return sorted;
     sortedTools = tools;
-    const grouped = tools.filter(({ toolkit }) => !toolkit.besideAgents);
+    const grouped = tools.filter(({ toolkit }) => !toolkit.isInUse);
     sorted = sortTools(source.files, grouped);
     return sorted;
   }

@@ -35,7 +35,11 @@ export async function serve(
       hint: "Other machines can connect: serve(toolkit, { host, port, token })",
     });
   const log = createLog({ level: "warn" });
-  const hall = await createHall({ toolkits: [withoutPrefix(toolkit)], log });
+  const hall = await createHall({
+    toolkits: [withoutPrefix(toolkit)],
+    listsPrograms: false,
+    log,
+  });
   if (port === undefined) {
     const { closed } = hall.server.accept(
       createStdioChannel(process.stdin, process.stdout, defaultLimits),

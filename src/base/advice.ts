@@ -16,7 +16,13 @@ export type Advice =
   | { readonly do: "run-step"; readonly step: string; readonly arguments?: JsonObject }
   | { readonly do: "set-variable"; readonly name: string }
   /** Without a file, the project's or the user's own. */
-  | { readonly do: "edit-config"; readonly field: string; readonly file?: string }
+  | {
+      readonly do: "edit-config";
+      readonly field: string;
+      readonly file?: string;
+      /** The value to set, as JSON. */
+      readonly value?: unknown;
+    }
   | { readonly do: "retry-after"; readonly seconds: number }
   /** A guildhall command without its program name: `status`, `groups list`. */
   | { readonly do: "run-command"; readonly command: string };
@@ -39,12 +45,17 @@ function modelSentence(advice: Advice): string {
     case "set-variable":
       return `The user must set the environment variable ${advice.name}.`;
     case "edit-config":
-      return `The user can set "${advice.field}" in ${advice.file ?? "the config"}.`;
+      return `The user can set ${settingOf(advice)} in ${advice.file ?? "the config"}.`;
     case "retry-after":
       return `Retry in ${advice.seconds} s.`;
     default:
       return `The user can run \`guildhall ${adviceCommand(advice)}\`.`;
   }
+}
+
+/** The field as the config writes it, with the value if the advice has one. */
+export function settingOf({ field, value }: Extract<Advice, { do: "edit-config" }>): string {
+  return value === undefined ? `"${field}"` : `"${field}": ${JSON.stringify(value)}`;
 }
 
 /** The command line, without the program's name, for advice that a person follows in a shell. */

@@ -1,4 +1,4 @@
-import { type Advice, adviceCommand, readAdvice } from "../base/advice.ts";
+import { type Advice, adviceCommand, readAdvice, settingOf } from "../base/advice.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 
 /** Advice in the words of a shell: commands to type. */
@@ -23,7 +23,7 @@ function shellSentence(advice: Advice): string {
     case "set-variable":
       return `Set the environment variable ${advice.name}.`;
     case "edit-config":
-      return `Set "${advice.field}" in ${advice.file ?? "guildhall.json"}.`;
+      return `Set ${settingOf(advice)} in ${advice.file ?? "guildhall.json"}.`;
     case "retry-after":
       return `Retry in ${advice.seconds} s.`;
     case "run-command":

@@ -17,7 +17,10 @@ function explain(issue: Issue, above: Path, tree: JsonObject, outline: Outline):
   const path = [...above, ...issue.path];
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => explainUnknown(key, path, tree, outline));
-  if (issue.code === "invalid_union") return explainServer(issue.errors, path, tree, outline);
+  if (issue.code === "invalid_union")
+    return path[0] === "mcpServers"
+      ? explainServer(issue.errors, path, tree, outline)
+      : (issue.errors[0] ?? []).flatMap((inner) => explain(inner, path, tree, outline));
   // Server names: findServerProblems explains them better.
   if (issue.code === "invalid_key") return [];
   const value = fieldAt(tree, path);

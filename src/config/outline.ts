@@ -39,15 +39,15 @@ export function outlineAt(root: Outline, path: Path, tree: unknown): Outline | u
   let node: Outline | undefined = root;
   let value = tree;
   for (const key of path) {
-    node = typeof key === "number" ? node?.items : childOf(node, String(key), value);
+    const parent: Outline | undefined = node && unwrap(node, value);
+    node = typeof key === "number" ? parent?.items : childOf(parent, String(key));
     value =
       isObject(value) || Array.isArray(value) ? (value as JsonObject)[String(key)] : undefined;
   }
   return node && unwrap(node, value);
 }
 
-function childOf(parent: Outline | undefined, key: string, value: unknown): Outline | undefined {
-  const node = parent && unwrap(parent, value);
+function childOf(node: Outline | undefined, key: string): Outline | undefined {
   if (node?.properties && Object.hasOwn(node.properties, key)) return node.properties[key];
   return node?.additionalProperties || undefined;
 }

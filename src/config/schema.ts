@@ -100,11 +100,25 @@ const remoteServer = object("A remote server.", {
 
 const policy = z.enum(["destructive", "all"]);
 
+/** The built-in toolkits that `builtin` may name. */
+export const builtinNames = [
+  "calculator",
+  "document_analyzer",
+  "image_generator",
+  "search_tool",
+  "speckit",
+  "time_tool",
+] as const;
+
 export const configSchema = z.strictObject({
   $schema: field("The JSON Schema of this file, for editors.", z.optional(z.string())),
   expose: field(
-    "What clients see, comma-separated: tools, search, agents, code. Default: agents once `guildhall build` has made groups; before that, tools up to 40 of them, search above.",
+    "What clients see, comma-separated: tools, search, agents, code. Default: tools up to 40 of them; above that search, and agents once `guildhall build` has made groups.",
     z.optional(text()),
+  ),
+  builtin: field(
+    'The built-in tools that are on, such as ["time_tool"], or "all". Default: all without servers, none with them.',
+    z.optional(z.union([z.array(z.enum(builtinNames)), z.literal("all")])),
   ),
   names: field(
     "How names are listed: underscore for server__tool, which every model API accepts, or dot for server.tool. Calls may use either.",

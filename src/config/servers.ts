@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import { type Path, type Problem, quote } from "./error.ts";
 import { isInside, realOf, type WrittenConfig } from "./project-limits.ts";
-import { serverNamePattern } from "./schema.ts";
+import { builtinNames, serverNamePattern } from "./schema.ts";
 
 /**
  * Checks of programs and URLs that a schema cannot express. A config that names programs is code: a
@@ -66,15 +66,7 @@ export function findNameProblems({ mcpServers }: JsonObject): Problem[] {
 }
 
 /** The built-in toolkits: no server may have their names, or take them as its prefix. */
-export const builtInNames: ReadonlySet<string> = new Set([
-  "calculator",
-  "document_analyzer",
-  "guildhall",
-  "image_generator",
-  "search_tool",
-  "speckit",
-  "time_tool",
-]);
+export const builtInNames: ReadonlySet<string> = new Set([...builtinNames, "guildhall"]);
 
 /** A prefix that is another's name: calls meant for that one would reach this server. */
 function findPrefixProblems(servers: JsonObject): Problem[] {

@@ -112,6 +112,8 @@ export interface HallOptions {
   readonly record?: Recording["record"];
   /** Offers `guildhall://stats`, `health` and `trust`. Default true. */
   readonly hasOwnResources?: boolean;
+  /** Lists `evaluate-lisp`. Default true. */
+  readonly listsPrograms?: boolean;
   /** Where spans of calls are sent. Default: not sent. */
   readonly telemetry?: { readonly otlpUrl?: string | undefined };
   readonly isStatic?: boolean;
@@ -343,7 +345,7 @@ function openServer(
 ): Server {
   const { registry, store, health, trust } = base;
   const { faces = ["tools"], isStatic = false, pageSize = 1_000 } = options;
-  const { hasOwnResources = true } = options;
+  const { hasOwnResources = true, listsPrograms = true } = options;
   return new Server({
     ...base,
     registry: hasOwnResources ? withHallResources({ registry, store, health, trust }) : registry,
@@ -356,6 +358,7 @@ function openServer(
     pressure: store,
     version,
     faces,
+    listsPrograms,
     isStatic,
     pageSize,
   });

@@ -1,8 +1,11 @@
 import { resolve } from "node:path";
+import { HallError } from "../base/errors.ts";
+import { builtinWith, isBuiltinName, isBuiltinOn } from "../config/builtin.ts";
 import { collectServers } from "../config/configured-servers.ts";
+import type { LoadedConfig } from "../config/load.ts";
 import type { FieldToApprove } from "../config/project-limits.ts";
 import type { Config } from "../config/schema.ts";
-import { createRegistry } from "../registry/registry.ts";
+import { createRegistry, type Registry } from "../registry/registry.ts";
 import type { Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createFleet } from "../upstream/fleet.ts";
@@ -13,7 +16,7 @@ import type { Settings } from "./settings.ts";
 /** The tools a hall of this config would have, as the lock knows them. Nothing is started. */
 export async function listKnownTools(
   folder: string,
-  { config, loaded, log }: Settings,
+  { loaded, log }: Settings,
   lock: Lock,
 ): Promise<readonly Target[]> {
   const registry = createRegistry({ log });
@@ -28,7 +31,7 @@ export async function listKnownTools(
   const servers = collectServers(loaded);
   const names = Object.keys(servers).filter((name) => Object.hasOwn(lock.servers, name));
   await Promise.all([
-    ...openBuiltins(folder, config).map((toolkit) => registry.add(toolkit)),
+    ...openBuiltins(folder, loaded).map((toolkit) => registry.add(toolkit)),
     fleet.apply({ servers, added: names, removed: [], changed: [] }),
   ]);
   const tools = registry.tools();
@@ -37,15 +40,15 @@ export async function listKnownTools(
   return tools;
 }
 
-/** The built-in toolkits as the config sets them. `isOpen`: whether the folders of a field may be read. Default: no. */
+/** The built-in toolkits as the config sets them, on or off. `isOpen`: whether the folders of a field may be read. Default: no. */
 export function openBuiltins(
   folder: string,
-  config: Config,
+  loaded: LoadedConfig,
   isOpen: (field: FieldToApprove) => boolean = () => false,
 ): readonly Toolkit[] {
-  const { images, search, documents } = config;
+  const { images, search, documents } = loaded.config;
   const inFolder = (path: string): string => resolve(folder, path);
-  return createBuiltinToolkits({
+  const toolkits = createBuiltinToolkits({
     images,
     search: {
       ...search,
@@ -57,4 +60,34 @@ export function openBuiltins(
       mayRead: () => isOpen("documents.roots"),
     },
   });
+  return toolkits.map((toolkit) =>
+    isBuiltinOn(toolkit.id, loaded) ? toolkit : turnOff(toolkit, loaded.config),
+  );
+}
+
+function turnOff(toolkit: Toolkit, config: Config): Toolkit {
+  const { id } = toolkit;
+  const value = isBuiltinName(id) ? builtinWith(id, config) : "all";
+  return {
+    ...toolkit,
+    list: async () => [],
+    off: () =>
+      new HallError("UNAVAILABLE", `the built-in "${id}" is off in this project`, {
+        next: [{ do: "edit-config", field: "builtin", value }],
+      }),
+  };
+}
+
+/** Turns built-in toolkits of a running hall on and off. One that a service has replaced is left alone. */
+export async function switchBuiltins(
+  registry: Pick<Registry, "findToolkit" | "replace">,
+  wanted: readonly Toolkit[],
+): Promise<void> {
+  for (const toolkit of wanted) {
+    const there = registry.findToolkit(toolkit.id);
+    const isOurs = there !== undefined && (there.source ?? "built-in") === "built-in";
+    const isUnchanged = !isOurs || !there.off === !toolkit.off;
+    const unused = isUnchanged ? toolkit : await registry.replace(toolkit);
+    await unused.close();
+  }
 }

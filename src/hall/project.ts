@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../base/errors.ts";
+import { isBuiltinOn } from "../config/builtin.ts";
 import { collectServers, diffServers } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
 import { isOf } from "../registry/registry.ts";
@@ -13,7 +14,7 @@ import { createHandlers } from "./admin-handlers.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
 import { createFollowTrust } from "./follow-trust.ts";
 import { createHall, type Hall, type HallOptions } from "./hall.ts";
-import { openBuiltins } from "./known-tools.ts";
+import { openBuiltins, switchBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
@@ -51,6 +52,8 @@ export async function openAlone({
   ]);
   const entries = await ledger.read();
   const agents = await openAgents(folder, entries, log);
+  const isOpen = await watchFolders(settings);
+  let current = loaded;
   const hall = await createHall({
     faces,
     agents,
@@ -60,12 +63,12 @@ export async function openAlone({
     names: config.names,
     isStatic,
     timeoutMs: config.timeoutSeconds * 1000,
-    toolkits: openBuiltins(folder, config, await watchFolders(settings)),
+    toolkits: openBuiltins(folder, loaded, isOpen),
     workflow: {
       folder,
       ...config.workflow,
       roots: [folder, ...config.workflow.roots.map((path) => resolve(folder, path))],
-      isListed: usesWorkflow(loaded),
+      isListed: () => usesWorkflow(current),
     },
     servers: collectServers(loaded),
     modules: config.toolkits.length > 0 ? { patterns: config.toolkits, folder } : undefined,
@@ -83,7 +86,19 @@ export async function openAlone({
     log,
     secrets,
   });
-  const watching = watchConfig(settings.load, createReload(hall, loaded), { current: loaded });
+  const reload = createReload(hall, loaded);
+  const watching = watchConfig(
+    settings.load,
+    {
+      ...reload,
+      changed(next) {
+        current = next;
+        reload.changed(next);
+        void switchBuiltins(hall.registry, openBuiltins(folder, next, isOpen));
+      },
+    },
+    { current: loaded },
+  );
   return {
     hall,
     followTrust: createFollowTrust(hall, folder),
@@ -171,11 +186,12 @@ function mayOffer(server: Pick<Toolkit, "id" | "prefix">, tool: string): boolean
   return server.prefix === "" ? !/\.|__/.test(tool) : isOf(server, tool);
 }
 
-/** In a project with a config, the workflow is listed if the config names it or specs exist. */
-function usesWorkflow({ config, files }: Settings["loaded"]): boolean {
-  const { agent, commands, roots } = config.workflow;
+/** In a project with servers, the workflow is listed if the config names it or specs exist. */
+function usesWorkflow(loaded: Settings["loaded"]): boolean {
+  const { agent, commands, roots } = loaded.config.workflow;
   const isSet = agent !== undefined || commands || roots.length > 0;
-  return files.length === 0 || isSet || JSON.stringify(config).includes("speckit");
+  const isNamed = JSON.stringify(loaded.config).includes("speckit");
+  return isSet || isNamed || isBuiltinOn("speckit", loaded);
 }
 
 function acceptInside({ hall }: Project): Channel {

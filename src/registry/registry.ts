@@ -36,6 +36,7 @@ export interface Registry {
   prompts(): readonly PromptTarget[];
   /** Throws NOT_FOUND, as `getTool` does. */
   getPrompt(name: string, spell?: (item: PromptTarget) => string): PromptTarget;
+  /** Without those that are off. */
   toolkits(): readonly Toolkit[];
   /** Resolves once every toolkit that may have this tool (any tool, without a name) is listed; undefined if all are. */
   looking(name?: string): Promise<void> | undefined;
@@ -140,7 +141,7 @@ class ToolkitRegistry implements Registry {
   readonly findToolkit = (id: string): Toolkit | undefined => this.#entries.get(id)?.toolkit;
 
   readonly toolkits = (): readonly Toolkit[] =>
-    Array.from(this.#entries.values(), ({ toolkit }) => toolkit);
+    Array.from(this.#entries.values(), ({ toolkit }) => toolkit).filter(({ off }) => !off);
 
   readonly tools = (): readonly Target[] => {
     this.#sortedTools ??= [...this.#entries.values()].flatMap(({ tools }) => tools).sort(byName);
@@ -356,6 +357,7 @@ class ToolkitRegistry implements Registry {
   #requireListed(name: string): void {
     for (const { toolkit, tools } of this.#entries.values()) {
       if (tools.length > 0 || !isOf(toolkit, name)) continue;
+      if (toolkit.off) throw toolkit.off();
       const problem = toolkit.problem?.();
       if (problem !== undefined)
         throw new HallError(

@@ -33,24 +33,14 @@ export const faces = {
   },
   search: {
     summary: "find_tools and call_tool",
-    show: (parts) => describeAll(parts.own.find.targets(), parts),
+    show: (parts) => {
+      const beside = parts.registry.tools().filter(({ toolkit }) => toolkit.isInUse?.());
+      return describeAll([...parts.own.find.targets(), ...beside], parts);
+    },
   },
   agents: {
-    summary: "one agent for each group of tools, find_tools, call_tool and evaluate-lisp",
-    // Only evaluate-lisp itself; its companions are for the code face.
-    show: (parts) => {
-      const { registry, own } = parts;
-      const beside = registry.tools().filter(({ toolkit }) => toolkit.besideAgents?.());
-      return describeAll(
-        [
-          ...own.agents.targets(),
-          ...own.find.targets(),
-          ...own.lisp.targets().slice(0, 1),
-          ...beside,
-        ],
-        parts,
-      );
-    },
+    summary: "one agent for each group of tools, and nothing else",
+    show: (parts) => describeAll(parts.own.agents.targets(), parts),
   },
   code: {
     summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
@@ -72,6 +62,8 @@ export interface FaceParts {
   readonly spelling: Spelling;
   /** Somebody asked for this face: it leaves nothing out. */
   readonly isComplete: boolean;
+  /** `evaluate-lisp` is listed. */
+  readonly listsPrograms: boolean;
 }
 
 export type Face = keyof typeof faces;
@@ -94,21 +86,24 @@ export function parseFaces(text: string): readonly Face[] {
 /** Models choose reliably among this many. */
 const toolsShownMax = 40;
 
-/** Agents if groups exist, else all tools if they are few, else search. */
+/** All tools if they are few, else search, and agents if groups exist. */
 export function chooseFaces(
   choice: FaceChoice,
   { registry, own }: Pick<FaceParts, "registry" | "own">,
 ): readonly Face[] {
   if (choice !== "auto") return choice;
-  if (own.agents.targets().length > 0) return ["agents"];
-  // Tools that are shown beside agents belong to no group.
-  const grouped = registry.tools().filter(({ toolkit }) => !toolkit.besideAgents);
-  return grouped.length <= toolsShownMax ? ["tools"] : ["search"];
+  // The workflow's tools belong to no group, and do not hide those of servers.
+  const counted = registry.tools().filter(({ toolkit }) => !toolkit.isInUse);
+  if (counted.length <= toolsShownMax) return ["tools"];
+  return own.agents.targets().length > 0 ? ["agents", "search"] : ["search"];
 }
 
 /** Sorted by name, because pages depend on the order. */
 export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
-  const shown = chosen.flatMap((face) => faces[face].show(parts));
+  // Programs replace many calls under every face; their companions are for the code face.
+  const hasPrograms = parts.listsPrograms && chosen.some((face) => face !== "agents");
+  const lisp = hasPrograms ? parts.own.lisp.targets().slice(0, 1) : [];
+  const shown = [...chosen.flatMap((face) => faces[face].show(parts)), ...describeAll(lisp, parts)];
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
   return unique.sort((a, b) => (a.name < b.name ? -1 : 1));
 }

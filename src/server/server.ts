@@ -49,6 +49,7 @@ export interface ServerOptions {
   readonly limits: Limits;
   readonly version: string;
   readonly faces: FaceChoice;
+  readonly listsPrograms: boolean;
   /** The hall's own tools. */
   readonly own: OwnToolkits;
   /** Instructions about the groups, for clients that see agents. */
@@ -226,10 +227,12 @@ class ToolLists {
     const key = `${spelling} ${asked?.join() ?? ""}`;
     let tools = this.#shown.get(key);
     if (!tools) {
-      const { own, health, trust } = this.#options;
-      const isComplete = asked !== undefined;
-      const parts = { registry: this.#registry, own, health, trust, spelling, isComplete };
-      tools = showTools(asked ?? this.faces(), parts);
+      tools = showTools(asked ?? this.faces(), {
+        ...this.#options,
+        registry: this.#registry,
+        spelling,
+        isComplete: asked !== undefined,
+      });
       this.#shown.set(key, tools);
     }
     return tools;
@@ -324,14 +327,15 @@ function describeInstructions(
   const problems = others === 0 ? named : [...named, rest];
   const known =
     (faces.includes("agents") ? guide?.() : undefined) ??
-    instructions(names)[faces.find((face) => face !== "agents") ?? "search"];
+    instructions(names)[faces.find((face) => face !== "agents") ?? "agents"];
   return problems.length === 0 ? known : `${known} Currently unavailable: ${problems.join(", ")}.`;
 }
 
 const afterFailure = "If a call fails, follow the next step in the error.";
-const instructions = (names: NameStyle): Readonly<Record<Exclude<Face, "agents">, string>> => ({
+const instructions = (names: NameStyle): Readonly<Record<Face, string>> => ({
   tools: `Tools are named toolkit${names === "dot" ? "." : "__"}tool. ${afterFailure}`,
   search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
+  agents: `Each agent has a group of tools: give the task to the one that fits it. ${afterFailure}`,
   code: `Tools are called from programs: describe what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
 });
 

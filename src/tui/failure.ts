@@ -1,4 +1,4 @@
-import { type Advice, adviceCommand, isForPeople, readAdvice } from "../base/advice.ts";
+import { type Advice, adviceCommand, isForPeople, readAdvice, settingOf } from "../base/advice.ts";
 import { type ErrorCode, errorTable, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
@@ -60,7 +60,7 @@ function adviceSentence(advice: Advice): string {
     case "set-variable":
       return `Set the environment variable ${advice.name}.`;
     case "edit-config":
-      return `Set "${advice.field}" in ${advice.file ?? "the config"}.`;
+      return `Set ${settingOf(advice)} in ${advice.file ?? "the config"}.`;
     case "retry-after":
       return `Retry in ${advice.seconds} s.`;
     default:

@@ -33,7 +33,7 @@ export interface WorkflowOptions {
   /** The agent that does the tasks of `implement`. Default: the caller does them. */
   readonly agent?: string | undefined;
   /** Listed also before `.specify` exists. Default true. */
-  readonly isListed?: boolean;
+  isListed?(): boolean;
   /** The folder of claims. Default: in the user's data folder. */
   readonly claims?: string;
   /** The model that writes. Default: drafts without a model. */
@@ -104,10 +104,10 @@ class Workflow implements Toolkit {
   }
 
   isListed(): boolean {
-    return this.#hasSpecs || (this.#options.isListed ?? true);
+    return this.#hasSpecs || (this.#options.isListed?.() ?? true);
   }
 
-  besideAgents(): boolean {
+  isInUse(): boolean {
     return this.#hasSpecs;
   }
 

@@ -400,7 +400,7 @@ test("running calls fail when the connection of the service ends, and so do late
 });
 
 describe("predefined tools", () => {
-  const built = createBuiltinToolkits();
+  const built = createBuiltinToolkits({ search: { url: "http://127.0.0.1:9" } });
   test.each(document.predefined)(
     "$name has the document's schemas and category",
     async ({ name, category, functions }) => {

@@ -44,6 +44,8 @@ function openPlace(planner: JsonObject): Place {
       mcpServers: { files: node("server-filesystem", join(root, "files")), memory },
     }),
   );
+  const more = { expose: "agents,search", builtin: "all" };
+  writeFileSync(join(folder, "guildhall.json"), JSON.stringify(more));
   writeFileSync(join(root, "files", "plan.txt"), "Buy milk.");
   const env = {
     ...process.env,

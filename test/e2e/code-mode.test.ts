@@ -52,7 +52,10 @@ beforeAll(async () => {
       args: [binOf("@modelcontextprotocol/server-everything"), "stdio"],
     },
   };
-  writeFileSync(join(project, "guildhall.json"), JSON.stringify({ expose: "code", mcpServers }));
+  writeFileSync(
+    join(project, "guildhall.json"),
+    JSON.stringify({ expose: "code", builtin: ["calculator"], mcpServers }),
+  );
   await guildhall("build", "--yes");
   client = new Client({ name: "test", version: "1" });
   await client.connect(

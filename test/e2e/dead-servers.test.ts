@@ -17,6 +17,7 @@ beforeAll(async () => {
     args: ["-c", `[ -e ${home.path}/ready ] && touch ${started(name)}; exit 1`],
   });
   home.write("./guildhall.json", {
+    builtin: "all",
     mcpServers: {
       box: { command: process.execPath, args: [faulty, "tools=1"] },
       first: dead("first"),

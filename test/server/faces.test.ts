@@ -17,10 +17,10 @@ const agent = {
   instructions: "",
 };
 
-test("search shows find_tools and call_tool, and every tool can still be called by its name", async () => {
+test("search shows find_tools, call_tool and evaluate-lisp, and every tool can still be called by its name", async () => {
   await using hall = await startHall({ toolkits: createShop(), faces: ["search"] });
   const client = hall.connect();
-  expect(await listNames(client)).toEqual(["call_tool", "find_tools"]);
+  expect(await listNames(client)).toEqual(["call_tool", "evaluate-lisp", "find_tools"]);
   for (const name of ["weather.current_weather", "weather__current_weather", "current_weather"]) {
     expect(
       await client.result("tools/call", modern({ name, arguments: { city: "Ulm" } })),
@@ -28,7 +28,7 @@ test("search shows find_tools and call_tool, and every tool can still be called 
   }
 });
 
-test("tools shows none of the hall's own tools, which can be called all the same", async () => {
+test("tools shows evaluate-lisp and no other of the hall's own tools, which can be called all the same", async () => {
   await using hall = await startHall({
     toolkits: createShop(),
     faces: ["tools"],
@@ -36,7 +36,8 @@ test("tools shows none of the hall's own tools, which can be called all the same
   });
   const client = hall.connect();
   const names = await listNames(client);
-  expect(names).toHaveLength(17);
+  expect(names).toHaveLength(17 + 1);
+  expect(names).toContain("evaluate-lisp");
   expect(names).not.toContain("find_tools");
   expect(
     await client.result(
@@ -68,28 +69,25 @@ test("several faces are shown as one sorted list, page by page", async () => {
     cursor = page.nextCursor;
   } while (cursor !== undefined);
   // Whatever no file names has a group for the time being.
-  expect(names).toHaveLength(17 + 5);
+  expect(names).toHaveLength(17 + 3);
   expect(names).toEqual([...names].sort());
 });
 
-test("without a choice, few tools are shown as they are, many are searched, and groups become agents", async () => {
-  const shelf = (count: number) =>
-    createShelf(
-      "box",
-      Object.fromEntries(
-        Array.from({ length: count }, (_, at) => [`tool_${at}`, `Does thing ${at}`]),
-      ),
-    );
-  await using few = await startHall({ toolkits: [shelf(40)], faces: "auto" });
-  expect(await listNames(few.connect())).toHaveLength(40);
-  await using many = await startHall({ toolkits: [shelf(41)], faces: "auto" });
-  expect(await listNames(many.connect())).toEqual(["call_tool", "find_tools"]);
-  await using grouped = await startHall({
-    toolkits: createShop(),
-    faces: "auto",
-    agents: { files: [agent] },
-  });
-  expect(await listNames(grouped.connect())).toEqual([
+const shelfOf = (count: number, id = "box") =>
+  createShelf(
+    id,
+    Object.fromEntries(
+      Array.from({ length: count }, (_, at) => [`tool_${at}`, `Does thing ${at}`]),
+    ),
+  );
+
+test("agents alone shows the agents and nothing else; search adds find_tools and call_tool", async () => {
+  const options = { toolkits: createShop(), agents: { files: [agent] } };
+  await using alone = await startHall({ ...options, faces: ["agents"] });
+  expect(await listNames(alone.connect())).toEqual(["files_agent", "other_agent"]);
+  expect((await alone.connect().greet()).instructions).toContain("Each agent has a group of tools");
+  await using both = await startHall({ ...options, faces: ["agents", "search"] });
+  expect(await listNames(both.connect())).toEqual([
     "call_tool",
     "evaluate-lisp",
     "files_agent",
@@ -98,25 +96,46 @@ test("without a choice, few tools are shown as they are, many are searched, and 
   ]);
 });
 
+test("without a choice, up to 40 tools are shown as they are, with or without groups; above that, search and the agents", async () => {
+  const boxAgent = { ...agent, name: "box_agent", tools: ["box.*"] };
+  for (const files of [[], [boxAgent]]) {
+    await using few = await startHall({
+      toolkits: [shelfOf(40)],
+      faces: "auto",
+      agents: { files },
+    });
+    const names = await listNames(few.connect());
+    expect(names).toHaveLength(40 + 1);
+    expect(names).toContain("evaluate-lisp");
+    expect(names).not.toContain("box_agent");
+    await using many = await startHall({
+      toolkits: [shelfOf(41)],
+      faces: "auto",
+      agents: { files },
+    });
+    expect(await listNames(many.connect())).toEqual([
+      ...files.map(({ name }) => name),
+      "call_tool",
+      "evaluate-lisp",
+      "find_tools",
+    ]);
+  }
+});
+
 test("the face follows the number of tools, and clients are notified", async () => {
-  const shelf = (id: string) =>
-    createShelf(
-      id,
-      Object.fromEntries(Array.from({ length: 30 }, (_, at) => [`tool_${at}`, `Does thing ${at}`])),
-    );
-  await using hall = await startHall({ toolkits: [shelf("one")], faces: "auto" });
+  await using hall = await startHall({ toolkits: [shelfOf(30, "one")], faces: "auto" });
   const client = hall.connect();
   await client.greet();
-  expect((await client.result("tools/list")).tools).toHaveLength(30);
-  await hall.hall.registry.add(shelf("two"));
+  expect((await client.result("tools/list")).tools).toHaveLength(30 + 1);
+  await hall.hall.registry.add(shelfOf(30, "two"));
   await client.heard("notifications/tools/list_changed");
-  expect((await client.result("tools/list")).tools).toHaveLength(2);
+  expect((await client.result("tools/list")).tools).toHaveLength(3);
 });
 
 test("a client may ask for another face than the hall shows", async () => {
   await using hall = await startHall({ toolkits: createShop(), faces: ["search"] });
   const client = hall.connect();
-  expect(await listNames(client, { "guildhall/expose": "tools" })).toHaveLength(17);
+  expect(await listNames(client, { "guildhall/expose": "tools" })).toHaveLength(17 + 1);
   const { error } = await client.request(
     "tools/list",
     modern({}, {}, { "guildhall/expose": "nothing" }),
@@ -135,7 +154,7 @@ test("the hall's own names win over a tool without a prefix", async () => {
   );
   await using hall = await startHall({ toolkits: [rival], faces: ["tools"] });
   const client = hall.connect();
-  expect(await listNames(client)).toEqual(["other"]);
+  expect(await listNames(client)).toEqual(["evaluate-lisp", "other"]);
   const result = await client.result(
     "tools/call",
     modern({ name: "find_tools", arguments: { task: "something else" } }),
@@ -156,8 +175,8 @@ test("the instructions match the visible tools", async () => {
     });
     return (await hall.connect().greet()).instructions;
   };
-  expect(await told("auto")).toBe("Ask the agents.");
-  expect(await told("auto", [])).toContain("toolkit__tool");
+  expect(await told(["agents", "search"])).toBe("Ask the agents.");
+  expect(await told("auto")).toContain("toolkit__tool");
   expect(await told(["tools"])).toContain("toolkit__tool");
   expect(await told(["search"])).toContain("find_tools");
 });

@@ -52,7 +52,7 @@ test("every tool and prompt is listed under a name that model APIs accept, and f
   const client = hall.connect();
   await client.greet();
 
-  const tools = await listNames(client, "tools");
+  const tools = (await listNames(client, "tools")).filter((name) => name !== "evaluate-lisp");
   expect(new Set(tools).size).toBe(odd.length);
   expect(tools).toEqual(expect.arrayContaining(["shop__create_issue", "shop__issues_list"]));
   const answers: string[] = [];
@@ -81,7 +81,7 @@ test("steps of the workflow keep their dots, except for clients that refuse them
     const listed = async (isListed: boolean, client: string, _meta?: JsonObject) => {
       await using hall = await startHall({
         toolkits: [],
-        workflow: { folder, isListed },
+        workflow: { folder, isListed: () => isListed },
       });
       const connected = hall.connect();
       await connected.result("initialize", {

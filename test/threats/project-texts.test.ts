@@ -38,6 +38,8 @@ const shop = { command: "no-such-program" };
 const clone = {
   "./guildhall.json": {
     mcpServers: { shop },
+    builtin: "all",
+    expose: "agents,search",
     aliases: { "calculator.calculate": ["ALIAS-POISON frobnicate"] },
     hints: ["HINT-POISON: calculator"],
     domain: "DOMAIN-POISON",

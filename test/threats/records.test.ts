@@ -280,7 +280,7 @@ describe("a store that is not the one that was written", () => {
 
 test("`status`, `doctor` and `audit verify` name a store that was removed, and `audit accept` begins a new one", async () => {
   const server = { command: process.execPath, args: ["-e", "process.exit(1)"] };
-  using home = makeHome({ "./guildhall.json": { mcpServers: { gone: server } } });
+  using home = makeHome({ "./guildhall.json": { mcpServers: { gone: server }, builtin: "all" } });
   const run = (line: string) => home.run(cli, line.split(" "));
   expect(await run("call calculator.calculate expression=1+1")).toMatchObject({ code: 0 });
   expect(await run("audit verify")).toMatchObject({ code: 0 });

@@ -88,12 +88,17 @@ test("a hall without tools says what to do", async () => {
   expect(text).toContain("mcpServers in guildhall.json");
 });
 
-test("a toolkit that is down and has nothing is named, so that no answer is silently short", async () => {
-  const down = createToolkit("gone", {}, { problem: () => "its command was not found" });
-  await using hall = await startHall({ toolkits: [...createShop(), down] });
-  const { found, text } = await find(hall.connect(), { task: "read a file" });
-  expect(found.notes).toEqual(["nothing of gone can be found (its command was not found)"]);
-  expect(text).toContain("Note: nothing of gone can be found");
+test("a search that finds nothing good says how many servers it could not look through, and no more", async () => {
+  const down = (id: string) =>
+    createToolkit(id, {}, { problem: () => "/home/me/bin/gone was not found" });
+  await using hall = await startHall({ toolkits: [...createShop(), down("gone"), down("lost")] });
+  const fitting = await find(hall.connect(), { task: "read a file" });
+  expect(fitting.found.notes).toBeUndefined();
+  const other = await find(hall.connect(), { task: "feed the penguins" });
+  expect(other.found.notes).toEqual([
+    "not searched: 2 servers unavailable; the user sees them in `guildhall status`",
+  ]);
+  expect(other.text).not.toContain("/home/me");
 });
 
 test.each(["gone.read_file", "gone__read_file"])(

@@ -117,7 +117,7 @@ describe.each([
   });
 });
 
-test("tools that were not reviewed are not found, and find_tools names their server", async () => {
+test("tools that were not reviewed are not found, and find_tools counts their servers", async () => {
   await using world = await openWorld();
   const answer = JSON.stringify(
     await ask(await world.connect(), {
@@ -127,7 +127,7 @@ test("tools that were not reviewed are not found, and find_tools names their ser
   );
   expect(answer).not.toMatch(/shop(\.|__)buy/);
   expect(answer).toContain(
-    "has not been reviewed on this machine, so nothing of it is shown: a person runs `guildhall verify`",
+    "not searched: 1 server not reviewed; the user sees them in `guildhall status`",
   );
 });
 

@@ -752,7 +752,7 @@ test("features are resources, every step is a prompt, and lists update", async (
   });
 });
 
-test("the steps are listed beside the agents once .specify exists, and belong to no group", async () => {
+test("the steps are listed beside find_tools once .specify exists, and belong to no group", async () => {
   using project = makeProject();
   const files = [
     { name: "notes_agent", description: "Notes", tools: ["helpers.*"], instructions: "" },
@@ -763,7 +763,7 @@ test("the steps are listed beside the agents once .specify exists, and belong to
   };
   await using bench = await startBench(
     { folder: project.folder },
-    { faces: ["agents"], agents: { files }, toolkits: [helpers] },
+    { faces: ["agents", "search"], agents: { files }, toolkits: [helpers] },
   );
   const names = async (): Promise<string[]> =>
     ((await bench.client.result("tools/list", modern())).tools as { name: string }[]).map(

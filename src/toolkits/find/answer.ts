@@ -1,5 +1,5 @@
 import type { JsonObject } from "../../base/json.ts";
-import { shortenLine } from "../../base/text.ts";
+import { plural, shortenLine } from "../../base/text.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { Reader, Spell } from "../../registry/shown-names.ts";
@@ -31,8 +31,7 @@ export function answerFinding(finding: Finding, options: AnswerOptions): Outcome
   const { found, fits, total } = finding;
   const tools = found.map((item) => describeFound(item, options));
   const notes = [
-    ...noteHeld(options),
-    ...noteProblems(options.registry),
+    ...(fits ? [] : noteMissing(options)),
     ...(options.looking ? ["some servers are still being looked at: ask again in a moment"] : []),
   ];
   const text = [
@@ -94,31 +93,24 @@ export function findOutage({ toolkit }: Target, health: HealthBook): string | un
     : toolkit.problem?.();
 }
 
-/** Servers of which nothing may be shown before a person has looked at them. */
-function noteHeld({ registry, trust }: AnswerParts): string[] {
-  const reasons = new Set(
-    registry.tools().flatMap((target) => {
-      const held = trust?.heldBecause(target);
-      return held?.kind === "unreviewed"
-        ? [`${held.reason}, so nothing of it is shown: a person runs \`guildhall verify\``]
-        : [];
-    }),
-  );
-  return [...reasons].slice(0, 10);
-}
-
-/** Toolkits that offer nothing because something is wrong: a short list must say why it is short. */
-function noteProblems(registry: Registry): string[] {
-  const present = new Set(registry.tools().map(({ toolkit }) => toolkit));
-  return registry
+/** A search that finds nothing good says how many servers it could not look through, without their words. */
+function noteMissing({ registry, trust }: AnswerParts): string[] {
+  const tools = registry.tools();
+  const present = new Set(tools.map(({ toolkit }) => toolkit));
+  const down = registry
     .toolkits()
-    .flatMap((toolkit) => {
-      const problem = present.has(toolkit) ? undefined : toolkit.problem?.();
-      return problem === undefined
-        ? []
-        : [`nothing of ${toolkit.id} can be found (${problem.slice(0, 200)})`];
-    })
-    .slice(0, 10);
+    .filter((toolkit) => !present.has(toolkit) && toolkit.problem?.() !== undefined);
+  const unreviewed = new Set(
+    tools
+      .filter((target) => trust?.heldBecause(target)?.kind === "unreviewed")
+      .map(({ toolkit }) => toolkit),
+  );
+  const parts = [
+    ...(down.length > 0 ? [`${plural(down.length, "server")} unavailable`] : []),
+    ...(unreviewed.size > 0 ? [`${plural(unreviewed.size, "server")} not reviewed`] : []),
+  ];
+  if (parts.length === 0) return [];
+  return [`not searched: ${parts.join(", ")}; the user sees them in \`guildhall status\``];
 }
 
 function sayHead({ fits, total, found: { length: count } }: Finding): string {

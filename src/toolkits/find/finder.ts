@@ -102,6 +102,7 @@ export function createFinder({
       update(ranker);
       const mayBeSeen = (target: Target | undefined): target is Target =>
         target !== undefined &&
+        (target.toolkit.isListed?.() ?? true) &&
         trust?.heldBecause(target) === undefined &&
         (among?.(target) ?? true);
       const known = experience?.read();

@@ -34,10 +34,11 @@ export type SearchProviderName = "searxng" | "brave" | "tavily" | "local";
 export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit {
   const name = options.provider ?? defaultProvider(options);
   const { mayRead = () => true } = options;
-  let provider: SearchProvider | undefined;
+  const provider = openProvider(name, options);
+  const isUnset = provider instanceof HallError;
 
   function useProvider(): SearchProvider {
-    provider ??= createProvider(name, options);
+    if (isUnset) throw provider;
     if (name === "local" && !mayRead()) throw foldersNotApproved("search.folders");
     return provider;
   }
@@ -46,8 +47,11 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
     return formatResults(`${name}`, query, await useProvider().search(query, scope));
   }
 
+  // Models do not see a tool that cannot work.
+  const off = isUnset ? { list: async () => [], off: () => provider } : {};
   return createToolkit(
     {
+      ...off,
       id: "search_tool",
       category: "SEARCH",
       description: "Web search and information retrieval",
@@ -59,7 +63,7 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
           return { state: "unavailable", reason: messageOf(error) };
         }
       },
-      close: async () => provider?.close(),
+      close: async () => (isUnset ? undefined : provider.close()),
     },
     [
       [
@@ -117,6 +121,19 @@ function createProvider(
       return createFolderSearch({ folders, indexFile, reader });
     case undefined:
       throw notConfigured("no search provider is configured", editConfig("search.provider"));
+  }
+}
+
+/** The error says what is not set up. */
+function openProvider(
+  name: SearchProviderName | undefined,
+  options: SearchToolkitOptions,
+): SearchProvider | HallError {
+  try {
+    return createProvider(name, options);
+  } catch (error) {
+    if (error instanceof HallError) return error;
+    throw error;
   }
 }
 
