@@ -8,7 +8,7 @@ export interface Live {
   progress(progress: Progress): void;
   /** A log message of the tool. */
   log(data: unknown): void;
-  /** A line in the place of the bar, in a terminal only. */
+  /** Lines in the place of the bar, in a terminal only. */
   status(text: string): void;
   /** Removes the bar before something else is written. */
   clear(): void;
@@ -18,6 +18,7 @@ export interface Live {
 export interface LiveOutput {
   readonly isTTY?: boolean;
   readonly columns?: number;
+  readonly rows?: number;
   write(text: string): unknown;
 }
 
@@ -26,21 +27,29 @@ export function createLive(output: LiveOutput = process.stderr): Live {
   let bar = "";
   let lastText: string | undefined;
 
+  function erasure(): string {
+    const above = bar.split("\n").length - 1;
+    return above > 0 ? `\x1b[${above}A\r\x1b[J` : "\r\x1b[K";
+  }
+
   function clear(): void {
-    if (bar !== "") output.write("\r\x1b[K");
+    if (bar !== "") output.write(erasure());
     bar = "";
   }
 
   function draw(text: string): void {
-    // A bar that wraps cannot be erased.
-    bar = text.slice(0, Math.max(20, (output.columns || 80) - 1));
-    output.write(`\r\x1b[K${bar}`);
+    const erased = erasure();
+    // A bar that wraps, or is higher than the screen, cannot be erased.
+    const lines = text.split("\n").slice(0, Math.max(1, (output.rows || 24) - 1));
+    const width = Math.max(20, (output.columns || 80) - 1);
+    bar = lines.map((line) => line.slice(0, width)).join("\n");
+    output.write(`${erased}${bar}`);
   }
 
   return {
     clear,
     status(text) {
-      if (isTerminal) draw(sanitize(text));
+      if (isTerminal) draw(sanitizeLines(text).join("\n"));
     },
     progress({ progress, total, message, elapsedSeconds }) {
       const share =

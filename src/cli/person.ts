@@ -37,6 +37,7 @@ async function requirePerson(what: string): Promise<void> {
     const start = attempt === 1 ? `\n${what}\n` : "";
     const answer = await askAtTerminal(`${start}Type ${word} to confirm: `);
     if (answer === word) return;
+    if (answer === "") break;
     if (answer === undefined)
       throw new HallError("DENIED", "approving needs a person at a terminal", {
         hint: "Run the command in a terminal. For a machine that nobody attends, its user can allow approvals in their own config file; a variable or a project's file does not count.",
@@ -72,8 +73,11 @@ export interface ConfirmedReviewer extends Reviewer {
   refusal(): HallError | undefined;
 }
 
-export function requireConfirmation(inner: Reviewer, what: string): ConfirmedReviewer {
-  const person = createPerson();
+export function requireConfirmation(
+  inner: Reviewer,
+  what: string,
+  person: Person = createPerson(),
+): ConfirmedReviewer {
   let refusal: HallError | undefined;
 
   async function isConfirmed(): Promise<boolean> {
@@ -89,14 +93,15 @@ export function requireConfirmation(inner: Reviewer, what: string): ConfirmedRev
 
   return {
     refusal: () => refusal,
-    mayStart: async (request) => (await inner.mayStart(request)) && isConfirmed(),
+    async chooseStarts(requests) {
+      const names = await inner.chooseStarts(requests);
+      return names.length > 0 && (await isConfirmed()) ? names : [];
+    },
     mayLoadModules: async (patterns) => (await inner.mayLoadModules(patterns)) && isConfirmed(),
     mayUseTexts: async (texts) => (await inner.mayUseTexts(texts)) && isConfirmed(),
     async review(reviews) {
-      const decision = await inner.review(reviews);
-      return decision.isApproved && !(await isConfirmed())
-        ? { ...decision, isApproved: false }
-        : decision;
+      const decisions = await inner.review(reviews);
+      return decisions.size > 0 && (await isConfirmed()) ? decisions : new Map();
     },
   };
 }

@@ -136,7 +136,10 @@ function shrink(
 
 /** Breaks lines at the terminal's width between words, and indents what follows. Text may be painted. */
 export function wrapProse(text: string, output: NodeJS.WriteStream = process.stdout): string {
-  const width = widthOfTerminal(output);
+  return wrapAt(text, widthOfTerminal(output));
+}
+
+export function wrapAt(text: string, width: number): string {
   return text
     .split("\n")
     .map((line) => wrapLine(line, width))

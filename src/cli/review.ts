@@ -1,78 +1,85 @@
-import type { JsonObject } from "../base/json.ts";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
-import type { Discovery, DiscoveryProgress, WaitingServer } from "../hall/discover.ts";
-import { approveAll, type Reviewer, type ServerReview, type ToolReview } from "../hall/review.ts";
+import {
+  approveAll,
+  type Decisions,
+  type Reviewer,
+  type ServerReview,
+  type StartRequest,
+} from "../hall/review.ts";
 import type { Tool } from "../tool.ts";
-import { describeFlow, markTool } from "../trust/marks.ts";
-import { definitionOf } from "../trust/pin.ts";
-import { type Change, isOutdated, willAsk } from "../trust/review.ts";
-import { findSuspicions, type Suspicion } from "../trust/suspicion.ts";
-import { createLive, type Live } from "./live.ts";
-import { type ConfirmedReviewer, requireConfirmation } from "./person.ts";
-import { formatFieldChanges, paint, table, wrapProse } from "./print.ts";
-import { type AskLine, askLine, askYes, isAttended } from "./terminal.ts";
+import { findSuspicions } from "../trust/suspicion.ts";
+import { type AskList, askList, type ListState } from "./list.ts";
+import { type ConfirmedReviewer, type Person, requireConfirmation } from "./person.ts";
+import { paint, wrapProse } from "./print.ts";
+import {
+  formatChanged,
+  formatDefinition,
+  formatItem,
+  formatReview,
+  formatStart,
+  formatSuspicions,
+  itemsOf,
+  markedOf,
+  type ReviewItem,
+  toolTable,
+  withMarks,
+} from "./review-text.ts";
+import { type AskLine, askFresh, askYes, isAttended } from "./terminal.ts";
 
-/** Asks at the terminal, or approves everything with --yes. Undefined where neither is possible. */
-export function openReviewer(options: {
+interface ReviewerOptions {
   readonly yes?: boolean | undefined;
   readonly json?: boolean | undefined;
-}): ConfirmedReviewer | undefined {
-  if (isAttended(options))
-    return requireConfirmation(createTerminalReviewer(), "You are about to approve programs.");
+  /** Servers that the person has just chosen. */
+  readonly chosen?: readonly string[] | undefined;
+  readonly person?: Person | undefined;
+}
+
+/** Asks at the terminal, or approves everything with --yes. Undefined where neither is possible. */
+export function openReviewer(options: ReviewerOptions): ConfirmedReviewer | undefined {
+  const { yes, chosen, person } = options;
+  if (isAttended(options)) {
+    const what = "You are about to approve programs that run with your rights.";
+    return requireConfirmation(createTerminalReviewer({ chosen }), what, person);
+  }
   const all = "You are about to approve everything of this project that is new or has changed.";
-  return options.yes ? requireConfirmation(approveAll, all) : undefined;
+  return yes ? requireConfirmation(approveAll, all, person) : undefined;
+}
+
+interface TerminalReviewerOptions {
+  readonly ask?: AskLine;
+  readonly askList?: AskList;
+  readonly chosen?: readonly string[] | undefined;
 }
 
 /** Reviews servers with a person at the terminal. */
-export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {
+export function createTerminalReviewer({
+  ask = askFresh,
+  askList: askItems = askList,
+  chosen = [],
+}: TerminalReviewerOptions = {}): Reviewer {
   return {
-    mayStart({ name, reached, before }) {
-      const lines =
-        before === undefined
-          ? [`${paint("bold", name)} was never started on this machine`, `  command  ${reached}`]
-          : [
-              `The command or URL of ${paint("bold", name)} changed since you approved it`,
-              `  now     ${reached}`,
-              `  before  ${visible(before)}`,
-            ];
-      return askYes(`${wrapProse(lines.join("\n"))}\nStart it to see what it offers?`, ask);
+    async chooseStarts(requests) {
+      const open = requests.filter(({ name }) => !chosen.includes(name));
+      const isTicked = ({ before, runsProjectFile }: StartRequest): boolean =>
+        before === undefined && !runsProjectFile;
+      const { ticked } =
+        open.length === 0
+          ? { ticked: new Set() }
+          : await askItems(
+              {
+                title: "\nThese servers have to start once, to see what they offer. Start them?",
+                items: open.map(formatStart),
+                enter: "start what is ticked",
+                cancelled: "no server was started",
+              },
+              { ticked: ticksOf(open, isTicked), at: 0 },
+            );
+      return requests
+        .filter((request) => chosen.includes(request.name) || ticked.has(open.indexOf(request)))
+        .map(({ name }) => name);
     },
-    async review(reviews) {
-      const items = itemsOf(reviews);
-      const destructive = new Set(
-        reviews.flatMap(({ tools }) =>
-          tools.filter(({ isDestructive }) => isDestructive).map(({ tool }) => tool),
-        ),
-      );
-      const marked = new Set(items.filter(isMarked));
-      const names = reviews.map(({ name }) => name).join(", ");
-      let question = `${formatScreen(reviews)}\n`;
-      for (;;) {
-        const choices = `y: yes, ${formatPins(reviews)}n: not now, v N: show one whole, numbers: toggle "asks first"`;
-        const answer = await ask(`${question}${wrapProse(`Approve ${names}? ${choices} > `)}`);
-        const viewed = findViewed(answer, items);
-        if (viewed) {
-          marked.delete(viewed);
-          await showPages(formatDefinition(viewed), ask);
-          question = "";
-          continue;
-        }
-        const [unseen] = marked;
-        const isPinned = formatPins(reviews) !== "" && /^p$/i.test(answer);
-        const isApproved = isPinned || /^y(es)?$/i.test(answer);
-        if (isApproved && unseen) {
-          marked.delete(unseen);
-          await showPages(formatDefinition(unseen), ask);
-          question = "This one is marked; you had not opened it.\n";
-          continue;
-        }
-        if (isApproved || /^no?$/i.test(answer)) return { isApproved, isPinned, destructive };
-        question = toggle(destructive, items, answer)
-          ? `${formatTools(reviews, destructive)}\n`
-          : "";
-      }
-    },
+    review: (reviews) => reviewOnOneScreen(reviews, ask, askItems),
     mayLoadModules(modules) {
       const list = modules.map(
         ({ file, change }) => `  ${visible(file)}${change === "same" ? "" : ` (${change})`}`,
@@ -98,159 +105,102 @@ export function createTerminalReviewer(ask: AskLine = askLine): Reviewer {
   };
 }
 
-function formatPins(reviews: readonly ServerReview[]): string {
-  const pins = reviews.flatMap(({ package: installed }) => installed?.pin ?? []);
-  const versions = pins.map(({ after }) => visible(after)).join(", ");
-  return versions === "" ? "" : `p: yes, and always ${versions}, `;
+function ticksOf<T>(items: readonly T[], isTicked: (item: T) => boolean): ReadonlySet<number> {
+  return new Set([...items.keys()].filter((at) => isTicked(items[at] as T)));
 }
 
-/** Flips the marks with these numbers. False if the text is not a list of numbers. */
+/** All servers in one list; `v` opens one. */
+async function reviewOnOneScreen(
+  reviews: readonly ServerReview[],
+  ask: AskLine,
+  askItems: AskList,
+): Promise<Decisions> {
+  const destructive = new Set(
+    reviews.flatMap(({ tools }) =>
+      tools.filter(({ isDestructive }) => isDestructive).map(({ tool }) => tool),
+    ),
+  );
+  const pinned = new Set<ServerReview>();
+  const unseen = new Map(reviews.map((review) => [review, new Set(markedOf(review))]));
+  const isSuspicious = (review: ServerReview): boolean => markedOf(review).length > 0;
+  const canPin = reviews.some((review) => review.package?.pin !== undefined);
+  let state: ListState = {
+    ticked: ticksOf(reviews, (review) => !isSuspicious(review) && !review.runsProjectFile),
+    at: 0,
+  };
+  for (const change of reviews.flatMap(formatChanged)) process.stdout.write(`${change}\n`);
+  let title = "\nWhat these servers offer. Approve it?";
+  for (;;) {
+    const items = reviews.map((review) => formatItem(review, { destructive, pinned }));
+    const answer = await askItems(
+      {
+        title,
+        items,
+        enter: "approve what is ticked",
+        keys: { v: "look closer", ...(canPin ? { p: "pin the version" } : {}) },
+        cancelled: "nothing was approved",
+      },
+      state,
+    );
+    state = answer;
+    title = "";
+    const current = reviews[answer.at];
+    if (answer.key === "v" && current) {
+      await lookCloser(current, { destructive, unseen: unseen.get(current) ?? new Set(), ask });
+    } else if (answer.key === "p" && current?.package?.pin) {
+      if (!pinned.delete(current)) pinned.add(current);
+    } else if (answer.key === "enter") {
+      const approved = reviews.filter((_review, at) => answer.ticked.has(at));
+      const left = approved.flatMap((review) => [...(unseen.get(review) ?? [])]);
+      if (left.length === 0)
+        return new Map(
+          approved.map((review) => [review, { isPinned: pinned.has(review), destructive }]),
+        );
+      for (const item of left) await showPages(formatDefinition(item), ask);
+      for (const review of approved) unseen.get(review)?.clear();
+      title = "\nThese definitions are suspicious, and you had not opened them. Approve them?";
+    }
+  }
+}
+
+interface Looking {
+  readonly destructive: Set<Tool>;
+  /** Suspicious definitions that the person has not opened. */
+  readonly unseen: Set<ReviewItem>;
+  readonly ask: AskLine;
+}
+
+/** Shows what one server offers, definition by definition. */
+async function lookCloser(
+  review: ServerReview,
+  { destructive, unseen, ask }: Looking,
+): Promise<void> {
+  const items = itemsOf(review);
+  let text = formatReview(withMarks(review, destructive));
+  for (;;) {
+    const choices = `v N: show one whole, numbers: toggle "asks first", Enter: back to the list`;
+    const answer = await ask(`${text}\n${wrapProse(`${review.name}: ${choices} > `)}`);
+    if (answer === "") return;
+    const viewed = findViewed(answer, items);
+    if (viewed) {
+      for (const item of unseen) if (item.number === viewed.number) unseen.delete(item);
+      await showPages(formatDefinition(viewed), ask);
+      text = "";
+    } else if (toggle(destructive, items, answer)) {
+      text = toolTable(withMarks(review, destructive));
+    } else {
+      text = `unknown answer "${visible(answer)}" (expected: v 1, 2, 1 3, or Enter; numbers up to ${items.length})`;
+    }
+  }
+}
+
+/** Flips the marks with these numbers. False if the text is not a list of numbers of tools. */
 function toggle(destructive: Set<Tool>, items: readonly ReviewItem[], answer: string): boolean {
   if (!/^\d+([\s,]+\d+)*$/.test(answer)) return false;
-  for (const number of answer.split(/[\s,]+/).map(Number)) {
-    const tool = items[number - 1]?.tool;
-    if (tool && !destructive.delete(tool)) destructive.add(tool);
-  }
+  const tools = answer.split(/[\s,]+/).map((number) => items[Number(number) - 1]?.tool);
+  if (tools.includes(undefined)) return false;
+  for (const tool of tools) if (tool && !destructive.delete(tool)) destructive.add(tool);
   return true;
-}
-
-/** One server, or all that version 0.1 had reviewed. */
-function formatScreen(reviews: readonly ServerReview[]): string {
-  const isRepeated = reviews.some(({ previous }) => previous && isOutdated(previous));
-  const head = isRepeated
-    ? ["\nYou approved this with version 0.1, which did not show all of it. Review it once more."]
-    : [];
-  return [
-    ...head,
-    ...reviews.map((review, at) => formatReview(review, countItems(reviews.slice(0, at)))),
-  ].join("\n");
-}
-
-function formatTools(reviews: readonly ServerReview[], destructive: ReadonlySet<Tool>): string {
-  const tables = reviews.map((review, at) => {
-    const tools = review.tools.map((entry) => ({
-      ...entry,
-      isDestructive: destructive.has(entry.tool),
-    }));
-    return toolTable({ ...review, tools }, countItems(reviews.slice(0, at)));
-  });
-  return tables.join("\n");
-}
-
-function countItems(reviews: readonly ServerReview[]): number {
-  return itemsOf(reviews).length;
-}
-
-/** `before`: how many items the screen has above it. */
-export function formatReview(review: ServerReview, before = 0): string {
-  const { name, reached, previous, source, eased, gone } = review;
-  const items = itemsOf([review]).map((item) => ({ ...item, number: item.number + before }));
-  const changed = items.flatMap(({ name, change }) =>
-    change.kind === "changed"
-      ? [`${paint("yellow", `${visible(name)} changed:`)}\n${formatFieldChanges(change.fields)}`]
-      : [],
-  );
-  const isReachedOtherwise = previous !== undefined && previous.source !== source;
-  const prose = [
-    `\n${paint("bold", name)}  ${reached}`,
-    ...(isReachedOtherwise ? [`  before: ${visible(previous.reached)}`] : []),
-    ...(eased === undefined ? [] : [`  your config: ${visible(eased)}`]),
-    ...formatPackage(review),
-    toolTable(review, before),
-    ...(review.others.length > 0 ? [otherTable(review, before)] : []),
-    ...items.flatMap(formatWords),
-    ...(gone.length > 0 ? [`removed: ${gone.map(visible).join(", ")}`] : []),
-  ];
-  return [...prose.map((line) => wrapProse(line)), ...changed].join("\n");
-}
-
-function formatPackage({ package: installed }: ServerReview): readonly string[] {
-  if (!installed) return [];
-  const { name, version, integrity = "", isExact } = installed;
-  const which = isExact ? "" : "; the command names no exact version";
-  return [`  package ${visible(`${name}@${version} ${integrity}`)}${which}`];
-}
-
-function toolTable({ tools, failure }: ServerReview, before: number): string {
-  if (failure !== undefined)
-    return `  it did not answer: ${visible(failure)}; approving it allows another start`;
-  if (tools.length === 0) return "  it offers no tools";
-  const rows = tools.map((entry, index) => [`${before + index + 1}`, ...toolRow(entry)]);
-  return table(["#", "tool", "", "asks first", "because"], rows);
-}
-
-function otherTable({ tools, others }: ServerReview, before: number): string {
-  const rows = others.map(({ kind, name, change }, index) => [
-    `${before + tools.length + index + 1}`,
-    name,
-    change.kind === "same" ? "" : change.kind,
-    kind.slice(0, -1),
-  ]);
-  return table(["#", "name", "", "kind"], rows);
-}
-
-/** A tool, prompt, resource or template of a review, with its number on the screen. */
-interface ReviewItem {
-  readonly number: number;
-  readonly name: string;
-  readonly definition: JsonObject;
-  readonly change: Change;
-  readonly suspicions: readonly Suspicion[];
-  readonly tool?: Tool;
-}
-
-function itemsOf(reviews: readonly ServerReview[]): readonly ReviewItem[] {
-  const all = reviews.flatMap(({ tools, others }) => [
-    ...tools.map(({ tool, change, suspicions }) => {
-      const definition = definitionOf(tool);
-      return { name: tool.name, definition, change, suspicions, tool };
-    }),
-    ...others,
-  ]);
-  return all.map((item, index) => ({ ...item, number: index + 1 }));
-}
-
-/** True if a person must have seen it whole before it is approved. */
-function isMarked({ change, suspicions }: ReviewItem): boolean {
-  return change.kind !== "same" && suspicions.length > 0;
-}
-
-/** `v 2`: the item to show. */
-function findViewed(answer: string, items: readonly ReviewItem[]): ReviewItem | undefined {
-  const number = /^v\s*(\d+)$/i.exec(answer)?.[1];
-  return items.find((item) => item.number === Number(number));
-}
-
-const charactersShown = 200;
-
-/** The beginning of the description, how much is not shown, and what looks suspicious. */
-function formatWords(item: ReviewItem): readonly string[] {
-  const { number, name, definition, change, suspicions } = item;
-  if (change.kind === "same") return [];
-  const description = typeof definition.description === "string" ? definition.description : "";
-  const shown = visible(description.slice(0, charactersShown));
-  const { name: _name, description: _description, ...rest } = definition;
-  const left =
-    Math.max(0, description.length - charactersShown) +
-    (Object.keys(rest).length > 0 ? JSON.stringify(rest).length : 0);
-  const more = left > 0 ? ` (${left.toLocaleString("en")} more characters: v ${number})` : "";
-  return [
-    `${number} ${paint("bold", visible(name))}: ${shown}${more}`,
-    ...formatSuspicions(suspicions),
-  ];
-}
-
-function formatSuspicions(suspicions: readonly Suspicion[]): readonly string[] {
-  return suspicions.map(({ why, excerpt }) => paint("red", `  ! ${why}: ${visible(excerpt)}`));
-}
-
-/** A whole definition: every character of it, with nothing hidden. */
-function formatDefinition({ name, definition, suspicions }: ReviewItem): string {
-  const fields = Object.entries(definition).map(([field, value]) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value, null, 2);
-    return `${visible(field)}: ${visibleLines(text)}`;
-  });
-  return [paint("bold", visible(name)), ...formatSuspicions(suspicions), ...fields].join("\n");
 }
 
 /** Prints a long text a screen at a time; q ends it. */
@@ -265,69 +215,8 @@ async function showPages(text: string, ask: AskLine): Promise<void> {
   }
 }
 
-function toolRow(entry: ToolReview): readonly string[] {
-  const { tool, change } = entry;
-  return [
-    tool.name,
-    change.kind === "same" ? "" : change.kind,
-    willAsk(entry) ? "yes" : "no",
-    describeMarks(entry),
-  ];
-}
-
-function describeMarks({ tool, isDestructive, isCalledSafe, alwaysAsks }: ToolReview): string {
-  const marks = markTool(tool);
-  const { why } = marks;
-  const isContradictory =
-    tool.annotations?.readOnlyHint === true &&
-    why.changes === undefined &&
-    markTool({ ...tool, annotations: {} }).effect === "changes";
-  const parts = [
-    alwaysAsks,
-    isCalledSafe && !isDestructive ? "your config calls it safe" : undefined,
-    why.changes ??
-      (marks.effect === "unknown" ? "does not say whether it changes anything" : undefined),
-    isContradictory ? "marked read-only, but its name suggests otherwise" : undefined,
-    ...describeFlow(marks),
-  ];
-  return parts.filter((part) => part !== undefined).join("; ");
-}
-
-/** One line per server as `build` and `verify` start it. */
-function formatDiscovery(discovery: Discovery): string {
-  const seconds = `${(discovery.ms / 1000).toFixed(1)} s`;
-  return "found" in discovery
-    ? `${paint("green", "✔")} ${discovery.name}: ${plural(discovery.found.offer.tools.length, "tool")} (${seconds})`
-    : `${paint("red", "✘")} ${discovery.name}: ${visible(discovery.reason)} (${seconds})`;
-}
-
-/** Shows progress on stderr, which stays silent with --json. */
-export function reportDiscovery(json: boolean | undefined): DiscoveryProgress | undefined {
-  if (json) return undefined;
-  const live = createLive();
-  return {
-    ...reportWaiting(live),
-    done(discovery) {
-      live.clear();
-      process.stderr.write(`${wrapProse(formatDiscovery(discovery), process.stderr)}\n`);
-    },
-  };
-}
-
-/** Only the line that shows what is waited for. */
-export function reportWaiting(live: Live): DiscoveryProgress {
-  return {
-    done: () => {},
-    waiting(servers) {
-      if (servers.length === 0) live.clear();
-      else live.status(formatWaiting(servers));
-    },
-  };
-}
-
-function formatWaiting(servers: readonly WaitingServer[]): string {
-  const installing = servers.filter(({ isInstalling }) => isInstalling);
-  const [verb, shown] = installing.length > 0 ? ["installing", installing] : ["starting", servers];
-  const seconds = Math.round((shown[0]?.ms ?? 0) / 1000);
-  return `${verb} ${shown.map(({ name }) => name).join(", ")} … ${seconds} s`;
+/** `v 2`: the item to show. */
+function findViewed(answer: string, items: readonly ReviewItem[]): ReviewItem | undefined {
+  const number = /^v\s*(\d+)$/i.exec(answer)?.[1];
+  return items.find((item) => item.number === Number(number));
 }

@@ -1,4 +1,4 @@
-import { openSync, writeSync } from "node:fs";
+import { constants, openSync, readSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { ReadStream } from "node:tty";
 import { HallError } from "../base/errors.ts";
@@ -41,11 +41,41 @@ export const askLine: AskLine = async (question) => {
   }
 };
 
+/** Asks a question about trust: keys typed before it was shown do not answer it. */
+export const askFresh: AskLine = (question) => {
+  dropTypeAhead();
+  return askLine(question);
+};
+
+/** Drops the keys that were typed and not read yet. */
+export function dropTypeAhead(): void {
+  const { stdin } = process;
+  if (stdin.isTTY && stdin.readableLength > 0) {
+    stdin.read();
+    // Reading has started it again.
+    stdin.resume().pause();
+  }
+  const terminal = openTerminal(constants.O_RDWR | constants.O_NONBLOCK);
+  if (terminal === undefined) return;
+  const input = new ReadStream(terminal);
+  // Otherwise the beginning of a line could not be read.
+  input.setRawMode(true);
+  try {
+    while (readSync(terminal, Buffer.alloc(4_096)) > 0);
+  } catch {
+    // EAGAIN: nothing is left.
+  } finally {
+    input.setRawMode(false);
+    input.destroy();
+  }
+}
+
 /**
  * Asks on the terminal that this process belongs to, wherever its input and output go. Undefined if it
  * has none, or if the terminal was closed.
  */
 export async function askAtTerminal(question: string): Promise<string | undefined> {
+  dropTypeAhead();
   const terminal = openTerminal();
   if (terminal === undefined) return undefined;
   writeSync(terminal, question);
@@ -58,9 +88,9 @@ export async function askAtTerminal(question: string): Promise<string | undefine
   }
 }
 
-function openTerminal(): number | undefined {
+function openTerminal(flags: number = constants.O_RDWR): number | undefined {
   try {
-    return openSync("/dev/tty", "r+");
+    return openSync("/dev/tty", flags);
   } catch {
     return undefined;
   }

@@ -12,7 +12,6 @@ import {
   type Change,
   compareDefinition,
   goneDefinitions,
-  isOutdated,
   type ProposedMark,
   proposeMark,
   reviewServer,
@@ -21,6 +20,7 @@ import {
 import { findSuspicions, type Suspicion } from "../trust/suspicion.ts";
 import type { Offer } from "../upstream/lists.ts";
 import { writeLock } from "../upstream/lock.ts";
+import { projectFiles } from "../upstream/program.ts";
 import { approvalOf, describeSource } from "../upstream/source.ts";
 import { notifyHall } from "./admin-client.ts";
 import {
@@ -47,10 +47,10 @@ import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
 
 /** Asks a person; each surface does it in its own way. */
 export interface Reviewer {
-  /** Before a server is started for the first time, or in another way than approved. */
-  mayStart(request: StartRequest): Promise<boolean>;
-  /** Servers that are approved together. */
-  review(reviews: readonly ServerReview[]): Promise<ReviewDecision>;
+  /** The names of the servers that may start, of those never approved here or changed since. */
+  chooseStarts(requests: readonly StartRequest[]): Promise<readonly string[]>;
+  /** All that waits for approval, on one screen. Has an entry for each approved server. */
+  review(reviews: readonly ServerReview[]): Promise<Decisions>;
   mayLoadModules(modules: readonly ModuleReview[]): Promise<boolean>;
   /** Texts of the project that models would read, new or changed since they were approved. */
   mayUseTexts(texts: readonly ProjectText[]): Promise<boolean>;
@@ -62,11 +62,15 @@ export interface StartRequest {
   readonly reached: string;
   /** How it was reached when it was approved; undefined if it never was. */
   readonly before: string | undefined;
+  /** It runs a program or script of the project. */
+  readonly runsProjectFile: boolean;
 }
 
+export type Decisions = ReadonlyMap<ServerReview, ReviewDecision>;
+
+/** How a server is approved. */
 export interface ReviewDecision {
-  readonly isApproved: boolean;
-  /** Write the exact versions of their packages into the project's config. */
+  /** Write the exact version of its package into the project's config. */
   readonly isPinned?: boolean;
   /** The tools whose calls require approval. Default: as they are marked. */
   readonly destructive?: ReadonlySet<Tool> | undefined;
@@ -74,8 +78,8 @@ export interface ReviewDecision {
 
 /** Approves everything with the marks it has. */
 export const approveAll: Reviewer = {
-  mayStart: async () => true,
-  review: async () => ({ isApproved: true }),
+  chooseStarts: async (requests) => requests.map(({ name }) => name),
+  review: async (reviews) => new Map(reviews.map((review) => [review, {}])),
   mayLoadModules: async () => true,
   mayUseTexts: async () => true,
 };
@@ -122,6 +126,8 @@ export interface ServerReview {
   readonly reached: string;
   readonly source: string;
   readonly previous: Review | undefined;
+  /** It runs a program or script of the project. */
+  readonly runsProjectFile: boolean;
   /** The package that starts it, if a launcher has installed one. */
   readonly package?: LaunchedPackage | undefined;
   /** Its digest, which later starts must have. */
@@ -144,22 +150,26 @@ export async function selectStartable(
   { settings, entries, reviewer }: ReviewSession,
   names: readonly string[],
 ): Promise<readonly string[]> {
-  const allowed: string[] = [];
-  for (const name of names) {
-    // An unusable entry is reported by the discovery; nothing is started.
-    const isUnusable = Object.hasOwn(settings.loaded.unusable, name);
-    if (isUnusable || (await mayStart(name))) allowed.push(name);
-  }
-  return allowed;
-
-  async function mayStart(name: string): Promise<boolean> {
-    const config = settings.config.mcpServers[name];
-    if (!config || config.disabled) return false;
+  const { mcpServers } = settings.config;
+  const enabled = names.filter((name) => mcpServers[name]?.disabled === false);
+  const requests = enabled.flatMap((name): readonly StartRequest[] => {
+    const config = mcpServers[name];
     const previous = findReview(entries, name);
-    if (previous?.source === approvalOf(config)) return true;
-    const reached = formatSource(config);
-    return (await reviewer?.mayStart({ name, reached, before: previous?.reached })) ?? false;
-  }
+    if (!config || previous?.source === approvalOf(config)) return [];
+    const [reached, before] = [formatSource(config), previous?.reached];
+    return [{ name, reached, before, runsProjectFile: runsProjectFile(config) }];
+  });
+  const chosen = requests.length > 0 ? ((await reviewer?.chooseStarts(requests)) ?? []) : [];
+  const refused = requests.filter(({ name }) => !chosen.includes(name)).map(({ name }) => name);
+  // An unusable entry is reported by the discovery; nothing is started.
+  const isUnusable = (name: string): boolean => Object.hasOwn(settings.loaded.unusable, name);
+  return names.filter(
+    (name) => isUnusable(name) || (enabled.includes(name) && !refused.includes(name)),
+  );
+}
+
+function runsProjectFile(config: ServerConfig): boolean {
+  return config.type === "stdio" && Object.keys(projectFiles(config)).length > 0;
 }
 
 export interface ReviewResult {
@@ -176,17 +186,14 @@ export async function reviewDiscoveries(
   const usable = discoveries.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
   const prepared: ServerReview[] = [];
   for (const discovery of usable) prepared.push(await prepareReview(discovery, session));
-  const decisions = new Map<ServerReview, ReviewDecision>();
-  for (const together of reviewer ? groupOpen(prepared) : []) {
-    const decision = await reviewer?.review(together);
-    if (decision) for (const review of together) decisions.set(review, decision);
-  }
-  const reviews: ServerReview[] = [];
-  for (const review of prepared)
-    reviews.push(await applyDecision(review, decisions.get(review), settings));
-
+  const open = prepared.filter(({ isOpen, failure }) => isOpen && failure === undefined);
+  const decisions = open.length > 0 ? await reviewer?.review(open) : undefined;
   const modules = await reviewModules(session);
   const texts = await reviewTexts(session);
+  // Nothing is written before the last question is answered.
+  const reviews: ServerReview[] = [];
+  for (const review of prepared)
+    reviews.push(await applyDecision(review, decisions?.get(review), settings));
   const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
   if (approved.length > 0 || modules !== entries.modules || texts.length > 0) {
     const servers = Object.fromEntries(approved.map((review) => [review.name, toEntry(review)]));
@@ -200,29 +207,19 @@ export async function reviewDiscoveries(
   return { reviews, decision: { kind: "reviewed", subjects, reason: "by command" } };
 }
 
-/** What waits for a review. Servers that only version 0.1 has reviewed are shown together, others one by one. */
-function groupOpen(reviews: readonly ServerReview[]): readonly (readonly ServerReview[])[] {
-  const open = reviews.filter(({ isOpen }) => isOpen);
-  const isKnown = ({ previous, source }: ServerReview): boolean =>
-    previous?.source === source && isOutdated(previous);
-  const known = open.filter(isKnown);
-  const others = open.filter((review) => !isKnown(review)).map((review) => [review]);
-  return known.length > 0 ? [known, ...others] : others;
-}
-
 async function applyDecision(
   review: ServerReview,
   decision: ReviewDecision | undefined,
   { folder }: Settings,
 ): Promise<ServerReview> {
   if (!decision) return review;
-  const { isApproved, isPinned = false, destructive } = decision;
+  const { isPinned = false, destructive } = decision;
   const tools = destructive
     ? review.tools.map((entry) => ({ ...entry, isDestructive: destructive.has(entry.tool) }))
     : review.tools;
-  const decided = { ...review, tools, isApproved };
+  const decided = { ...review, tools, isApproved: true };
   const pin = review.package?.pin;
-  if (!isApproved || !isPinned || !pin) return decided;
+  if (!isPinned || !pin) return decided;
   await writePin(folder, pin);
   return {
     ...decided,
@@ -302,6 +299,7 @@ async function prepareReview(
     reached: formatSource(config),
     source,
     previous,
+    runsProjectFile: runsProjectFile(config),
     package: launched,
     integrity: launched?.isExact ? launched.integrity : undefined,
     eased,
@@ -310,7 +308,8 @@ async function prepareReview(
     gone: offer ? goneFrom(offer, previous) : [],
     failure: "found" in discovery ? undefined : discovery.reason,
     isOpen,
-    isApproved: !isOpen,
+    // A server that did not answer was allowed to start; whatever it offers later is reviewed then.
+    isApproved: !isOpen || (!("found" in discovery) && previous?.source !== source),
   };
 }
 

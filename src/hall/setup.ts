@@ -1,5 +1,6 @@
 import { realpath } from "node:fs/promises";
 import { basename } from "node:path";
+import { projectFiles } from "../upstream/program.ts";
 import { type Client, clients } from "./import/clients.ts";
 import { type Machine, shorten, thisMachine } from "./import/document.ts";
 import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
@@ -122,7 +123,6 @@ function summariseImport(
   { env }: Machine,
 ): Omit<ImportReport, "file" | "state" | "backup"> {
   const unset = new Set(chosen.flatMap(({ server }) => findUnset(server, env)));
-  const withoutHall = files.filter(({ hasHall }) => !hasHall);
   return {
     added: chosen.map(({ name, server, sightings, notes }) => ({
       name,
@@ -139,13 +139,32 @@ function summariseImport(
       place: secrets.find(({ variable }) => variable === name)?.place,
     })),
     warnings,
-    clients: [...new Set(withoutHall.map(({ client }) => client))],
+    clients: clientsWithoutHall(files),
   };
+}
+
+function clientsWithoutHall(files: Findings["files"]): readonly string[] {
+  return [...new Set(files.filter(({ hasHall }) => !hasHall).map(({ client }) => client))];
+}
+
+/** Clients of this machine to connect next: those with servers and without the hall; the first one if there are no files. */
+export async function findClientsToInstall(folder: string): Promise<readonly string[]> {
+  const machine = thisMachine(await realpath(folder));
+  const { files } = await findServers({ machine, ownScript: process.argv[1] });
+  return files.length > 0 ? clientsWithoutHall(files) : ["claude-code"];
 }
 
 /** The command line or URL of an imported server. */
 export function formatTarget({ command, args, url }: ImportedServer["server"]): string {
   return String(url ?? [command, ...(Array.isArray(args) ? args : [])].join(" "));
+}
+
+/** True if it would run a program or script of the project. */
+export function runsProjectFile({ command, args, cwd }: ImportedServer["server"]): boolean {
+  if (typeof command !== "string") return false;
+  const folder = typeof cwd === "string" ? { cwd } : {};
+  const spec = { command, args: Array.isArray(args) ? args.map(String) : [], env: {}, ...folder };
+  return Object.keys(projectFiles(spec)).length > 0;
 }
 
 export interface InstallRequest {

@@ -1,10 +1,10 @@
-import { spawn } from "node:child_process";
 import { chmodSync, existsSync, statSync, symlinkSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { type Home, makeHome } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
+import { openTerminal, type Terminal } from "../servers/terminal.ts";
 
 /** `guildhall init` in a home of its own: what it finds, what it writes, what it never writes. */
 let cli: string;
@@ -200,18 +200,18 @@ describe("guildhall init", () => {
     expect(config.mcpServers).toEqual({});
   });
 
-  test("on a terminal lets a person choose, and offers to build", async () => {
+  test("on a terminal lets a person choose, and starts nothing after an empty answer", async () => {
     using home = makeHome({
       "./.mcp.json": { mcpServers: { first: { command: "first" }, second: { command: "second" } } },
     });
-    await using terminal = openTerminal(home, [cli, "init"]);
-    await terminal.shows("Which servers");
+    await using terminal = openInit(home);
+    await terminal.shows("q: stop");
     // The first is under the cursor: a space takes it out.
     terminal.type(" ");
-    await terminal.shows("◻ first");
+    await terminal.shows("[ ] first");
     terminal.type("\r");
-    await terminal.shows("Start each server once now");
-    terminal.type("n");
+    await terminal.confirm("");
+    await terminal.shows("guildhall build ");
     expect(await terminal.ended).toBe(0);
     const { config } = await loadConfig({ folder: home.project, env: home.env });
     expect(Object.keys(config.mcpServers)).toEqual(["second"]);
@@ -219,58 +219,15 @@ describe("guildhall init", () => {
 
   test("on a terminal writes nothing when a person turns away", async () => {
     using home = makeHome({ "./.mcp.json": { mcpServers: { first: { command: "first" } } } });
-    await using terminal = openTerminal(home, [cli, "init"]);
-    await terminal.shows("Which servers");
+    await using terminal = openInit(home);
+    await terminal.shows("q: stop");
     terminal.type("\u0003");
     expect(await terminal.ended).toBe(1);
     expect(existsSync(home.locate("./guildhall.json"))).toBe(false);
   });
 });
 
-interface Terminal extends AsyncDisposable {
-  /** Waits until this is on the screen. */
-  shows(text: string): Promise<void>;
-  type(keys: string): void;
-  readonly ended: Promise<number | null>;
-}
-
-/** A command on a pseudo terminal, which `script` makes. */
-function openTerminal(home: Home, args: readonly string[]): Terminal {
-  const line = `stty cols 120 rows 40; exec ${[process.execPath, ...args].map((word) => `'${word}'`).join(" ")}`;
-  const child = spawn("script", ["-qec", line, "/dev/null"], {
-    cwd: home.project,
-    env: { ...home.env, TERM: "xterm", SHELL: "/bin/sh" },
-    stdio: "pipe",
-  });
-  let screen = "";
-  let look = (): void => {};
-  child.stdin.on("error", () => {});
-  child.stdout.on("data", (bytes: Buffer) => {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the terminal's own are what is taken out
-    screen += bytes.toString().replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
-    look();
-  });
-  const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
-  return {
-    ended,
-    type: (keys) => void child.stdin.write(keys),
-    shows: (text) =>
-      new Promise((resolve, reject) => {
-        const timer = setTimeout(
-          () => reject(new Error(`"${text}" did not come; the screen has:\n${screen}`)),
-          30_000,
-        );
-        look = () => {
-          if (!screen.includes(text)) return;
-          clearTimeout(timer);
-          look = () => {};
-          resolve();
-        };
-        look();
-      }),
-    async [Symbol.asyncDispose]() {
-      if (child.exitCode === null) child.kill("SIGKILL");
-      await ended;
-    },
-  };
+function openInit(home: Home): Terminal {
+  home.write("~/.config/guildhall/config.json", {});
+  return openTerminal([process.execPath, cli, "init"], { folder: home.project, env: home.env });
 }

@@ -16,6 +16,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { readUnattended } from "../../src/config/unattended.ts";
 import { allowUnattended, type Ran } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
+import { openTerminal, type Terminal } from "../servers/terminal.ts";
 import { until } from "../servers/until.ts";
 import { callTool, readStarts, usePlaces } from "../servers/upstreams.ts";
 
@@ -269,50 +270,90 @@ spawn(process.execPath, [${JSON.stringify(cli)}, "mcp"], { stdio: "inherit" }).o
 });
 
 describe("at a terminal", () => {
-  /** Runs a command on a pseudo terminal; `answer` gets the word and says what is typed. */
-  async function runAtTerminal(
-    project: Project,
-    line: string,
-    answer: (word: string) => string,
-  ): Promise<Ran> {
-    const child = spawn("script", ["-qec", `${process.execPath} ${cli} ${line}`, "/dev/null"], {
-      cwd: project.folder,
-      env: { ...env, SHELL: "/bin/sh", NO_COLOR: "1" },
-      stdio: "pipe",
-    });
-    let shown = "";
-    child.stdout.on("data", (bytes: Buffer) => {
-      shown += bytes;
-      const word = /Type (\w+) to confirm: $/.exec(shown)?.[1];
-      if (word !== undefined) child.stdin.write(`${answer(word)}\n`);
-    });
-    return ended(child);
+  function open(project: Project, line: string): Terminal {
+    const words = [process.execPath, cli, ...line.split(" ")];
+    return openTerminal(words, { folder: project.folder, env: { ...env, NO_COLOR: "1" } });
   }
 
   test("the word that is shown there approves, and no other answer does", async () => {
     setUnattended(false);
     const project = newProject();
-    const words: string[] = [];
-    const wrong = await runAtTerminal(project, "build --yes", (word) => {
-      words.push(word);
-      return "yes";
-    });
-    expect(wrong).toMatchObject({ code: 1, stdout: expect.stringContaining("was not typed") });
-    expect(words).toHaveLength(3);
+    await using wrong = open(project, "build --yes");
+    const words = [
+      await wrong.confirm("yes"),
+      await wrong.confirm("yes"),
+      await wrong.confirm("no"),
+    ];
+    await wrong.shows("was not typed");
+    expect(await wrong.ended).toBe(1);
     expect(project.startsOf("shelf")).toEqual([]);
 
-    const right = await runAtTerminal(project, "build --yes", (word) => {
-      words.push(word);
-      return word;
-    });
-    expect(right).toMatchObject({ code: 0 });
-    expect(words.at(-1)).not.toBe(words[0]);
+    await using right = open(project, "build --yes");
+    expect(words).not.toContain(await right.confirm());
+    expect(await right.ended).toBe(0);
     expect(project.startsOf("shelf")).toHaveLength(1);
-    const trusted = await runAtTerminal(project, "trust shelf.delete_it", (word) => word);
-    expect(trusted).toMatchObject({
-      code: 0,
-      stdout: expect.stringContaining("trusted: shelf.delete_it"),
-    });
+    await using trust = open(project, "trust shelf.delete_it");
+    await trust.confirm();
+    await trust.shows("trusted: shelf.delete_it");
+    expect(await trust.ended).toBe(0);
     expect((await project.run("call shelf.delete_it")).stdout).toContain("ran delete_it");
+  });
+
+  test("one word approves all servers, and a second build asks nothing", async () => {
+    setUnattended(false);
+    const project = newProject();
+    // Outside of the project, so that they are ticked.
+    project.configure(["shelf", "desk", "lamp"]);
+    await using first = open(project, "build");
+    await first.shows(/\[x\] shelf[\s\S]*\[x\] desk[\s\S]*\[x\] lamp[\s\S]*q: stop/);
+    expect(project.startsOf("shelf")).toEqual([]);
+    first.type("\r");
+    await first.confirm();
+    await first.shows(/\[x\] shelf +2 tools: 1 read, 1 change[\s\S]*q: stop/);
+    first.type("\u001b[B ");
+    await first.shows("[ ] desk");
+    await first.shows("q: stop");
+    first.type("\r");
+    expect(await first.ended).toBe(0);
+    expect(first.screen().match(/Type \w+ to confirm/g)).toHaveLength(1);
+    expect((await project.run("call shelf.look")).code).toBe(0);
+    expect((await project.run("call lamp.look")).code).toBe(0);
+    expect((await project.run("call desk.look")).code).toBe(77);
+
+    project.configure(["shelf", "lamp"]);
+    await using second = open(project, "build");
+    expect(await second.ended).toBe(0);
+    expect(second.screen()).not.toMatch(/q: stop|Type/);
+  });
+
+  test("Ctrl+C at the review approves nothing", async () => {
+    setUnattended(false);
+    const project = newProject();
+    await using build = open(project, "build");
+    await build.shows("q: stop");
+    build.type("\r");
+    await build.confirm();
+    await build.shows("look closer");
+    build.type("\u0003");
+    await build.shows("nothing was approved");
+    expect(await build.ended).toBe(1);
+    expect((await project.run("call shelf.look")).stderr).toContain("has not been reviewed");
+  });
+
+  test("keys that were typed before a question do not answer it", async () => {
+    setUnattended(false);
+    const project = newProject();
+    await using build = open(project, "build");
+    build.type("\r\r\rye");
+    await build.shows("q: stop");
+    build.type("\r");
+    const [, word = ""] = await build.shows(/Type (\w+) to confirm: /);
+    // One of these is for the word, the others come before the review.
+    build.type(`${word}\r\r\r`);
+    await build.shows("look closer");
+    build.type("q");
+    await build.shows("nothing was approved");
+    expect(await build.ended).toBe(1);
+    expect(build.screen().match(/Type \w+ to confirm/g)).toHaveLength(1);
   });
 });

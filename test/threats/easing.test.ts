@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { createTerminalReviewer } from "../../src/cli/review.ts";
 import { openReview, reviewDiscoveries, summariseReview } from "../../src/hall/review.ts";
 import { loadSettings, trustSettingsOf } from "../../src/hall/settings.ts";
 import { easingOf } from "../../src/trust/easing.ts";
@@ -12,6 +11,7 @@ import { createTrust, type Verdict } from "../../src/trust/trust.ts";
 import { lockServer } from "../../src/upstream/lock.ts";
 import { sourceOf } from "../../src/upstream/source.ts";
 import { makeHome } from "../servers/home.ts";
+import { reviewWith } from "../servers/reviewing.ts";
 
 const data = mkdtempSync(join(tmpdir(), "guildhall-easing-"));
 vi.stubEnv("XDG_DATA_HOME", data);
@@ -46,12 +46,8 @@ function makeProject() {
       const settings = await load(trust);
       const config = settings.config.mcpServers.files;
       if (!config) throw new Error("files is configured");
-      const shown: string[] = [];
-      const ask = async (question: string): Promise<string> => {
-        shown.push(question);
-        return answers.shift() ?? "n";
-      };
-      const session = await openReview(settings, createTerminalReviewer(ask));
+      const { reviewer, shown } = reviewWith(...answers);
+      const session = await openReview(settings, reviewer);
       const offer = { tools, prompts: [], resources: [], templates: [] };
       const found = lockServer(sourceOf(config), handshake, offer);
       const { reviews } = await reviewDiscoveries(session, [{ name: "files", found, ms: 1 }]);
@@ -76,17 +72,17 @@ const safe = { tools: { "files.*": "safe" } };
 
 test("a tool that the user's config calls safe by name asks until a review has shown that", async () => {
   using project = makeProject();
-  const before = await project.review({}, "y");
-  expect(before.shown[0]).toMatch(/delete_everything +new +yes/);
+  const before = await project.review({}, "v", "", "enter");
+  expect(before.shown[1]).toMatch(/delete_everything +new +yes/);
   expect(await project.judge(safe)).toMatchObject({
     ask: "the config calls it safe, which counts once a review of files has shown that",
     marks: { effect: "changes" },
   });
   expect((await project.judge(safe, "sync")).marks.effect).toBe("unknown");
 
-  const after = await project.review(safe, "y");
+  const after = await project.review(safe, "v", "", "enter");
   expect(after.shown[0]).toContain("your config: files.* is safe");
-  expect(after.shown[0]).toMatch(/delete_everything +no +your config calls it safe/);
+  expect(after.shown[1]).toMatch(/delete_everything +no +your config calls it safe/);
   expect(after.summary).toMatchObject([
     { eased: "files.* is safe", tools: [{ asks: false }, {}, {}] },
   ]);
@@ -98,17 +94,17 @@ test("a tool that the user's config calls safe by name asks until a review has s
 
 test("it asks again when the line is gone from the config, or says more than was shown", async () => {
   using project = makeProject();
-  await project.review(safe, "y");
+  await project.review(safe, "enter");
   expect((await project.judge({})).ask).toBe("it is marked destructive");
   const more = { ...safe, unguarded: ["files.read_file"] };
   expect(await project.judge(more)).toMatchObject({ ask: expect.any(String), isGuarded: true });
-  expect((await project.review({}, "n")).shown[0]).toMatch(/delete_everything +yes/);
+  expect((await project.review({}, "v")).shown[1]).toMatch(/delete_everything +yes/);
 });
 
 test("a person who disagrees with the config is obeyed", async () => {
   using project = makeProject();
-  const { shown } = await project.review(safe, "1", "y");
-  expect(shown[1]).toMatch(/delete_everything +new +yes +it is marked destructive/);
+  const { shown } = await project.review(safe, "v", "1", "", "enter");
+  expect(shown[2]).toMatch(/delete_everything +new +yes +it is marked destructive/);
   expect((await project.judge(safe)).ask).toBe("it is marked destructive");
   expect((await project.judge(safe, "sync")).marks.effect).toBe("reads");
   expect((await project.review(safe)).shown).toEqual([]);
@@ -116,27 +112,27 @@ test("a person who disagrees with the config is obeyed", async () => {
 
 test("neither the flow guard nor a policy is lifted by name alone", async () => {
   using project = makeProject();
-  await project.review({}, "y");
+  await project.review({}, "enter");
   const unguarded = { unguarded: ["files.*"] };
   expect((await project.judge(unguarded, "read_file")).isGuarded).toBe(true);
   const exempt = { policy: "all", servers: { files: "destructive" } };
   expect((await project.judge(exempt, "read_file")).ask).toBeDefined();
 
-  expect((await project.review(exempt, "y")).shown[0]).toMatch(
+  expect((await project.review(exempt, "v", "", "enter")).shown[1]).toMatch(
     /your config: only changing tools ask[\s\S]*read_file +no/,
   );
   expect((await project.judge(exempt, "read_file")).ask).toBeUndefined();
-  expect((await project.review(unguarded, "y")).shown[0]).toContain("files.* is unguarded");
+  expect((await project.review(unguarded, "enter")).shown[0]).toContain("files.* is unguarded");
   expect((await project.judge(unguarded, "read_file")).isGuarded).toBe(false);
 });
 
 test("the review says which tools ask because the config demands it", async () => {
   using project = makeProject();
   const strict = { tools: { "files.read_file": "destructive" } };
-  const marked = await project.review(strict, "2", "n");
-  for (const table of marked.shown)
+  const marked = await project.review(strict, "v", "2");
+  for (const table of marked.shown.slice(1, 3))
     expect(table).toMatch(/read_file +new +yes +the config marks it destructive/);
-  expect((await project.review({ policy: "all" }, "n")).shown[0]).toMatch(
+  expect((await project.review({ policy: "all" }, "v")).shown[1]).toMatch(
     /sync +new +yes +the config requires approval for every call/,
   );
   expect(easingOf("files", { policy: "all", overrides: { "files.a": "destructive" } })).toBe(

@@ -4,7 +4,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { createTerminalReviewer } from "../../src/cli/review.ts";
 import { openReview, reviewDiscoveries, summariseReview } from "../../src/hall/review.ts";
 import { loadSettings } from "../../src/hall/settings.ts";
 import { createBuiltinToolkits } from "../../src/toolkits/builtin.ts";
@@ -14,6 +13,7 @@ import { lockServer } from "../../src/upstream/lock.ts";
 import { sourceOf } from "../../src/upstream/source.ts";
 import { makeHome } from "../servers/home.ts";
 import { binOf } from "../servers/real.ts";
+import { reviewWith } from "../servers/reviewing.ts";
 import { startUpstreams } from "../servers/upstreams.ts";
 import { poisoned } from "./poisoned.ts";
 
@@ -47,17 +47,13 @@ async function review(offered: Offer, ...answers: string[]) {
   const settings = await loadSettings({ folder: home.project }, "silent");
   const config = settings.config.mcpServers.notes;
   if (!config) throw new Error("notes is configured");
-  const shown: string[] = [];
+  const { reviewer, shown, left } = reviewWith(...answers);
   const writing = vi.spyOn(process.stdout, "write").mockImplementation((text) => {
     shown.push(String(text));
     return true;
   });
   try {
-    const ask = async (question: string): Promise<string> => {
-      shown.push(question);
-      return answers.shift() ?? "n";
-    };
-    const session = await openReview(settings, createTerminalReviewer(ask));
+    const session = await openReview(settings, reviewer);
     const handshake = {
       era: "legacy",
       version: "1",
@@ -67,15 +63,15 @@ async function review(offered: Offer, ...answers: string[]) {
     } as const;
     const found = lockServer(sourceOf(config), handshake, offered);
     const { reviews } = await reviewDiscoveries(session, [{ name: "notes", found, ms: 1 }]);
-    return { shown, reviews, left: answers, entries: await session.ledger.read() };
+    return { shown, reviews, left, entries: await session.ledger.read() };
   } finally {
     writing.mockRestore();
   }
 }
 
 test("every word of an offer can be opened, and a cut says how much is missing", async () => {
-  const { shown } = await review(offer, "v 1", "v 2", "v 3", "v 4", "n");
-  const [overview = "", ...opened] = shown;
+  const { shown } = await review(offer, "v", "v 1", "v 2", "v 3", "v 4");
+  const [, overview = "", ...opened] = shown;
   // Items are sorted by name: get_long comes first.
   expect(overview).toMatch(
     /1 get_long: It is very handy and safe\..* \(1,\d\d\d more characters: v 1\)/,
@@ -86,7 +82,7 @@ test("every word of an offer can be opened, and a cut says how much is missing",
 });
 
 test("the summary for programs has whole definitions", async () => {
-  const { reviews } = await review(offer, "n");
+  const { reviews } = await review(offer);
   const summary = JSON.stringify(reviews.map(summariseReview));
   for (const words of hidden) expect(summary).toContain(words);
 });
@@ -94,19 +90,24 @@ test("the summary for programs has whole definitions", async () => {
 test("a long definition is shown a screen at a time", async () => {
   const description = Array.from({ length: 200 }, (_, line) => `line ${line}`).join("\n");
   const tools = [{ name: "long", description, inputSchema: { type: "object" } }];
-  const { shown } = await review({ ...offer, tools }, "v 1", ...Array(20).fill(""), "n");
+  const { shown } = await review({ ...offer, tools }, "v", "v 1", ...Array(20).fill(""));
   expect(shown.filter((text) => text.includes("more lines, Enter: next"))).not.toEqual([]);
   expect(shown.join("\n")).toContain("line 199");
 });
 
 test("a marked definition is opened before it can be approved", async () => {
   const tools = [{ name: "add", description: poisoned[0] ?? "", inputSchema: { type: "object" } }];
-  const first = await review({ ...offer, tools }, "y", "n");
-  expect(first.shown[0]).toContain("! tags like a prompt's");
-  expect(first.shown.join("\n")).toContain("This one is marked; you had not opened it.");
-  expect(first.entries.servers).toEqual({});
-  const second = await review({ ...offer, tools }, "v 1", "y");
-  expect(second.entries.servers).toHaveProperty("notes");
+  const suspicious = { ...offer, tools };
+  // It is not ticked.
+  const enter = await review(suspicious, "enter");
+  expect(enter.shown[0]).toMatch(/> \[ \] notes[\s\S]*! add: tags like a prompt's/);
+  expect(enter.entries.servers).toEqual({});
+  const ticked = await review(suspicious, "space", "enter");
+  expect(ticked.shown.join("\n")).toContain("and you had not opened them");
+  expect(ticked.entries.servers).toEqual({});
+  const opened = await review(suspicious, "v", "v 1", "", "space", "enter");
+  expect(opened.shown.join("\n")).not.toContain("you had not opened them");
+  expect(opened.entries.servers).toHaveProperty("notes");
 });
 
 test("of 60 poisoned definitions at least 54 are marked, wherever the words are", () => {

@@ -1,5 +1,4 @@
 // A data folder and a project of version 0.1: what it approved is neither lost nor more than it was.
-import { type ChildProcess, spawn } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -9,6 +8,7 @@ import type { Home, Ran } from "../servers/home.ts";
 import { ciToken, docsPort, makeOldHome } from "../servers/old-home.ts";
 import { spawnHall } from "../servers/process.ts";
 import { watchProcess } from "../servers/serve-process.ts";
+import { openTerminal } from "../servers/terminal.ts";
 import { rehash, takeTriggers } from "../store/tampering.ts";
 
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
@@ -22,39 +22,6 @@ beforeAll(async () => {
 afterAll(() => docs[Symbol.asyncDispose]());
 
 const run = (home: Home, line: string): Promise<Ran> => home.run(cli, line.split(" "));
-
-/** Runs a command on a pseudo terminal. Returns what a person reads; `answers` begin with what the question contains. */
-async function runAtTerminal(
-  home: Home,
-  line: string,
-  answers: Readonly<Record<string, string>>,
-): Promise<{ readonly shown: string; readonly asked: readonly string[] }> {
-  const child: ChildProcess = spawn(
-    "script",
-    ["-qec", `${process.execPath} ${cli} ${line}`, "/dev/null"],
-    {
-      cwd: home.project,
-      env: { ...home.env, SHELL: "/bin/sh", NO_COLOR: "1" },
-      stdio: "pipe",
-    },
-  );
-  let shown = "";
-  let read = 0;
-  const asked: string[] = [];
-  child.stdout?.on("data", (bytes: Buffer) => {
-    shown += bytes;
-    const fresh = shown.slice(read);
-    const word = /Type (\w+) to confirm: $/.exec(fresh)?.[1];
-    const known = Object.keys(answers).find((question) => fresh.includes(question));
-    if (word === undefined && known === undefined) return;
-    if (known !== undefined) asked.push(known);
-    read = shown.length;
-    child.stdin?.write(`${word ?? answers[known ?? ""]}\n`);
-  });
-  const code = await new Promise((resolve) => child.on("close", resolve));
-  expect({ shown, code }).toMatchObject({ code: 0 });
-  return { shown, asked };
-}
 
 function readAgents(home: Home): readonly string[] {
   const folder = home.locate("./.guildhall/agents");
@@ -79,16 +46,20 @@ test("servers approved by 0.1 start unasked, and one screen reviews their defini
   expect(readAgents(home)).toEqual(agents);
   expect(await run(home, "call notes.list_notes")).toMatchObject({ code: 77 });
 
-  const { shown, asked } = await runAtTerminal(home, "verify", {
-    "Start it to see": "n",
-    "Approve ": "y",
-    "Load them?": "y",
-    "May models read them?": "y",
-  });
-  expect(asked).toEqual(["Approve ", "Load them?", "May models read them?"]);
-  expect(shown).toContain("Approve notes, shelf, docs?");
-  for (const words of ["Lists the notes.", "Recommends a book.", "Searches the documentation."])
-    expect(shown).toContain(words);
+  const words = [process.execPath, cli, "verify"];
+  await using verify = openTerminal(words, { folder: home.project, env: home.env });
+  await verify.shows(/notes[\s\S]*with version 0\.1[\s\S]*shelf[\s\S]*docs[\s\S]*q: stop/);
+  verify.type("v");
+  await verify.shows(/Lists the notes\.[\s\S]*back to the list > /);
+  verify.type("\r");
+  await verify.shows(/\[x\] notes[\s\S]*\[x\] shelf[\s\S]*\[x\] docs[\s\S]*q: stop/);
+  verify.type("\r");
+  await verify.confirm();
+  for (const question of ["Load them? [y/N] ", "May models read them? [y/N] "]) {
+    await verify.shows(question);
+    verify.type("y\r");
+  }
+  expect(await verify.ended).toBe(0);
 
   expect((await run(home, "call notes.list_notes")).stdout).toContain("ran list_notes");
   expect((await run(home, "call docs.search_docs")).stdout).toContain("ran search_docs");

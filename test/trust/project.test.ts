@@ -11,7 +11,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
-import { createTerminalReviewer } from "../../src/cli/review.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
 import { openReview, type ReviewSession, reviewDiscoveries } from "../../src/hall/review.ts";
@@ -20,6 +19,7 @@ import { isOpenToOthers, openNamedTokens } from "../../src/server/http/tokens.ts
 import { openLedger } from "../../src/trust/ledger.ts";
 import { describeSource, sourceOf } from "../../src/upstream/source.ts";
 import { openDoor } from "../servers/door.ts";
+import { reviewWith } from "../servers/reviewing.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { definitionOf, faulty, locked } from "../servers/upstreams.ts";
 
@@ -173,23 +173,22 @@ describe("a review on a terminal", () => {
   async function review(
     ...answers: string[]
   ): Promise<ReviewSession & { readonly asked: string[] }> {
-    const asked: string[] = [];
     vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
-    const ask = async (question: string): Promise<string> => {
-      asked.push(question);
-      return answers.shift() ?? "n";
-    };
-    const session = await openReview(settings, createTerminalReviewer(ask));
+    const { reviewer, shown: asked } = reviewWith(...answers);
+    const session = await openReview(settings, reviewer);
     await reviewDiscoveries(session, [{ name: "box", found, ms: 1 }]);
     return { ...session, entries: await session.ledger.read(), asked };
   }
 
   test("shows the command and every tool, and records an approval with the chosen marks", async () => {
-    const { entries, asked } = await review("what?", "2", "y");
-    expect(asked[0]).toMatch(
+    const { entries, asked } = await review("v", "foo", "99", "2", "", "space", "enter");
+    expect(asked[0]).toMatch(/\[ \] box +2 tools: 1 read, 1 change, 1 ask first/);
+    expect(asked[1]).toMatch(
       /box .*faulty\.mjs told[\s\S]*echo +new +no[\s\S]*delete_all +new +yes +its name contains "delete"/,
     );
-    expect(asked[2]).toMatch(/delete_all +new +no/);
+    expect(asked[2]).toContain('unknown answer "foo" (expected: v 1, 2, 1 3, or Enter;');
+    expect(asked[3]).toContain('unknown answer "99"');
+    expect(asked[4]).toMatch(/delete_all +new +no +you decided so/);
     expect(entries.servers.box?.tools).toMatchObject({
       echo: { isDestructive: false },
       delete_all: { isDestructive: false },
@@ -198,11 +197,10 @@ describe("a review on a terminal", () => {
     expect((await review()).asked).toEqual([]);
   });
 
-  test("shows why a server did not answer, and the meaning of an approval", async () => {
-    const asked: string[] = [];
+  test("does not ask about a server that did not answer, and lets it start again", async () => {
     vi.stubEnv("XDG_DATA_HOME", join(folder, "data"));
-    const ask = async (question: string): Promise<string> => String(asked.push(question) && "n");
-    const session = await openReview(settings, createTerminalReviewer(ask));
+    const { reviewer, shown } = reviewWith();
+    const session = await openReview(settings, reviewer);
     await reviewDiscoveries(session, [
       {
         name: "box",
@@ -213,13 +211,15 @@ describe("a review on a terminal", () => {
         ms: 1,
       },
     ]);
-    expect(asked[0]).toContain(
-      "it did not answer: exited with code 9; approving it allows another start",
-    );
+    expect(shown).toEqual([]);
+    expect((await session.ledger.read()).servers.box).toMatchObject({
+      reached: expect.stringContaining("faulty.mjs"),
+      tools: {},
+    });
   });
 
   test("writes nothing after a no", async () => {
-    expect((await review("n")).entries.servers).toEqual({});
+    expect((await review()).entries.servers).toEqual({});
   });
 });
 

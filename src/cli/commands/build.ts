@@ -6,10 +6,14 @@ import type { AddReport } from "../../hall/add-servers.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
 import { summariseReview } from "../../hall/review.ts";
+import { findClientsToInstall } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
+import { reportDiscovery } from "../discovery.ts";
 import { loadProject } from "../hall.ts";
+import type { Person } from "../person.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
-import { openReviewer, reportDiscovery } from "../review.ts";
+import { openReviewer } from "../review.ts";
+import { formatInstalls } from "./install.ts";
 
 export interface BuildCommandOptions extends JsonOption {
   readonly yes?: boolean;
@@ -19,6 +23,9 @@ export interface BuildCommandOptions extends JsonOption {
   readonly dryRun?: boolean;
   /** What `add` did before. */
   readonly added?: AddReport;
+  /** Servers that the person has just chosen, and who confirmed it. */
+  readonly chosen?: readonly string[];
+  readonly person?: Person;
 }
 
 export async function runBuild(
@@ -27,7 +34,9 @@ export async function runBuild(
 ): Promise<void> {
   const { regroup, planner, dryRun, json } = options;
   const reviewer = openReviewer(options);
-  const report = await buildProject(await loadProject(), {
+  const settings = await loadProject();
+  const { folder } = settings;
+  const report = await buildProject(settings, {
     servers,
     reviewer,
     regroup,
@@ -45,7 +54,7 @@ export async function runBuild(
     );
   const refusal = reviewer?.refusal();
   if (dryRun) printDryRun(report, { ...options, refusal });
-  else printBuild(report, { ...options, refusal });
+  else printBuild(report, { ...options, refusal, clients: await findClientsToInstall(folder) });
 }
 
 interface BuildOutcome extends BuildCommandOptions {
@@ -53,7 +62,10 @@ interface BuildOutcome extends BuildCommandOptions {
   readonly refusal: HallError | undefined;
 }
 
-function printBuild(report: BuildReport, options: BuildOutcome): void {
+function printBuild(
+  report: BuildReport,
+  options: BuildOutcome & { readonly clients: readonly string[] },
+): void {
   const { lockFile, discoveries, waiting, plan, isSilent } = report;
   const value = {
     added: options.added,
@@ -70,6 +82,7 @@ function printBuild(report: BuildReport, options: BuildOutcome): void {
     ...formatDiscoveries(report),
     ...formatWaiting(waiting),
     ...(plan ? [formatPlan(plan)] : []),
+    ...formatNext(options.clients),
   ];
   const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
   print(value, wrapProse(text.join("\n")), { ...options, failure });
@@ -208,6 +221,10 @@ function formatChanges({ changes, warnings }: Plan): string {
   );
   const text = diffs.length > 0 ? diffs.join("\n\n") : "no file would change";
   return [text, ...warnings.map(formatWarning)].join("\n");
+}
+
+function formatNext(clients: readonly string[]): readonly string[] {
+  return clients.length > 0 ? ["", "Next:", ...formatInstalls(clients)] : [];
 }
 
 function formatWarning(warning: string): string {

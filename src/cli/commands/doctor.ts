@@ -9,10 +9,10 @@ import {
 } from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
+import { reportWaiting } from "../discovery.ts";
 import { loadProject } from "../hall.ts";
 import { createLive, quiet } from "../live.ts";
 import { paint, print, wrapProse } from "../print.ts";
-import { reportWaiting } from "../review.ts";
 
 export async function runDoctor(options: JsonOption): Promise<void> {
   const settings = await loadProject();

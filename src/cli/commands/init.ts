@@ -8,11 +8,15 @@ import {
   type ImportOutcome,
   type ImportReport,
   importServers,
+  runsProjectFile,
 } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
+import { askList, type ListItem } from "../list.ts";
 import { createWaiting } from "../live.ts";
+import { createPerson } from "../person.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { isAttended } from "../terminal.ts";
+import { formatInstalls } from "./install.ts";
 
 interface InitOptions extends JsonOption {
   readonly yes?: boolean;
@@ -40,48 +44,64 @@ export async function runInit(options: InitOptions): Promise<void> {
   });
   const outcome = await waiting.during("looking for the servers of your clients", importing);
   const { report, findings } = outcome;
-  print(report, formatOutcome(outcome, dryRun === true), options);
-  if (isAsking && !dryRun && report.added.length > 0) await offerBuild(findings);
+  const canBuild = isAsking && !dryRun && report.added.length > 0;
+  const text = formatOutcome(outcome, { isDryRun: dryRun === true, isTableSeen: isAsking });
+  const next = formatNext(report);
+  print(report, canBuild ? text : `${text}\n\n${next}`, options);
+  if (canBuild && !(await buildNow(report, findings))) process.stdout.write(`\n${next}\n`);
 }
 
 async function chooseServers(
   found: readonly ImportedServer[],
   usual: readonly ImportedServer[],
 ): Promise<readonly ImportedServer[]> {
-  const { isCancel, multiselect } = await import("@clack/prompts");
-  const chosen = await multiselect({
-    message: "Which servers should the hall run? (space to choose, enter to confirm)",
-    options: found.map((imported) => {
-      const { name, server, sightings, notes, elsewhere } = imported;
-      const parts = [formatTarget(server), `from ${sightings[0].client.name}`, ...notes];
-      if (elsewhere !== undefined) parts.push(`for ${elsewhere}`);
-      return { value: imported, label: name, hint: visible(parts.join("; ")) };
-    }),
-    initialValues: [...usual],
-    required: false,
-    maxItems: 15,
+  const ticked = [...found.keys()].filter((at) => {
+    const imported = found[at];
+    return imported && usual.includes(imported) && !runsProjectFile(imported.server);
   });
-  if (isCancel(chosen))
-    throw new HallError("CANCELLED", "nothing was written", {
-      next: [{ do: "run-command", command: "init" }],
-    });
-  return chosen;
+  const answer = await askList(
+    {
+      title: "Which servers should the hall run?",
+      items: found.map(formatFound),
+      enter: "take what is ticked",
+      cancelled: "nothing was written",
+    },
+    { ticked: new Set(ticked), at: 0 },
+  );
+  return found.filter((_imported, at) => answer.ticked.has(at));
 }
 
-async function offerBuild({ secrets }: Findings): Promise<void> {
-  const { confirm, isCancel } = await import("@clack/prompts");
-  const isWanted = await confirm({
-    message: "Start each server once now and review what it offers? (guildhall build)",
-  });
-  if (isCancel(isWanted) || !isWanted) return;
+function formatFound({ name, server, sightings, notes, elsewhere }: ImportedServer): ListItem {
+  const warning = runsProjectFile(server) ? "  ! runs a file of this project" : "";
+  const from = [`from ${sightings[0].client.name}`, ...notes];
+  if (elsewhere !== undefined) from.push(`for ${elsewhere}`);
+  return {
+    label: `${paint("bold", visible(name))}  ${visible(from.join("; "))}${paint("red", warning)}`,
+    lines: [visible(formatTarget(server))],
+  };
+}
+
+/** Starts the chosen servers once and has them reviewed. False if the person leaves that for later. */
+async function buildNow({ added }: ImportReport, { secrets }: Findings): Promise<boolean> {
+  const person = createPerson();
+  try {
+    await person.confirm(
+      "Next, the servers start once, and you review what they offer. Enter leaves that for later.",
+    );
+  } catch (error) {
+    if (error instanceof HallError && error.code === "CANCELLED") return false;
+    throw error;
+  }
   // The values are known here, so the first build works before they are exported.
   for (const { variable, value } of secrets) process.env[variable] ??= value;
-  await (await import("./build.ts")).runBuild([], {});
+  const chosen = added.map(({ name }) => name);
+  await (await import("./build.ts")).runBuild([], { chosen, person });
+  return true;
 }
 
 function formatOutcome(
   { report, findings, before, after }: ImportOutcome,
-  isDryRun: boolean,
+  { isDryRun, isTableSeen }: { readonly isDryRun: boolean; readonly isTableSeen: boolean },
 ): string {
   const rows = report.added.map(({ name, target, from, notes }) => [
     name,
@@ -92,7 +112,7 @@ function formatOutcome(
   const elsewhere = report.notAdded.filter((each) => each.elsewhere !== undefined).length;
   const diff = isDryRun ? diffTexts(before, after) : "";
   return [
-    ...(rows.length > 0
+    ...(rows.length > 0 && !isTableSeen
       ? [table(["server", "from", "note", "command or URL"], rows, { extra: ["from"] }), ""]
       : []),
     wrapProse(formatState(report, findings)),
@@ -103,12 +123,14 @@ function formatOutcome(
     ...report.warnings.map((warning) => wrapProse(`${paint("yellow", "!")} ${visible(warning)}`)),
     ...(diff === "" ? [] : ["", diff]),
     ...formatVariables(report.variables),
-    "",
+  ].join("\n");
+}
+
+function formatNext({ clients }: ImportReport): string {
+  return [
     "Next:",
     "  guildhall build                   start each server once and review it",
-    ...(report.clients.length > 0 ? report.clients : ["claude-code"]).map(
-      (client) => `  ${`guildhall install ${client}`.padEnd(34)}connect it to the hall`,
-    ),
+    ...formatInstalls(clients.length > 0 ? clients : ["claude-code"]),
   ].join("\n");
 }
 

@@ -109,3 +109,10 @@ function formatResult(
   const undo = `; undo with: guildhall uninstall ${client.id}${scope === "user" ? " --user" : ""}`;
   return [...lines, `Restart ${client.name}${isInstall ? undo : "."}`];
 }
+
+/** The commands that connect these clients, one per line. */
+export function formatInstalls(clients: readonly string[]): readonly string[] {
+  return clients.map(
+    (client) => `  ${`guildhall install ${client}`.padEnd(34)}connect it to the hall`,
+  );
+}

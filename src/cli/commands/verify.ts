@@ -5,10 +5,12 @@ import { findChanges, type ServerChanges } from "../../hall/changes.ts";
 import { type ServerReview, summariseReview, verifyServers } from "../../hall/review.ts";
 import { willAsk } from "../../trust/review.ts";
 import type { JsonOption } from "../declaration.ts";
+import { reportDiscovery } from "../discovery.ts";
 import { loadProject } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { formatFieldChanges, paint, print } from "../print.ts";
-import { formatReview, openReviewer, reportDiscovery } from "../review.ts";
+import { openReviewer } from "../review.ts";
+import { formatReview } from "../review-text.ts";
 import { isAttended } from "../terminal.ts";
 
 interface VerifyCommandOptions extends JsonOption {
@@ -38,7 +40,8 @@ export async function runVerify(
 
 /** With --yes the review itself is printed too, because nobody has seen it. */
 function formatResult(review: ServerReview, wasAsked: boolean): string {
-  const { name, isApproved, isOpen, tools } = review;
+  const { name, isApproved, isOpen, tools, failure } = review;
+  if (failure !== undefined) return wasAsked ? "" : formatReview(review);
   const asking = tools.filter(willAsk).length;
   const summary = isApproved
     ? `${paint("green", "✔")} ${name} approved: ${plural(tools.length, "tool")}, ${asking} require approval`

@@ -1,0 +1,148 @@
+import { HallError } from "../base/errors.ts";
+import { Keyboard } from "../tui/keyboard.ts";
+import { wrap } from "../tui/parts/text.ts";
+import { type Cell, paint, wrapAt } from "./print.ts";
+import { dropTypeAhead } from "./terminal.ts";
+
+/** A list at the terminal in which a person ticks items. */
+export interface ListQuestion {
+  readonly title: string;
+  readonly items: readonly ListItem[];
+  /** What Enter does, such as "start what is ticked". */
+  readonly enter: string;
+  /** Other keys that end the question, with what they do. */
+  readonly keys?: Readonly<Record<string, string>>;
+  /** What Ctrl+C means, such as "nothing was approved". */
+  readonly cancelled: string;
+}
+
+export interface ListItem {
+  /** May be painted. */
+  readonly label: string;
+  /** Shown below the label. */
+  readonly lines: readonly Cell[];
+}
+
+/** What is ticked, and the item under the cursor. */
+export interface ListState {
+  readonly ticked: ReadonlySet<number>;
+  readonly at: number;
+}
+
+export interface ListAnswer extends ListState {
+  /** `enter`, or one of the question's own keys. */
+  readonly key: string;
+}
+
+/** Asks until a key ends the question. Throws CANCELLED after Ctrl+C or q. */
+export type AskList = (question: ListQuestion, state: ListState) => Promise<ListAnswer>;
+
+/** The state after a key that does not end the question. */
+export function pressKey(key: string, state: ListState, count: number): ListState {
+  const { ticked, at } = state;
+  if (key === "up" || key === "k") return { ticked, at: Math.max(0, at - 1) };
+  if (key === "down" || key === "j") return { ticked, at: Math.min(count - 1, at + 1) };
+  if (key === "a") {
+    const all = ticked.size < count ? Array.from({ length: count }, (_, index) => index) : [];
+    return { at, ticked: new Set(all) };
+  }
+  if (key !== "space") return state;
+  const next = new Set(ticked);
+  if (!next.delete(at)) next.add(at);
+  return { at, ticked: next };
+}
+
+interface Size {
+  readonly columns: number;
+  readonly rows: number;
+}
+
+/** The lines of the list. Items that do not fit are left out above and below the one at the cursor. */
+export function drawList(
+  { title, items, enter, keys = {} }: ListQuestion,
+  { ticked, at }: ListState,
+  { columns, rows }: Size,
+): readonly string[] {
+  const wrapPainted = (text: string): readonly string[] => wrapAt(text, columns).split("\n");
+  const blocks = items.map(({ label, lines }, index) => [
+    ...wrapPainted(`${index === at ? ">" : " "} [${ticked.has(index) ? "x" : " "}] ${label}`),
+    ...lines.flatMap((line) => drawLine(line, columns)),
+  ]);
+  const others = Object.entries(keys).map(([key, does]) => `${key}: ${does}`);
+  const head = wrapPainted(title);
+  const foot = wrapPainted(
+    ["space: tick or untick", "a: all or none", ...others, `Enter: ${enter}`, "q: stop"].join(", "),
+  );
+
+  // Two lines for the notes about the rest, and one for the cursor.
+  const room = rows - head.length - foot.length - 3;
+  let [from, to] = [at, at + 1];
+  const height = (): number => blocks.slice(from, to).reduce((sum, { length }) => sum + length, 0);
+  const fits = (index: number): boolean =>
+    blocks[index] !== undefined && height() + blocks[index].length <= room;
+  while (fits(to)) to++;
+  while (fits(from - 1)) from--;
+  const below = items.length - to;
+  return [
+    ...head,
+    ...(from > 0 ? [`${indent}… ${from} more above`] : []),
+    ...blocks.slice(from, to).flat(),
+    ...(below > 0 ? [`${indent}… ${below} more below`] : []),
+    ...foot,
+  ];
+}
+
+const indent = " ".repeat(6);
+
+function drawLine(line: Cell, columns: number): readonly string[] {
+  const { text, style } = typeof line === "string" ? { text: line, style: undefined } : line;
+  const lines = wrap(text, columns - indent.length).map((part) => `${indent}${part}`);
+  return style === undefined ? lines : lines.map((part) => paint(style, part));
+}
+
+/** Asks at stdin and stdout, which must be a terminal. */
+export const askList: AskList = async (question, initial) => {
+  const { stdin, stdout } = process;
+  const { items, keys = {}, cancelled } = question;
+  const keyboard = new Keyboard();
+  let state = initial;
+  let height = 0;
+
+  function draw(): void {
+    const { columns = 80, rows = 24 } = stdout;
+    const lines = drawList(question, state, { columns, rows });
+    const up = height > 1 ? `\x1b[${height - 1}A` : "";
+    stdout.write(`${height > 0 ? `${up}\r\x1b[J` : ""}${lines.join("\n")}`);
+    height = lines.length;
+  }
+
+  dropTypeAhead();
+  stdin.setRawMode(true);
+  draw();
+  stdout.on("resize", draw);
+  let resolve: (answer: ListAnswer) => void = () => {};
+  let cancel: () => void = () => {};
+  const answered = new Promise<ListAnswer>((onAnswer, reject) => {
+    resolve = onAnswer;
+    cancel = () => reject(new HallError("CANCELLED", cancelled));
+  });
+  const read = (bytes: Buffer): void => {
+    const pressed = keyboard.read(bytes.toString("utf8")).map(({ name }) => name);
+    const isLast = (name: string): boolean =>
+      ["ctrl+c", "q", "enter"].includes(name) || Object.hasOwn(keys, name);
+    const last = pressed.find(isLast);
+    const before = last === undefined ? pressed : pressed.slice(0, pressed.indexOf(last));
+    state = before.reduce((now, name) => pressKey(name, now, items.length), state);
+    draw();
+    if (last === "ctrl+c" || last === "q") cancel();
+    else if (last !== undefined) resolve({ ...state, key: last });
+  };
+  stdin.on("data", read).once("end", cancel).resume();
+  try {
+    return await answered;
+  } finally {
+    stdin.off("data", read).off("end", cancel).pause();
+    stdin.setRawMode(false);
+    stdout.off("resize", draw).write("\n");
+  }
+};
