@@ -4,6 +4,7 @@ import { promisify, stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Home, makeHome } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
+import { openTerminal } from "../servers/terminal.ts";
 import { faultyFile } from "../servers/upstreams.ts";
 
 /** The screens of a project with a good server and three bad ones, on pseudo terminals that `script` makes. */
@@ -14,6 +15,7 @@ let cli: string;
 beforeAll(async () => {
   cli = await buildTestCli();
   home = makeHome();
+  terminalEnv = { ...home.env, PATH: `${home.path}/bin:/usr/bin:/bin`, TERM: "xterm-256color" };
   // Programs with paths of the same length everywhere, so that lines break at the same places.
   const notes = writeProgram("notes-server", "resources prompts told");
   const billing = writeProgram("billing-server", "crash-start stderr=licence");
@@ -33,6 +35,8 @@ beforeAll(async () => {
 afterAll(() => {
   home[Symbol.dispose]();
 });
+
+let terminalEnv: NodeJS.ProcessEnv;
 
 function writeProgram(name: string, words: string): string {
   const line = `exec '${process.execPath}' '${faultyFile}' ${words}`;
@@ -72,18 +76,36 @@ describe.each(Object.entries(screens))("the screen of guildhall %s", (name, { li
   });
 });
 
+describe("the lists of a review", () => {
+  test.each(variants)("fit $columns columns, $colours", async ({ columns, colours, env }) => {
+    rmSync(home.locate("./guildhall.json"), { force: true });
+    await home.run(cli, ["trust", "reset", "--yes"]);
+    await using terminal = openTerminal([process.execPath, cli, "init"], {
+      folder: home.project,
+      env: { ...terminalEnv, ...env },
+      columns,
+    });
+    await terminal.shows("q: stop");
+    const found = terminal.raw();
+    terminal.type("\r");
+    await terminal.shows("What these servers offer");
+    await terminal.shows("q: stop");
+    const offered = terminal.raw().slice(terminal.raw().indexOf("What these servers offer"));
+    terminal.type("q");
+    await terminal.ended;
+    const screen = steady(`${found}\n\n${offered}\n`.replaceAll("\r\n", "\n"));
+    await expect(screen).toMatchFileSnapshot(`../golden/screens/review-${columns}-${colours}.txt`);
+    const lines = stripVTControlCharacters(screen.replaceAll("\\e", "\u001b")).split("\n");
+    expect(lines.filter((each) => each.length > columns)).toEqual([]);
+  });
+});
+
 /** What a command prints on a terminal of this width. Progress goes to stderr, in no fixed order. */
 async function show(line: string, columns: number, env: NodeJS.ProcessEnv): Promise<string> {
   const sized = `stty cols ${columns} rows 40; '${process.execPath}' '${cli}' ${line} 2>/dev/null; true`;
   const { stdout } = await run("script", ["-qec", sized, "/dev/null"], {
     cwd: home.project,
-    env: {
-      ...home.env,
-      PATH: `${home.path}/bin:/usr/bin:/bin`,
-      TERM: "xterm-256color",
-      SHELL: "/bin/sh",
-      ...env,
-    },
+    env: { ...terminalEnv, SHELL: "/bin/sh", ...env },
   });
   return stdout.replaceAll("\r\n", "\n");
 }

@@ -10,6 +10,8 @@ export interface Terminal extends AsyncDisposable {
   confirm(answer?: string): Promise<string>;
   /** Everything shown so far, without escape sequences. */
   screen(): string;
+  /** The same with them. */
+  raw(): string;
   readonly ended: Promise<number | null>;
 }
 
@@ -32,16 +34,19 @@ export function openTerminal(
     stdio: "pipe",
   });
   let screen = "";
+  let raw = "";
   let read = 0;
   child.stdin.on("error", () => {});
   child.stdout.on("data", (bytes: Buffer) => {
     // biome-ignore lint/suspicious/noControlCharactersInRegex: the terminal's own are what is taken out
+    raw += bytes;
     screen += bytes.toString().replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
   });
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
   const terminal: Terminal = {
     ended,
     screen: () => screen,
+    raw: () => raw,
     type: (keys) => void child.stdin.write(keys),
     async shows(text) {
       const literal = String(text).replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
