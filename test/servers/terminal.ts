@@ -1,4 +1,5 @@
 import { spawn } from "node:child_process";
+import { stripVTControlCharacters } from "node:util";
 import { until } from "./until.ts";
 
 /** A command on a pseudo terminal, which `script` makes. */
@@ -38,9 +39,8 @@ export function openTerminal(
   let read = 0;
   child.stdin.on("error", () => {});
   child.stdout.on("data", (bytes: Buffer) => {
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: the terminal's own are what is taken out
     raw += bytes;
-    screen += bytes.toString().replace(/\u001b\[[0-9;?]*[A-Za-z]/g, "");
+    screen += stripVTControlCharacters(bytes.toString());
   });
   const ended = new Promise<number | null>((resolve) => child.on("close", resolve));
   const terminal: Terminal = {
