@@ -27,7 +27,7 @@ export async function runAdd(
   // So that it can be started now; later the variable must be set.
   for (const { variable, value } of added.secrets) process.env[variable] ??= value;
   const names = report.added.map((server) => server.name);
-  await runBuild(names, { ...options, added: report });
+  await runBuild(names, { ...options, added: report, chosen: names });
 }
 
 async function readEntries(
