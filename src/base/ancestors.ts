@@ -1,4 +1,6 @@
 import { readFile } from "node:fs/promises";
+import { basename } from "node:path";
+import { visible } from "./sanitize.ts";
 
 // A server must not approve itself by running `guildhall trust`, so commands that approve refuse to
 // run in a process that a hall has started. They find a hall among their ancestors by its title.
@@ -21,7 +23,34 @@ export function isStartedByGuildhall(): Promise<boolean> {
 
 /** True if a hall for clients started this process, directly or not; not for the terminal client. */
 export function isStartedByHall(): Promise<boolean> {
-  return hasAncestor(["mcp", "serv"].map((command) => `${titlePrefix} ${command}`));
+  return hasAncestor(hallTitles);
+}
+
+const hallTitles = ["mcp", "serv"].map((command) => `${titlePrefix} ${command}`);
+
+/**
+ * This process for a message about its environment: "the hall (process 4711, started by Cursor)". A hall serves all
+ * clients of a project with the environment of the one that started it.
+ */
+export async function describeReader(): Promise<string> {
+  if (!hallTitles.some((title) => process.title.startsWith(title))) return "this command";
+  const starter = await findStarter();
+  return `the hall (process ${process.pid}${starter === undefined ? "" : `, started by ${starter}`})`;
+}
+
+/** Programs that only start others. */
+const launcher =
+  /^(-?(ba|da|z|k|fi)?sh|node|node-MainThread|MainThread|npm.*|npx|bun|sudo|env|timeout)$/;
+
+async function findStarter(): Promise<string | undefined> {
+  for (let pid = process.ppid; pid > 1; ) {
+    const parent = await readProcess(pid, "comm");
+    if (!parent) return undefined;
+    const name = visible(basename(parent.title));
+    if (!launcher.test(name)) return name;
+    pid = parent.ppid;
+  }
+  return undefined;
 }
 
 async function hasAncestor(titles: readonly string[]): Promise<boolean> {
@@ -40,9 +69,12 @@ interface ProcessFacts {
 }
 
 /** Undefined if the process has ended or cannot be read. */
-async function readProcess(pid: number): Promise<ProcessFacts | undefined> {
+async function readProcess(
+  pid: number,
+  column: "command" | "comm" = "command",
+): Promise<ProcessFacts | undefined> {
   try {
-    return process.platform === "linux" ? await readFromProc(pid) : await readFromPs(pid);
+    return process.platform === "linux" ? await readFromProc(pid) : await readFromPs(pid, column);
   } catch {
     return undefined;
   }
@@ -56,9 +88,9 @@ async function readFromProc(pid: number): Promise<ProcessFacts> {
   return { title: stat.slice(stat.indexOf("(") + 1, end), ppid: Number(ppid) };
 }
 
-async function readFromPs(pid: number): Promise<ProcessFacts> {
+async function readFromPs(pid: number, column: string): Promise<ProcessFacts> {
   const { execFileSync } = await import("node:child_process");
-  const line = execFileSync("ps", ["-o", "ppid=,command=", "-p", `${pid}`], { encoding: "utf8" });
+  const line = execFileSync("ps", ["-o", `ppid=,${column}=`, "-p", `${pid}`], { encoding: "utf8" });
   const [, ppid, title = ""] = /^\s*(\d+)\s+(.*)/.exec(line) ?? [];
   return { title, ppid: Number(ppid) };
 }

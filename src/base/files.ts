@@ -8,17 +8,18 @@ import { HallError } from "./errors.ts";
 
 /** The user's data of all projects: tokens, grants. */
 export function dataFolder(env: NodeJS.ProcessEnv = process.env): string {
-  return folderOf(env.XDG_DATA_HOME, join(".local", "share"));
+  return folderOf(env, env.XDG_DATA_HOME, join(".local", "share"));
 }
 
 /** Data that can be rebuilt: indexes. */
 export function cacheFolder(env: NodeJS.ProcessEnv = process.env): string {
-  return folderOf(env.XDG_CACHE_HOME, ".cache");
+  return folderOf(env, env.XDG_CACHE_HOME, ".cache");
 }
 
 /** XDG: a relative path must be ignored. */
-function folderOf(given: string | undefined, usual: string): string {
-  return join(given && isAbsolute(given) ? given : join(homedir(), usual), "guildhall");
+function folderOf(env: NodeJS.ProcessEnv, given: string | undefined, usual: string): string {
+  const home = process.platform === "win32" ? homedir() : env.HOME || homedir();
+  return join(given && isAbsolute(given) ? given : join(home, usual), "guildhall");
 }
 
 /**
@@ -39,8 +40,8 @@ export function makePrivateFolder(folder: string): string {
 }
 
 /** Files that only this user can read, written atomically because other processes may read them. */
-export async function replacePrivate(file: string, text: string): Promise<void> {
-  await aside(file, text, (draft) => rename(draft, file));
+export async function replacePrivate(file: string, contents: string | Uint8Array): Promise<void> {
+  await aside(file, contents, (draft) => rename(draft, file));
 }
 
 /** False if the file exists already: the first writer wins. */

@@ -15,7 +15,7 @@ export interface LogSink {
 }
 
 const queuedBytesMax = 1024 * 1024;
-const shortestSecret = 6;
+export const secretShortest = 6;
 
 export interface LogOptions {
   readonly level?: LogLevel;
@@ -60,7 +60,7 @@ export class Secrets {
 
   /** Ignores values too short to be secrets: redacting "1" would garble every line. */
   add(value: string): void {
-    if (value.length < shortestSecret) return;
+    if (value.length < secretShortest) return;
     this.#revision++;
     for (const form of formsOf(value)) this.#forms.add(form);
   }

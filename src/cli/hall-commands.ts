@@ -182,6 +182,30 @@ export const hallCommands: CommandGroups = {
       load: async () => (await import("./commands/login.ts")).runLogout,
     },
 
+    secret: {
+      does: "values for variables of the config, kept in the system keyring or an encrypted file",
+      examples: ["secret set GITHUB_TOKEN", "secret list"],
+      subcommands: {
+        "set <name>": {
+          does: "store a secret of this project; the value comes from a hidden prompt or from stdin",
+          options: { "--user": "for all your projects" },
+          examples: ["secret set GITHUB_TOKEN", "secret set OPENAI_API_KEY --user < key.txt"],
+          load: async () => (await import("./commands/secret.ts")).runSecretSet,
+        },
+        list: {
+          does: "list the names of your secrets, never their values",
+          examples: ["secret list", "secret list --json"],
+          load: async () => (await import("./commands/secret.ts")).runSecretList,
+        },
+        "remove <name>": {
+          does: "remove a secret of this project",
+          options: { "--user": "remove it from those for all your projects" },
+          examples: ["secret remove GITHUB_TOKEN"],
+          load: async () => (await import("./commands/secret.ts")).runSecretRemove,
+        },
+      },
+    },
+
     doctor: {
       does: "check each configured server and show how to fix it",
       examples: ["doctor", "doctor --json"],

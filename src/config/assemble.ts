@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import type { SecretStore } from "../base/secret-store.ts";
 import type { UnusableServer } from "./configured-servers.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
@@ -21,6 +22,7 @@ import {
 import type { Config, PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
 import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
+import { explainUnset, readValues } from "./stored-secrets.ts";
 import { serverOf, validateWithout, withoutServers } from "./validate.ts";
 import { expandVariables, namedVariables, withWritten } from "./variables.ts";
 
@@ -29,6 +31,7 @@ export interface Sources {
   readonly files: readonly ConfigFile[];
   readonly env: NodeJS.ProcessEnv;
   readonly flags: PartialConfig;
+  readonly store: SecretStore;
 }
 
 /** More invalid servers than this point to a broken file. */
@@ -40,6 +43,7 @@ export async function assembleConfig({
   files,
   env,
   flags,
+  store,
 }: Sources): Promise<
   Pick<LoadedConfig, "config" | "unusable" | "toApprove" | "warnings" | "secrets">
 > {
@@ -59,7 +63,8 @@ export async function assembleConfig({
   const isOfProject = (path: Path): boolean => sourceAt(layers, path) === "project";
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
-  const expanded = expandVariables(tree, env);
+  const stored = await readValues(tree, { folder, env, store });
+  const expanded = expandVariables(tree, stored.values);
   const checked: WrittenConfig = {
     tree: expanded.tree,
     folder,
@@ -69,9 +74,12 @@ export async function assembleConfig({
   };
   const nameProblems = findNameProblems(expanded.tree);
   const { config, problems } = await validateWithout(expanded.tree, [
-    ...expanded.problems.filter(({ path }) => !isDisabled(expanded.tree, path)),
+    ...(await explainUnset(
+      expanded.problems.filter(({ path }) => !isDisabled(expanded.tree, path)),
+      stored,
+    )),
     ...nameProblems,
-    ...findServerProblems(checked, env),
+    ...findServerProblems(checked, stored.values),
     ...findProjectProblems(checked),
   ]);
 
@@ -96,7 +104,8 @@ export async function assembleConfig({
     const isNamed = !own.some(({ path }) => path[2] === "prefix");
     const entry =
       isNamed && Object.hasOwn(complete.mcpServers, name) ? complete.mcpServers[name] : undefined;
-    return [name, { type: "unusable", problems: tellOfServer(own, layers), entry }];
+    const unset = own.flatMap((problem) => problem.unset ?? []);
+    return [name, { type: "unusable", problems: tellOfServer(own, layers), unset, entry }];
   });
   return {
     config: withoutKeys(withoutServers(complete, ofServers), isOfProject),
@@ -108,7 +117,7 @@ export async function assembleConfig({
       ),
     ),
     warnings: tell(foreign, layers),
-    secrets: findSecrets(expanded.tree, variables.tree, expanded.secrets),
+    secrets: findSecrets(expanded.tree, variables.tree, [...expanded.secrets, ...stored.secrets]),
   };
 }
 

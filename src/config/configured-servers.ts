@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
+import type { UnsetVariable } from "./error.ts";
 import type { Config, ServerConfig } from "./schema.ts";
 
 /** A server with an invalid entry: the hall runs without it and reports why. */
@@ -6,6 +7,8 @@ export interface UnusableServer {
   readonly type: "unusable";
   /** One per wrong field: its name, the expected value, how to correct it, and file and line. */
   readonly problems: readonly string[];
+  /** The variables that have no value. */
+  readonly unset: readonly UnsetVariable[];
   /**
    * The entry, if only a value is wrong, such as a variable that is not set. It tells which known
    * tools to list; the server is never started.

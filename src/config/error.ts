@@ -15,6 +15,14 @@ export type Path = readonly PropertyKey[];
 export interface Problem {
   readonly path: Path;
   readonly text: string;
+  /** The variable that has no value, if that is the problem. */
+  readonly unset?: UnsetVariable;
+}
+
+export interface UnsetVariable {
+  readonly name: string;
+  /** A predicate: "is not set: …". */
+  readonly why: string;
 }
 
 /** The problems that are shown, and one more to know that there are more. Locating each one takes a pass over the file. */

@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import { openSecretStore, type SecretStore, secretFolder } from "../base/secret-store.ts";
 import type { UnusableServer } from "./configured-servers.ts";
 import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
@@ -16,6 +17,8 @@ export interface LoadOptions {
   readonly userFile?: string;
   /** Read instead of the project file, and trusted like the user's. */
   readonly projectFile?: string | undefined;
+  /** Default: the user's. */
+  readonly store?: SecretStore;
 }
 
 export interface LoadedConfig {
@@ -46,19 +49,20 @@ export async function loadConfig({
   flags = {},
   userFile = userFileOf(env),
   projectFile,
+  store = openSecretStore(secretFolder(env)),
 }: LoadOptions): Promise<LoadedConfig> {
   const projectFiles = projectFile === undefined ? projectFilesOf(folder) : [projectFile];
   const files = await readConfigFiles(userFile, projectFiles);
   const isUntouched = files.length === 0 && configVariables(env).length === 0;
   const found = isUntouched
     ? { config: defaultsWith(flags), unusable: {}, toApprove: [], warnings: [], secrets: [] }
-    : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags });
+    : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags, store });
   return {
     ...found,
     config: freeze(found.config),
     unusable: freeze(found.unusable),
     files: files.map(({ file }) => file),
-    places: [userFile, ...projectFiles],
+    places: [userFile, ...projectFiles, store.index],
   };
 }
 

@@ -70,10 +70,8 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
     if (otherwise !== undefined && !value) return otherwise;
     if (value === undefined) {
-      problems.push({
-        path,
-        text: `the variable ${name} is not set; expected a value; set it, or write \${${name}:-} for an empty value`,
-      });
+      const unset = { name, why: "is not set" };
+      problems.push({ path, text: `the variable ${name} ${unset.why}`, unset });
       return written;
     }
     if (maySecretStandAt(path) && !openNames.has(name)) secrets.add(value);

@@ -5,6 +5,7 @@ import { collectServers, type UnusableServer } from "../config/configured-server
 import type { ServerConfig } from "../config/schema.ts";
 import { environmentOf, realProgram } from "../upstream/program.ts";
 import { commandLine } from "../upstream/source.ts";
+import { adviseUnset } from "../upstream/unusable.ts";
 import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
@@ -60,7 +61,12 @@ function checkServer(
   discovery: Discovery | undefined,
 ): readonly Check[] {
   if (config.type === "unusable")
-    return config.problems.map((problem) => ({ what: `invalid entry: ${problem}`, ok: false }));
+    return config.problems.map((problem, at) => ({
+      what: `invalid entry: ${problem}`,
+      ok: false,
+      // Once, below the last one.
+      next: at === config.problems.length - 1 ? adviseUnset(config.unset) : undefined,
+    }));
   if (config.disabled) return [{ what: "disabled in the config", ok: true }];
   return [...checkEntry(config), ...(discovery ? checkDiscovery(config, discovery) : [])];
 }

@@ -79,6 +79,7 @@ export function createFleet(options: FleetOptions): Fleet {
       log: options.log,
       guard,
       slots,
+      secrets: options.secrets,
       looks: options.looksFor?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),

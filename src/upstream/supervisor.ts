@@ -30,6 +30,8 @@ export interface SupervisorOptions {
   open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection>;
   /** Details for the error while it is down, such as the end of its log. */
   evidence(): readonly string[];
+  /** Removes secrets from a reason. */
+  scrub?(text: string): string;
   readonly startMs: number;
   /** 0 for never. */
   readonly idleMs: number;
@@ -242,7 +244,7 @@ export class Supervisor {
     this.#become({
       kind: "down",
       code: denied ? "DENIED" : "UNAVAILABLE",
-      reason,
+      reason: this.#options.scrub?.(reason) ?? reason,
       retryAt,
       failures: this.#failures,
       next: denied?.next,

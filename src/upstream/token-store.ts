@@ -2,11 +2,12 @@ import { createHash } from "node:crypto";
 import { readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/client";
-import { dataFolder, replacePrivate, withFileLock } from "../base/files.ts";
+import { dataFolder, withFileLock } from "../base/files.ts";
 import { isObject } from "../base/json.ts";
+import { openSealedFiles, type SealedFiles } from "../base/sealed-files.ts";
 
 /**
- * The logins for one remote server: a private file in the user's data folder. The key is the URL, not the
+ * The logins for one remote server: an encrypted file in the user's data folder. Its id is the URL, not the
  * name, so that a config cannot use a known name to get tokens for another URL.
  */
 export interface TokenStore {
@@ -44,20 +45,38 @@ export function createTokenStore(
   url: string,
   folder: string = join(dataFolder(), "tokens"),
 ): TokenStore {
-  const file = join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
+  const files = openSealedFiles(folder);
+  const id = `login ${url}`;
+  // Version 0.1 did not encrypt it.
+  const plain = join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
+
   return {
     async read() {
-      const text = await readFile(file, "utf8").catch(() => "");
+      const text = readSealed(files, id) ?? (await readFile(plain, "utf8").catch(() => ""));
       return text === "" ? noLogins : parse(text, url);
     },
-    write: (logins) => replacePrivate(file, `${JSON.stringify({ url, ...logins }, null, 2)}\n`),
-    clear: () =>
-      rm(file).then(
+    async write(logins) {
+      await files.write(id, JSON.stringify({ url, ...logins }));
+      await rm(plain, { force: true });
+    },
+    async clear() {
+      const wasPlain = await rm(plain).then(
         () => true,
         () => false,
-      ),
-    exclusively: (work) => withFileLock(`${file}.lock`, lockMsMax, work),
+      );
+      return (await files.remove(id)) || wasPlain;
+    },
+    exclusively: (work) => withFileLock(`${plain}.lock`, lockMsMax, work),
   };
+}
+
+/** A file that was changed counts as none: a login replaces it. */
+function readSealed(files: SealedFiles, id: string): string | undefined {
+  try {
+    return files.read(id);
+  } catch {
+    return undefined;
+  }
 }
 
 function parse(text: string, url: string): Logins {

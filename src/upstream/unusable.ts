@@ -1,3 +1,4 @@
+import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
 import type { UnusableServer } from "../config/configured-servers.ts";
 import { createToolFilter, emptyOffer } from "./lists.ts";
@@ -10,18 +11,18 @@ import type { Upstream } from "./upstream.ts";
  */
 export function createUnusable(
   name: string,
-  { problems, entry }: UnusableServer,
+  { problems, unset, entry }: UnusableServer,
   locked: LockedServer | undefined,
 ): Upstream {
   const reason = problems.join("; ");
   // What clients read: a problem quotes the file, and a project's file may contain instructions to a model.
-  const told = "its config entry is invalid";
+  const told = tellUnset(unset) ?? "its config entry is invalid";
   const offer = entry && isLockedServer(locked) ? locked.offer : emptyOffer;
   const isShown = createToolFilter(entry?.tools ?? { include: [], exclude: [] });
   const refuse = (why: string) => async (): Promise<never> => {
     throw new HallError("UNAVAILABLE", `server "${name}" cannot be used: ${why}`, {
       hint: "Correct its entry in the config; other servers are not affected.",
-      next: [{ do: "run-command", command: "doctor" }],
+      next: [...adviseUnset(unset), { do: "run-command", command: "doctor" }],
       details: { upstream: name, reason: `cannot be used: ${why}` },
     });
   };
@@ -44,4 +45,16 @@ export function createUnusable(
     problem: () => `cannot be used: ${told}`,
     async close() {},
   };
+}
+
+/** The name is the file's, so it may be no longer than that of a server, which clients see too. */
+function tellUnset(unset: UnusableServer["unset"]): string | undefined {
+  const [first] = unset;
+  return first && first.name.length <= 40 ? `the variable ${first.name} ${first.why}` : undefined;
+}
+
+/** The next steps for variables without a value. */
+export function adviseUnset(unset: UnusableServer["unset"]): readonly Advice[] {
+  const names = new Set(unset.map(({ name }) => name).filter((name) => name.length <= 40));
+  return [...names].map((name) => ({ do: "run-command", command: `secret set ${name}` }));
 }

@@ -1,6 +1,6 @@
 import { HallError, messageOf } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
-import type { Log } from "../base/log.ts";
+import type { Log, Secrets } from "../base/log.ts";
 import type { Slots } from "../base/one-at-a-time.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
@@ -75,6 +75,8 @@ export interface UpstreamOptions {
   said?(line: string): void;
   /** Limits how many servers install at once. */
   readonly slots?: Slots | undefined;
+  /** Values that must not appear in what it reports about the server. */
+  readonly secrets?: Secrets | undefined;
 }
 
 export function createUpstream(
@@ -127,6 +129,7 @@ class UpstreamServer implements Upstream {
       idleMs: config.idleTimeoutSeconds * 1000,
       isEager: config.start === "eager",
       evidence: () => this.stderr(),
+      scrub: (text) => this.#scrub(text),
       isNeeded: () => this.#watching.isNeeded(),
       changed: createStateLog(this.#log, options.said),
       open: (scope, lost) => this.#open(scope, lost),
@@ -167,7 +170,12 @@ class UpstreamServer implements Upstream {
   }
 
   stderr(): readonly string[] {
-    return this.#carrier?.evidence() ?? [];
+    return (this.#carrier?.evidence() ?? []).map((line) => this.#scrub(line));
+  }
+
+  /** A server may print the secrets it was given, and an error may quote its address. */
+  #scrub(text: string): string {
+    return this.#options.secrets?.scrub(text) ?? text;
   }
 
   isInstalling(): boolean {
@@ -334,7 +342,7 @@ class UpstreamServer implements Upstream {
     return used.catch((error: unknown) => {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         this.counts.errors++;
-        this.counts.lastError = messageOf(error);
+        this.counts.lastError = this.#scrub(messageOf(error));
       }
       throw error;
     });

@@ -16,6 +16,7 @@ describe("loadConfig", () => {
       folder.userFile,
       join(folder.path, "guildhall.json"),
       join(folder.path, "guildhall.toml"),
+      folder.store.index,
     ]);
   });
 
@@ -166,7 +167,7 @@ describe("loadConfig", () => {
     expect(unusable.unset).toMatchObject({ entry: { command: "unset", prefix: "u" } });
     expect(unusable.unset?.problems).toEqual([
       expect.stringMatching(
-        /^env\.TOKEN: the variable TOKEN is not set; .* \(.*guildhall\.json:1:\d+\)$/,
+        /^env\.TOKEN: the variable TOKEN is not set: no secret of that name, and not in the environment of this command; .* \(.*guildhall\.json:1:\d+\)$/,
       ),
     ]);
     expect(unusable.mistyped?.entry).toBeUndefined();

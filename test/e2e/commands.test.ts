@@ -682,7 +682,7 @@ describe.concurrent("the reader of the output", () => {
 
 describe.concurrent("a server whose own entry cannot be used", () => {
   const bad = faulty("", { args: [faultyFile, `\${GUILDHALL_TEST_UNSET}`] });
-  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set; expected a value; set it, or write \${GUILDHALL_TEST_UNSET:-} for an empty value`;
+  const reason = `args[1]: the variable GUILDHALL_TEST_UNSET is not set: no secret of that name, and not in the environment of this command; expected a value; run guildhall secret set GUILDHALL_TEST_UNSET`;
 
   test("is named with the reason, keeps its entry, and affects nothing else", async () => {
     const good = faulty("starts=nowhere");
@@ -703,7 +703,7 @@ describe.concurrent("a server whose own entry cannot be used", () => {
       code: 69,
       stdout: "",
       stderr: expect.stringMatching(
-        /cannot be used: its config entry is invalid\n.*guildhall doctor/s,
+        /cannot be used: the variable GUILDHALL_TEST_UNSET is not set.*guildhall secret set GUILDHALL_TEST_UNSET/s,
       ),
     });
     expect(await project.run("status")).toMatchObject({

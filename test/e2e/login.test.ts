@@ -89,7 +89,7 @@ test("login prints the page, waits, and notifies the running hall; logout revert
     stdout:
       "logged out of far; the tokens stay valid at the issuer until they expire or are revoked there\n",
   });
-  expect(readdirSync(tokens)).toEqual([]);
+  expect(readdirSync(tokens)).toEqual(["key"]);
   const answer = await hall.answer(hall.ask("tools/call", { name: "far.echo", arguments: {} }));
   expect(JSON.stringify(answer)).toContain("guildhall login far");
   expect(await run(folder, "logout", "far")).toMatchObject({

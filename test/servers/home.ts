@@ -23,7 +23,13 @@ export interface Home extends Disposable {
   locate(name: string): string;
   /** Every file under the home with what it holds. */
   files(): Readonly<Record<string, string>>;
-  run(cli: string, args: readonly string[], more?: Readonly<Record<string, string>>): Promise<Ran>;
+  /** `input` goes to its stdin. */
+  run(
+    cli: string,
+    args: readonly string[],
+    more?: Readonly<Record<string, string>>,
+    input?: string,
+  ): Promise<Ran>;
 }
 
 export interface Ran {
@@ -79,8 +85,8 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
         ]),
       );
     },
-    run: (cli, args, more = {}) =>
-      runCommand(process.execPath, [cli, ...args], project, { ...env, ...more }),
+    run: (cli, args, more = {}, input) =>
+      runCommand([cli, ...args], { cwd: project, env: { ...env, ...more }, input }),
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   };
   allowUnattended(join(path, ".config"));
@@ -93,18 +99,13 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
 }
 
 function runCommand(
-  command: string,
   args: readonly string[],
-  cwd: string,
-  env: NodeJS.ProcessEnv,
+  { cwd, env, input }: { cwd: string; env: NodeJS.ProcessEnv; input: string | undefined },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      cwd,
-      env,
-      stdio: ["ignore", "pipe", "pipe"],
-      timeout: 60_000,
-    });
+    const child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", timeout: 60_000 });
+    child.stdin.on("error", () => {});
+    child.stdin.end(input ?? "");
     let stdout = "";
     let stderr = "";
     child.stdout.on("data", (bytes: Buffer) => {

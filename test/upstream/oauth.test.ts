@@ -1,4 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createHash } from "node:crypto";
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -6,6 +16,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog, Secrets } from "../../src/base/log.ts";
+import { openSealedFiles } from "../../src/base/sealed-files.ts";
 import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
 import { login } from "../../src/upstream/login.ts";
 import { createOAuth } from "../../src/upstream/oauth.ts";
@@ -103,11 +114,16 @@ const worked = { result: { content: [{ type: "text", text: '{"a":1}' }] } };
 const refreshesOf = ({ seen }: OAuthServer): number =>
   seen.tokenRequests.filter(({ body }) => body.get("grant_type") === "refresh_token").length;
 
-/** What is kept of the one server a test uses. */
-function readKept(): { readonly text: string; readonly mode: number; readonly file: string } {
-  const [name = ""] = readdirSync(folder).filter((file) => file.endsWith(".json"));
+/** What is kept of the one server a test uses, decrypted, and its file. */
+function readKept(url: string): {
+  readonly text: string;
+  readonly mode: number;
+  readonly file: string;
+} {
+  const [name = ""] = readdirSync(folder).filter((file) => file.endsWith(".sealed"));
   const file = join(folder, name);
-  return { text: readFileSync(file, "utf8"), mode: statSync(file).mode & 0o777, file };
+  const text = openSealedFiles(folder).read(`login ${url}`) ?? "";
+  return { text, mode: statSync(file).mode & 0o777, file };
 }
 
 describe("a login", () => {
@@ -167,8 +183,10 @@ describe("a login", () => {
     server.expire();
     await far.call();
     far.hall.hall.log.error(`tokens: ${server.seen.tokens.join(" ")}`);
-    const { text, mode } = readKept();
+    const { text, mode, file } = readKept(server.url);
     expect(mode).toBe(0o600);
+    const onDisk = readFileSync(file, "latin1");
+    expect(server.seen.tokens.filter((token) => onDisk.includes(token))).toEqual([]);
     expect(statSync(folder).mode & 0o077).toBe(0);
     expect(JSON.parse(text)).toMatchObject({
       url: server.url,
@@ -177,7 +195,7 @@ describe("a login", () => {
     });
     expect(server.seen.tokens.filter((token) => far.logged().includes(token))).toEqual([]);
     expect(far.logged()).toContain("tokens: ***");
-    expect(readdirSync(folder)).toHaveLength(1);
+    expect(readdirSync(folder)).toHaveLength(2);
   });
 
   test("that a person refuses fails, and leaves nothing", async () => {
@@ -269,7 +287,8 @@ describe("a token that has expired", () => {
     await using far = await startLoggedIn(server);
     server.expire();
     // A pid that no process can have.
-    writeFileSync(`${readKept().file}.lock`, String(2 ** 30));
+    const name = createHash("sha256").update(server.url).digest("hex").slice(0, 32);
+    writeFileSync(join(folder, `${name}.json.lock`), String(2 ** 30));
     expect(await far.call()).toMatchObject(worked);
   });
 
@@ -283,7 +302,9 @@ describe("a token that has expired", () => {
     expect(refreshesOf(server)).toBe(1);
     await far.call();
     expect(refreshesOf(server)).toBe(1);
-    expect(server.seen.tokens.filter((token) => readKept().text.includes(token))).toEqual([]);
+    expect(server.seen.tokens.filter((token) => readKept(server.url).text.includes(token))).toEqual(
+      [],
+    );
     await logIn(remote(server.url));
     await until(async () => said(await far.call()).includes('"a'), "far.echo works");
   });
@@ -343,10 +364,9 @@ describe("the issuer", () => {
     await logIn(remote(server.url));
     expect(other.seen.registrations).toHaveLength(1);
     expect(other.seen.logins[0]?.get("client_id")).toBe("client-1");
-    expect(Object.keys((JSON.parse(readKept().text) as { accounts: object }).accounts)).toEqual([
-      server.issuer,
-      other.issuer,
-    ]);
+    expect(
+      Object.keys((JSON.parse(readKept(server.url).text) as { accounts: object }).accounts),
+    ).toEqual([server.issuer, other.issuer]);
   });
 
   test("gets a client of the config only if it is the one that got it before", async () => {
@@ -362,7 +382,7 @@ describe("the issuer", () => {
     });
     await logIn(config);
     expect(server.seen.registrations).toEqual([]);
-    expect(readKept().text).not.toContain("by-hand-secret");
+    expect(readKept(server.url).text).not.toContain("by-hand-secret");
     server.behaviour.issuers = [other.issuer];
     await expect(logIn(config)).rejects.toThrow();
     expect(other.seen.logins).toEqual([]);
@@ -396,8 +416,30 @@ describe("the scope of a token", () => {
     expect((await createTokenStore("https://b.example.com/mcp", folder).read()).accounts).toEqual(
       {},
     );
-    const { file, text } = readKept();
-    writeFileSync(file, text.replace("a.example.com", "b.example.com"));
+    const { file } = readKept("https://a.example.com/mcp");
+    await createTokenStore("https://b.example.com/mcp", folder).write({ accounts: {} });
+    const [other = ""] = readdirSync(folder).filter(
+      (name) => name.endsWith(".sealed") && join(folder, name) !== file,
+    );
+    renameSync(file, join(folder, other));
+    expect((await store.read()).accounts).toEqual({});
+    expect((await createTokenStore("https://b.example.com/mcp", folder).read()).accounts).toEqual(
+      {},
+    );
+  });
+
+  test("of version 0.1, in plain text, still works and is encrypted when it is next written", async () => {
+    const url = "https://a.example.com/mcp";
+    const logins = { issuer: "i", accounts: { i: { client: { client_id: "c" } } } };
+    const name = createHash("sha256").update(url).digest("hex").slice(0, 32);
+    const plain = join(folder, `${name}.json`);
+    writeFileSync(plain, JSON.stringify({ url, ...logins }));
+    const store = createTokenStore(url, folder);
+    expect(await store.read()).toMatchObject(logins);
+    await store.write(logins);
+    expect(existsSync(plain)).toBe(false);
+    expect(await store.read()).toMatchObject(logins);
+    expect(await store.clear()).toBe(true);
     expect((await store.read()).accounts).toEqual({});
   });
 
@@ -425,7 +467,7 @@ describe("more than was granted", () => {
       "tools:list",
     ]);
     await until(async () => said(await far.call()).includes('"a'), "far.echo works");
-    expect(JSON.parse(readKept().text)).not.toHaveProperty("wantedScope");
+    expect(JSON.parse(readKept(server.url).text)).not.toHaveProperty("wantedScope");
   });
 
   test("is not asked for again when it was granted and did not help", async () => {
@@ -460,7 +502,7 @@ describe("a client of its own", () => {
       scope: "tools:list",
       resource: server.url,
     });
-    expect(readKept().text).not.toContain(ownClient.clientSecret);
+    expect(readKept(server.url).text).not.toContain(ownClient.clientSecret);
   });
 
   test("gets more when the server wants more", async () => {

@@ -1,0 +1,166 @@
+import { join } from "node:path";
+import { HallError, messageOf } from "./errors.ts";
+import { dataFolder, makePrivateFolder, replacePrivate, withFileLock } from "./files.ts";
+import { isObject } from "./json.ts";
+import { type Keyring, systemKeyring } from "./keyring.ts";
+import { openSealedFiles } from "./sealed-files.ts";
+import { readOwnFile } from "./user-key.ts";
+
+/** A name, and the project it belongs to; without one it is the user's, for all projects. */
+export interface SecretKey {
+  readonly name: string;
+  /** The real path of the project's folder. */
+  readonly project?: string | undefined;
+}
+
+export interface KeptSecret extends SecretKey {
+  readonly kept: "keyring" | "file";
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+}
+
+export type ReadSecret = SecretKey & ({ readonly value: string } | { readonly problem: string });
+
+/**
+ * The user's secrets: in the system keyring if there is one that works, else in encrypted files. An index has the names
+ * and where each is kept, no values; it is replaced with every change, so that halls can watch it.
+ */
+export interface SecretStore {
+  /** The file to watch. */
+  readonly index: string;
+  /** Throws DENIED if the index is not this user's alone. */
+  list(): readonly KeptSecret[];
+  /** A secret that cannot be read has the reason instead of its value. */
+  read(wanted: readonly KeptSecret[]): Promise<readonly ReadSecret[]>;
+  set(key: SecretKey, value: string): Promise<KeptSecret["kept"]>;
+  /** False if there is none. */
+  remove(key: SecretKey): Promise<boolean>;
+}
+
+export const secretNamePattern = /^[A-Za-z_]\w{0,99}$/;
+export const secretCharactersMax = 64 * 1024;
+
+const lockMsMax = 20_000;
+
+export function secretFolder(env: NodeJS.ProcessEnv = process.env): string {
+  return join(dataFolder(env), "secrets");
+}
+
+export function openSecretStore(
+  folder: string = secretFolder(),
+  keyring: Keyring = systemKeyring,
+): SecretStore {
+  const index = join(folder, "index.json");
+  const files = openSealedFiles(folder);
+
+  function list(): readonly KeptSecret[] {
+    const bytes = readOwnFile(index);
+    return bytes ? parseIndex(bytes.toString("utf8"), index) : [];
+  }
+
+  async function change<T>(edit: () => Promise<T>): Promise<T> {
+    makePrivateFolder(folder);
+    return withFileLock(`${index}.lock`, lockMsMax, edit);
+  }
+
+  function writeIndex(secrets: readonly KeptSecret[]): Promise<void> {
+    return replacePrivate(index, `${JSON.stringify({ secrets }, null, 2)}\n`);
+  }
+
+  /** The other place must not keep an older value. */
+  async function keep(id: string, value: string): Promise<KeptSecret["kept"]> {
+    try {
+      await keyring.write(id, value);
+    } catch {
+      // No keyring, or one that is locked or too small: the reason does not matter, there is the file.
+      await files.write(id, value);
+      return "file";
+    }
+    await files.remove(id);
+    return "keyring";
+  }
+
+  return {
+    index,
+    list,
+    async read(wanted) {
+      const inKeyring = wanted.filter(({ kept }) => kept === "keyring");
+      const answers = await readKeyring(keyring, inKeyring.map(idOf));
+      return wanted.map(({ name, project, kept }): ReadSecret => {
+        const key = { name, project };
+        const at = inKeyring.findIndex((each) => isSame(each, key));
+        try {
+          const value = kept === "file" ? files.read(idOf(key)) : answers(at);
+          if (value === undefined) return { ...key, problem: "it was removed" };
+          return { ...key, value };
+        } catch (error) {
+          return { ...key, problem: messageOf(error) };
+        }
+      });
+    },
+    set: (key, value) =>
+      change(async () => {
+        const others = list().filter((each) => !isSame(each, key));
+        const kept = await keep(idOf(key), value);
+        await writeIndex([...others, { ...key, kept, changedAt: Date.now() }]);
+        return kept;
+      }),
+    remove: (key) =>
+      change(async () => {
+        const secrets = list();
+        const found = secrets.find((each) => isSame(each, key));
+        if (!found) return false;
+        if (found.kept === "keyring") await keyring.remove(idOf(key));
+        else await files.remove(idOf(key));
+        await writeIndex(secrets.filter((each) => each !== found));
+        return true;
+      }),
+  };
+}
+
+/** The answer of each account in order, or the failure of all. */
+async function readKeyring(
+  keyring: Keyring,
+  accounts: readonly string[],
+): Promise<(at: number) => string | undefined> {
+  if (accounts.length === 0) return () => undefined;
+  try {
+    const values = await keyring.read(accounts);
+    return (at) => values[at];
+  } catch (cause) {
+    return () => {
+      throw new HallError("UNAVAILABLE", messageOf(cause), { cause });
+    };
+  }
+}
+
+function idOf({ name, project }: SecretKey): string {
+  return project === undefined ? `user ${name}` : `project ${project} ${name}`;
+}
+
+function isSame(a: SecretKey, b: SecretKey): boolean {
+  return a.name === b.name && a.project === b.project;
+}
+
+function parseIndex(text: string, file: string): readonly KeptSecret[] {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isObject(value) && Array.isArray(value.secrets) && value.secrets.every(isKept))
+      return value.secrets;
+  } catch {
+    // Reported below.
+  }
+  throw new HallError("DENIED", `"${file}" is damaged`, {
+    hint: "Remove it, then store your secrets again.",
+  });
+}
+
+function isKept(value: unknown): value is KeptSecret {
+  return (
+    isObject(value) &&
+    typeof value.name === "string" &&
+    (value.project === undefined || typeof value.project === "string") &&
+    (value.kept === "keyring" || value.kept === "file") &&
+    typeof value.changedAt === "number"
+  );
+}

@@ -1,0 +1,85 @@
+import { realpath } from "node:fs/promises";
+import { HallError } from "../base/errors.ts";
+import {
+  type KeptSecret,
+  openSecretStore,
+  type SecretKey,
+  type SecretStore,
+  secretCharactersMax,
+  secretNamePattern,
+} from "../base/secret-store.ts";
+import { unknownName } from "./settings.ts";
+
+/** The secrets of one project and of the user, as the commands see them. */
+export interface ProjectSecrets {
+  /** This project's, the user's, then those of other projects. */
+  list(): readonly ListedSecret[];
+  /** Throws INVALID_PARAMS. */
+  set(name: string, value: string, options?: SecretOptions): Promise<KeptSecret["kept"]>;
+  /** Throws NOT_FOUND. */
+  remove(name: string, options?: SecretOptions): Promise<void>;
+}
+
+export interface SecretOptions {
+  /** The user's secret, for all projects, instead of this project's. */
+  readonly user?: boolean | undefined;
+}
+
+export interface ListedSecret extends KeptSecret {
+  readonly scope: "project" | "user" | "other project";
+}
+
+export async function openProjectSecrets(
+  folder: string,
+  store: SecretStore = openSecretStore(),
+): Promise<ProjectSecrets> {
+  const project = await realpath(folder);
+  const keyOf = (name: string, { user }: SecretOptions): SecretKey =>
+    user ? { name } : { name, project };
+  const scopeOf = (secret: KeptSecret): ListedSecret["scope"] => {
+    if (secret.project === undefined) return "user";
+    return secret.project === project ? "project" : "other project";
+  };
+
+  return {
+    list: () => {
+      const secrets = store.list().map((secret) => ({ ...secret, scope: scopeOf(secret) }));
+      const ordered = ["project", "user", "other project"];
+      return secrets.sort(
+        (a, b) =>
+          ordered.indexOf(a.scope) - ordered.indexOf(b.scope) || a.name.localeCompare(b.name),
+      );
+    },
+    async set(name, value, options = {}) {
+      checkSecretName(name);
+      checkValue(value);
+      return store.set(keyOf(name, options), value);
+    },
+    async remove(name, options = {}) {
+      const key = keyOf(name, options);
+      if (await store.remove(key)) return;
+      const known = store.list().filter((secret) => secret.project === key.project);
+      throw unknownName(
+        options.user ? "secret of the user" : "secret of this project",
+        name,
+        known.map((secret) => secret.name),
+      );
+    },
+  };
+}
+
+/** Throws INVALID_PARAMS. */
+export function checkSecretName(name: string): void {
+  if (!secretNamePattern.test(name))
+    throw new HallError("INVALID_PARAMS", `invalid secret name "${name.slice(0, 100)}"`, {
+      hint: "Use up to 100 letters, digits and _, not starting with a digit.",
+    });
+}
+
+function checkValue(value: string): void {
+  if (value === "" || value.includes("\0") || value.length > secretCharactersMax)
+    throw new HallError(
+      "INVALID_PARAMS",
+      `a secret has 1 to ${secretCharactersMax} characters, none of them null`,
+    );
+}
