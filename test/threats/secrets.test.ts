@@ -113,7 +113,7 @@ describe("a file of a secret is refused with the reason", () => {
     renameSync(file, `${file}.moved`);
     if (kind === "link") symlinkSync(`${file}.moved`, file);
     else if (kind === "folder") mkdirSync(file);
-    else execFileSync("mkfifo", [file]);
+    else execFileSync("sh", ["-c", 'mkfifo "$1"', "sh", file]);
     expect(await problem()).toMatch(kind === "link" ? /ELOOP/ : /must be a file, owned by you/);
   });
 
