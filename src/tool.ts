@@ -110,6 +110,8 @@ export interface Caller {
 export interface CallContext {
   /** Cancelled when the caller cancels or the deadline passes: `scope.signal`, `scope.remainingMs`. */
   readonly scope: Scope;
+  /** True if the caller wants to hear of progress, and so may wait long. */
+  readonly takesProgress?: boolean;
   /** Reports progress to the caller; the value must grow. */
   progress(progress: Progress): void;
   log(level: LogLevel, data: unknown, logger?: string): void;

@@ -35,7 +35,7 @@ export function adviceForModel(next: readonly Advice[]): string {
 function modelSentence(advice: Advice): string {
   switch (advice.do) {
     case "approve":
-      return `The user can answer with \`guildhall approvals\` within ${advice.withinSeconds} s; then repeat the call.`;
+      return `The user can answer with \`guildhall approvals\` within ${advice.withinSeconds} s; then call again.`;
     case "call-tool":
       return `Call call_tool with ${JSON.stringify({ name: advice.tool, arguments: advice.arguments })}.`;
     case "run-step":

@@ -8,7 +8,6 @@ import {
   type ApprovalAnswer,
   type Approvals,
   answers,
-  approvalMsMax,
   type PendingApproval,
   type Subject,
   type Waiting,
@@ -25,6 +24,8 @@ export interface TrustParts {
   audit(entry: Decision, call: Call): Promise<void>;
   /** Default: Date.now. */
   readonly now?: (() => number) | undefined;
+  /** Calls wait for people who answer elsewhere, such as at a terminal. Default: they fail at once. */
+  readonly waits?: boolean;
 }
 
 export interface Decision {
@@ -188,24 +189,30 @@ async function decide(
   if (reason === undefined) return audit("destructive call", "trusted");
   // The approval may have been taken back.
   parts.trust.refresh();
-  if (parts.approvals.take(subject)) return audit("approved", "approved before the call");
+  const before = parts.approvals.take(subject);
+  if (before === "yes") return audit("approved", "approved before the call");
 
   const { rootCall, caller } = call;
   const canAsk = hasForms(context) && caller.mayAnswer !== "nothing";
   const isClosed = (rootCall && !asksEachTime(target)) || !canAsk;
-  const answer = isClosed
-    ? undefined
-    : await askPerson(
-        parts.approvals.ask(subject),
-        context,
-        asksEachTime(target) || verdict.level === "trusted" || caller.mayAnswer !== "lasting"
-          ? ["once", "no"]
-          : answers,
-      );
+  const asked =
+    before ??
+    (isClosed
+      ? undefined
+      : await askPerson(
+          parts.approvals.ask(subject),
+          context,
+          asksEachTime(target) || verdict.level === "trusted" || caller.mayAnswer !== "lasting"
+            ? ["once", "no"]
+            : answers,
+        ));
+  const isWaiting = asked === undefined && !rootCall && parts.waits === true;
+  const answer = isWaiting ? await waitForAnswer(subject, context, parts) : asked;
+  if (answer === "yes") return audit("approved", "approved while the call waited");
 
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
-    const next = approvalAdvice(pending, verdict.level);
+    const next = approvalAdvice(pending, verdict.level, parts.now);
     if (rootCall) {
       const others = (blocked.get(rootCall) ?? []).filter(
         (other) => other.pending.token !== pending.token,
@@ -213,7 +220,11 @@ async function decide(
       blocked.set(rootCall, [...others, { pending, next }]);
     }
     await auditRefusal("blocked", reason);
-    throw approvalNeeded(call.name, pending, next);
+    throw approvalNeeded(
+      `${call.name} ${isWaiting ? "waits for" : "requires"} approval`,
+      pending,
+      next,
+    );
   }
 
   if (answer === "no") {
@@ -234,9 +245,14 @@ function hasForms({ capabilities }: CallContext): boolean {
 }
 
 /** Approve this call, or allow the tool from now on, if that can help. */
-function approvalAdvice({ target }: PendingApproval, level: Verdict["level"]): readonly Advice[] {
+function approvalAdvice(
+  { target, expiresAt }: PendingApproval,
+  level: Verdict["level"],
+  now: () => number = Date.now,
+): readonly Advice[] {
   const tool = target.fullName;
-  const approve: Advice = { do: "approve", tool, withinSeconds: approvalMsMax / 1000 };
+  const withinSeconds = Math.ceil((expiresAt - now()) / 1000);
+  const approve: Advice = { do: "approve", tool, withinSeconds };
   if (asksEachTime(target) || level === "trusted") return [approve];
   // A tool must be reviewed before it can be trusted.
   const allow: Advice =
@@ -245,14 +261,49 @@ function approvalAdvice({ target }: PendingApproval, level: Verdict["level"]): r
 }
 
 function approvalNeeded(
-  name: string,
+  message: string,
   { callerPreview, why, expiresAt }: PendingApproval,
   next: readonly Advice[],
 ): HallError {
-  return new HallError("APPROVAL_NEEDED", `${name} requires approval: ${why}`, {
+  return new HallError("APPROVAL_NEEDED", `${message}: ${why}`, {
     next,
     details: { preview: callerPreview, expiresAt: new Date(expiresAt).toISOString() },
   });
+}
+
+/** Many clients give up on a silent call after 60 s. */
+const silentMsMax = 50_000;
+const progressMs = 5_000;
+
+/**
+ * Waits for an answer from elsewhere: with a progress token until the approval expires, else not
+ * longer than clients wait. Of several identical calls, one approval lets one through.
+ */
+async function waitForAnswer(
+  subject: Subject,
+  { scope, takesProgress, progress }: CallContext,
+  { approvals, now = Date.now }: TrustParts,
+): Promise<"yes" | "no" | undefined> {
+  const startedAt = now();
+  const report = (): void => {
+    // Tiny, because the tool's own progress must be greater.
+    const waited = (1 + now() - startedAt) / 1e9;
+    progress({ progress: waited, message: "waiting for approval" });
+  };
+  const timer = setInterval(report, progressMs).unref();
+  if (takesProgress) report();
+  try {
+    for (;;) {
+      const pending = approvals.leave(subject);
+      const endsAt = takesProgress ? pending.expiresAt : startedAt + silentMsMax;
+      const heard = await scope.race(approvals.hear(pending, endsAt - now()));
+      const answer = approvals.take(subject);
+      if (heard === "no") return "no";
+      if (answer !== undefined || heard === undefined) return answer;
+    }
+  } finally {
+    clearInterval(timer);
+  }
 }
 
 const labels: Readonly<Record<ApprovalAnswer, string>> = {

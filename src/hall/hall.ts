@@ -34,7 +34,7 @@ import { createExperience } from "../toolkits/find/experience.ts";
 import { createFindToolkit } from "../toolkits/find/find.ts";
 import { createFinder, type Finder } from "../toolkits/find/finder.ts";
 import { createLispTools } from "../toolkits/lisp/lisp.ts";
-import { type Approvals, createApprovals } from "../trust/approvals.ts";
+import { type Approvals, createApprovals, type PendingApproval } from "../trust/approvals.ts";
 import { markTool } from "../trust/marks.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
@@ -104,6 +104,11 @@ export interface HallOptions {
   readonly allowPrivateEndpoints?: boolean;
   /** The approvals of this project. Without it no call requires approval. */
   readonly trust?: TrustOptions;
+  /**
+   * Set if people can answer approvals elsewhere while the hall runs: calls wait for them. Called for
+   * each approval that no client asks its user for.
+   */
+  readonly approvalLeft?: (pending: PendingApproval) => void;
   /** Records a decision; resolves when it is durable. Default: the store's audit. */
   readonly audit?: (decision: Decision, call: Call) => Promise<void>;
   /** Where calls and the audit are stored. Default: memory. */
@@ -186,7 +191,7 @@ async function openBase(options: HallOptions) {
     names = "underscore",
   } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const approvals = createApprovals();
+  const approvals = createApprovals(() => Date.now(), options.approvalLeft);
   const trust: Trust | undefined =
     options.trust && createTrust({ ...options.trust, onRevoked: approvals.forget });
   trust?.refresh();
@@ -330,7 +335,13 @@ async function openGateway(base: Base, options: HallOptions) {
     rates: options.rates,
     capacities: options.capacities,
     tracing: tracing?.stage,
-    trust: trust && { trust, approvals, audit, now: options.trust?.now },
+    trust: trust && {
+      trust,
+      approvals,
+      audit,
+      now: options.trust?.now,
+      waits: options.approvalLeft !== undefined,
+    },
     spell,
   });
   return { gateway, tracing };

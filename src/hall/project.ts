@@ -11,6 +11,7 @@ import type { Channel } from "../wire/channel.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { createHallChannel, greetHall } from "./admin-client.ts";
 import { createHandlers } from "./admin-handlers.ts";
+import { createApprovalNotifier } from "./approval-notifier.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
 import { createFollowTrust } from "./follow-trust.ts";
 import { createHall, type Hall, type HallOptions } from "./hall.ts";
@@ -34,6 +35,7 @@ export interface ProjectOptions {
   readonly settings: Settings;
   readonly isStatic?: boolean;
   readonly looksFor?: HallOptions["looksFor"];
+  readonly approvalLeft?: HallOptions["approvalLeft"];
 }
 
 /** A hall without the local socket: no other process can attach. */
@@ -42,6 +44,7 @@ export async function openAlone({
   settings,
   isStatic = false,
   looksFor,
+  approvalLeft,
 }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
@@ -81,6 +84,7 @@ export async function openAlone({
     record: config.store.record,
     telemetry: config.telemetry,
     ...(looksFor ? { looksFor } : {}),
+    ...(approvalLeft ? { approvalLeft } : {}),
     said: logs.say,
     lock,
     log,
@@ -121,10 +125,14 @@ export async function openShared(
   });
   const control: Control | undefined = await openControl(path, ready);
   if (!control) return undefined;
-  const project = await openAlone(options);
+  const { folder, settings } = options;
+  const project = await openAlone({
+    ...options,
+    approvalLeft: createApprovalNotifier({ folder, log: settings.log }),
+  });
   resolveReady({
     server: project.hall.server,
-    handlers: createHandlers(project.hall, project.followTrust, options.settings),
+    handlers: createHandlers(project.hall, project.followTrust, settings),
   });
   return {
     ...project,

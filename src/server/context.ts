@@ -37,6 +37,7 @@ export function createContext(
   return {
     scope,
     ask: askNow,
+    takesProgress: tokenOf(params) !== undefined,
     progress,
     log,
     logLevel,

@@ -13,8 +13,10 @@ export interface Approvals {
   ask(subject: Subject): Waiting;
   /** The call has failed; an approval lets an identical call through once. Identical calls share it. */
   leave(subject: Subject): PendingApproval;
-  /** True if exactly this call was approved; consumes the approval. */
-  take(subject: Subject): boolean;
+  /** The answer that waits for exactly this call; consumes it. */
+  take(subject: Subject): "yes" | "no" | undefined;
+  /** Resolves with the answer to what was left, or with undefined when the time is over. */
+  hear(pending: PendingApproval, timeoutMs: number): Promise<ApprovalAnswer | undefined>;
   /** Takes back the approvals that no call has used yet. */
   forget(): void;
   pending(): readonly PendingApproval[];
@@ -56,8 +58,8 @@ export type ApprovalAnswer = "once" | "hall" | "always" | "no";
 
 export const answers: readonly ApprovalAnswer[] = ["once", "hall", "always", "no"];
 
-/** How long a failed call can still be approved, and how long an approval waits for its call. */
-export const approvalMsMax = 60_000;
+/** How long a failed call can still be approved, and how long an answer waits for its call. */
+export const approvalMsMax = 300_000;
 /** Only a safety net: a waiting call has its own deadline. */
 const waitingMsMax = 600_000;
 const pendingMax = 1_000;
@@ -67,17 +69,28 @@ const ownMax = 200;
 interface Open {
   readonly pending: PendingApproval;
   readonly resolve?: ((answer: ApprovalAnswer) => void) | undefined;
+  /** Calls that wait for the answer to what was left. */
+  readonly listeners: Set<(answer: ApprovalAnswer) => void>;
 }
 
-export function createApprovals(now: () => number = Date.now): Approvals {
+interface Answered {
+  readonly answer: "yes" | "no";
+  readonly expiresAt: number;
+}
+
+/** `left` is called for each new approval that no client asks its user for. */
+export function createApprovals(
+  now: () => number = Date.now,
+  left: (pending: PendingApproval) => void = () => {},
+): Approvals {
   const open = new Map<string, Open>();
-  /** Calls approved once, with the time the approval expires. */
-  const granted = new Map<string, number>();
+  /** Answers that wait for their call. */
+  const answered = new Map<string, Answered>();
 
   function sweep(): void {
     const time = now();
     for (const [token, { pending }] of open) if (pending.expiresAt <= time) open.delete(token);
-    for (const [key, expiresAt] of granted) if (expiresAt <= time) granted.delete(key);
+    for (const [key, { expiresAt }] of answered) if (expiresAt <= time) answered.delete(key);
   }
 
   function put(subject: Subject, resolve?: (answer: ApprovalAnswer) => void): PendingApproval {
@@ -96,7 +109,7 @@ export function createApprovals(now: () => number = Date.now): Approvals {
       expiresAt,
       isWaiting,
     };
-    open.set(pending.token, { pending, resolve });
+    open.set(pending.token, { pending, resolve, listeners: new Set() });
     return pending;
   }
 
@@ -104,24 +117,41 @@ export function createApprovals(now: () => number = Date.now): Approvals {
     ask(subject) {
       sweep();
       let resolve = (_answer: ApprovalAnswer): void => {};
-      const answered = new Promise<ApprovalAnswer>((settle) => {
+      const given = new Promise<ApprovalAnswer>((settle) => {
         resolve = settle;
       });
       const pending = put(subject, resolve);
-      return { pending, answered, close: () => void open.delete(pending.token) };
+      return { pending, answered: given, close: () => void open.delete(pending.token) };
     },
     leave(subject) {
       sweep();
       const key = keyOf(subject);
       for (const { pending } of open.values())
         if (!pending.isWaiting && keyOf(pending) === key) return pending;
-      return put(subject);
+      const pending = put(subject);
+      left(pending);
+      return pending;
     },
     take(subject) {
       sweep();
-      return granted.delete(keyOf(subject));
+      const key = keyOf(subject);
+      const found = answered.get(key)?.answer;
+      answered.delete(key);
+      return found;
     },
-    forget: () => granted.clear(),
+    hear({ token }, timeoutMs) {
+      return new Promise((resolve) => {
+        const listeners = open.get(token)?.listeners;
+        const end = (answer?: ApprovalAnswer): void => {
+          clearTimeout(timer);
+          listeners?.delete(end);
+          resolve(answer);
+        };
+        const timer = setTimeout(end, timeoutMs).unref();
+        listeners?.add(end);
+      });
+    },
+    forget: () => answered.clear(),
     pending() {
       sweep();
       return [...open.values()].map(({ pending }) => pending);
@@ -138,7 +168,11 @@ export function createApprovals(now: () => number = Date.now): Approvals {
 
       open.delete(token);
       if (found.resolve) found.resolve(answer);
-      else if (answer !== "no") granted.set(keyOf(found.pending), now() + approvalMsMax);
+      else {
+        const expiresAt = now() + approvalMsMax;
+        answered.set(keyOf(found.pending), { answer: answer === "no" ? "no" : "yes", expiresAt });
+      }
+      for (const tell of found.listeners) tell(answer);
       return found.pending;
     },
   };

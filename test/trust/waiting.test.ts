@@ -1,0 +1,136 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { PendingApproval } from "../../src/trust/approvals.ts";
+import type { RawClient } from "../servers/client.ts";
+import { openWorld, type World } from "./world.ts";
+
+/** Calls that wait for a person elsewhere: how long, and what an answer does. */
+const deleting = { name: "files.delete_file", arguments: { path: "a" } };
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+interface Waiting extends World {
+  readonly client: RawClient;
+  readonly left: PendingApproval[];
+}
+
+/** A hall whose approvals are answered elsewhere, with a client that cannot ask; from here on time stands still. */
+async function openWaiting(): Promise<Waiting> {
+  const left: PendingApproval[] = [];
+  const world = await openWorld({ hall: { approvalLeft: (pending) => void left.push(pending) } });
+  const client = await world.connect();
+  vi.useFakeTimers({
+    toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "Date"],
+  });
+  return Object.assign(world, { client, left });
+}
+
+/** The first call loads the validator, which takes real time. */
+async function untilLeft({ left }: Waiting, count: number): Promise<void> {
+  for (let turn = 0; left.length < count && turn < 1e6; turn++)
+    await new Promise((resolve) => setImmediate(resolve));
+  expect(left).toHaveLength(count);
+}
+
+const pass = (ms: number): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+const answerOf = async (client: RawClient, id: number | string): Promise<JsonObject> =>
+  (await client.answer(id)).result as JsonObject;
+
+function answer({ door, left }: Waiting, given: "once" | "no"): void {
+  door.hall.approvals.answer(left.at(-1)?.token ?? "", given);
+}
+
+test("a call without a progress token waits 50 s; the repeated call goes through once", async () => {
+  await using world = await openWaiting();
+  const { client, ran, left } = world;
+  const first = client.ask("tools/call", deleting);
+  await untilLeft(world, 1);
+  await pass(50_000);
+  expect(await answerOf(client, first)).toMatchObject({
+    isError: true,
+    structuredContent: {
+      error_type: "approval_needed",
+      suggestion: expect.stringContaining("call again"),
+      next: [{ do: "approve", withinSeconds: 250 }, { do: "trust" }],
+    },
+  });
+  const second = client.ask("tools/call", deleting);
+  await pass(1_000);
+  expect(left).toHaveLength(1);
+  answer(world, "once");
+  expect(await answerOf(client, second)).toMatchObject({ content: [{ text: "done" }] });
+
+  // Answered between two calls.
+  const third = client.ask("tools/call", deleting);
+  await untilLeft(world, 2);
+  await pass(50_000);
+  await answerOf(client, third);
+  answer(world, "once");
+  const fourth = client.ask("tools/call", deleting);
+  expect(await answerOf(client, fourth)).toMatchObject({ content: [{ text: "done" }] });
+  expect(ran).toEqual(["files.delete_file", "files.delete_file"]);
+});
+
+test("a call with a progress token stays open for five minutes and says every 5 s that it waits", async () => {
+  await using world = await openWaiting();
+  const { client } = world;
+  const id = client.ask("tools/call", { ...deleting, _meta: { progressToken: "p" } });
+  await untilLeft(world, 1);
+  await pass(299_000);
+  const reports = client.received.filter(({ method }) => method === "notifications/progress");
+  expect(reports).toHaveLength(60);
+  expect(reports[0]).toMatchObject({
+    params: { progressToken: "p", message: "waiting for approval" },
+  });
+  await pass(1_000);
+  expect(await answerOf(client, id)).toMatchObject({
+    structuredContent: { error_type: "approval_needed" },
+  });
+});
+
+test("of two calls that are the same, one yes lets one through, and a no ends both", async () => {
+  await using world = await openWaiting();
+  const { client, ran, left } = world;
+  const ids = [client.ask("tools/call", deleting), client.ask("tools/call", deleting)];
+  await untilLeft(world, 1);
+  await pass(100);
+  answer(world, "once");
+  await pass(100);
+  expect(ran).toEqual(["files.delete_file"]);
+  expect(left).toHaveLength(2);
+  answer(world, "no");
+  const results = await Promise.all(ids.map((id) => answerOf(client, id)));
+  expect(results.filter(({ isError }) => isError)).toMatchObject([
+    { structuredContent: { error_type: "denied" } },
+  ]);
+});
+
+test("a no that comes after the call has answered denies the repeated call", async () => {
+  await using world = await openWaiting();
+  const { client, ran } = world;
+  const first = client.ask("tools/call", deleting);
+  await untilLeft(world, 1);
+  await pass(50_000);
+  await answerOf(client, first);
+  answer(world, "no");
+  const second = client.ask("tools/call", deleting);
+  expect(await answerOf(client, second)).toMatchObject({
+    structuredContent: { error_type: "denied" },
+  });
+  expect(ran).toEqual([]);
+});
+
+test("a call that its client cancels waits no longer, and its approval stays", async () => {
+  await using world = await openWaiting();
+  const { client, door } = world;
+  const requestId = client.ask("tools/call", deleting);
+  await untilLeft(world, 1);
+  client.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId } });
+  await pass(100);
+  expect(door.hall.approvals.pending()).toHaveLength(1);
+  answer(world, "once");
+  const again = client.ask("tools/call", deleting);
+  expect(await answerOf(client, again)).toMatchObject({ content: [{ text: "done" }] });
+});
