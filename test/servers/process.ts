@@ -1,5 +1,13 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -128,6 +136,8 @@ export async function buildTestCli(): Promise<string> {
   const script = join(root, "scripts/build.mjs");
   await promisify(execFile)(process.execPath, [script, "--quiet", "--test-cli", building]);
   writeFileSync(join(building, "package.json"), JSON.stringify({ type: "module" }));
+  // Node 20 has no SQLite of its own; the addon is loaded at run time.
+  symlinkSync(join(root, "node_modules"), join(building, "node_modules"));
   try {
     renameSync(building, join(folder, "built"));
   } catch (error) {
