@@ -5,6 +5,7 @@ import type { McpOptions } from "./commands/mcp.ts";
 export const mcpFlags = {
   "--expose <faces>":
     "what clients see, comma-separated (default: the config's, else what fits the number of tools)",
+  "--preset <name>": "show and call only the tools of this preset of the config",
   "--static": "freeze the lists and declare them static",
   "--alone": "run a separate hall, even if one is running for this project",
   "--log-level <level>":
@@ -13,6 +14,7 @@ export const mcpFlags = {
 
 const options = {
   expose: { type: "string" },
+  preset: { type: "string" },
   static: { type: "boolean" },
   alone: { type: "boolean" },
   folder: { type: "string" },

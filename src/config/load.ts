@@ -94,6 +94,7 @@ export const defaultConfig: Config = {
   aliases: {},
   defaults: {},
   mcpServers: {},
+  presets: {},
   images: {},
   search: { folders: [] },
   planner: { kind: "auto" },

@@ -51,6 +51,11 @@ const limits: readonly Limit[] = [
   { path: ["documents", "roots", "*"], text: outside, isRefused: isOutside },
   { path: ["search", "folders", "*"], text: outside, isRefused: isOutside },
   { path: ["workflow", "roots", "*"], text: outside, isRefused: isOutside },
+  {
+    path: ["presets", "*"],
+    text: "is a preset of the user's own config file; expected another name; rename it",
+    isRefused: (_value, { users }, path) => fieldAt(users, path) !== undefined,
+  },
   ...limitsOfEndpoint("planner", "baseUrl"),
   ...limitsOfEndpoint("images", "url"),
   ...limitsOfEndpoint("search", "url"),

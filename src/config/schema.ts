@@ -251,6 +251,19 @@ export const configSchema = z.strictObject({
       {},
     ),
   ),
+  presets: field(
+    "Named sets of tools. A client at `/mcp/NAME`, or of `mcp --preset NAME`, sees and calls only these.",
+    z._default(
+      z.record(
+        z.string().check(z.regex(serverNamePattern)),
+        z.strictObject({
+          servers: field("Servers and toolkits whose tools belong to it.", list(40)),
+          tools: field("Further tools, as `server.tool` or `server.*`.", list(200)),
+        }),
+      ),
+      {},
+    ),
+  ),
   images: section(
     "The image provider. Without url, image_generator returns placeholders. Only the user's own file can set a remote url or apiKeyEnv; a url in a project's file gets no key.",
     {

@@ -1,11 +1,11 @@
 import { HallError } from "../base/errors.ts";
 import type { ResolvedStage } from "./stage.ts";
 
-/** Refuses tools that the caller's token does not name, also in nested calls. */
+/** Refuses tools that the caller's token or preset does not name, also in nested calls. */
 export const keepToAllowed: ResolvedStage = (next) => (call, context) => {
   const { tools } = call.caller;
   if (tools === undefined || isListed(tools, call.target.fullName)) return next(call, context);
-  throw new HallError("DENIED", `the caller's token does not allow ${call.name}`);
+  throw new HallError("DENIED", `the caller's token or preset does not allow ${call.name}`);
 };
 
 /** True if a list of `server.tool` and `server.*` names the tool. */

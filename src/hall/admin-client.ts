@@ -101,6 +101,12 @@ const sampleMsMax = 330_000;
 /** A hall that is starting answers when it is ready; one that is stopped or stuck never does. */
 const helloMsMax = 5_000;
 
+export interface GreetOptions {
+  readonly timeoutMs?: number;
+  /** The client sees only the tools of this preset. */
+  readonly preset?: string | undefined;
+}
+
 /**
  * Connects and states the purpose; the rest of the socket carries messages. Undefined when no hall
  * runs. Throws UNAVAILABLE when one holds the socket and does not answer or is of another version,
@@ -109,7 +115,7 @@ const helloMsMax = 5_000;
 export async function greetHall(
   path: string,
   purpose: Hello["hello"],
-  timeoutMs: number = helloMsMax,
+  { timeoutMs = helloMsMax, preset }: GreetOptions = {},
 ): Promise<Socket | undefined> {
   const socket = await connectSocket(path);
   if (!socket) return undefined;
@@ -120,7 +126,7 @@ export async function greetHall(
   }, timeoutMs);
   // The new owner watches for its end; until then, a broken socket counts as none.
   socket.on("error", () => socket.destroy());
-  const hello: Hello = { hello: purpose, version, nonce: createNonce() };
+  const hello: Hello = { hello: purpose, version, nonce: createNonce(), preset };
   socket.write(`${JSON.stringify(hello)}\n`);
   const line = await readFirstLine(socket);
   clearTimeout(timer);

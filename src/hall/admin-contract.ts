@@ -103,6 +103,8 @@ export interface Hello {
   readonly version: string;
   /** Used once, for the proofs. */
   readonly nonce: string;
+  /** The client sees only the tools of this preset. */
+  readonly preset?: string | undefined;
 }
 export type HelloAnswer =
   | { readonly ok: true; readonly pid: number; readonly nonce: string; readonly proof: string }

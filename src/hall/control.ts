@@ -4,6 +4,7 @@ import { errorTable, errorType, HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { loadUserKey } from "../base/user-key.ts";
 import { version } from "../base/version.ts";
+import { localRights, type Rights, within } from "../server/rights.ts";
 import type { Server } from "../server/server.ts";
 import { type Channel, defaultLimits } from "../wire/channel.ts";
 import { Peer } from "../wire/peer.ts";
@@ -86,6 +87,12 @@ async function greet(
     socket.end();
     return;
   }
+  const rights = findRights(server, hello.preset);
+  if (!rights) {
+    answer({ ok: false, reason: "this hall does not have the preset" });
+    socket.end();
+    return;
+  }
   const key = await loadUserKey(helloFolder());
   const greeting = { ...hello, path, hallNonce: createNonce() };
   answer({
@@ -99,8 +106,18 @@ async function greet(
     return;
   }
   const channel = createStdioChannel(socket, socket, defaultLimits, { needsNewline: true });
-  if (hello.hello === "mcp") attached(channel, server.accept(endOnLeft(channel)).closed);
+  if (hello.hello === "mcp")
+    attached(channel, server.accept(endOnLeft(channel), { rights }).closed);
   else serveAdmin(channel, handlers);
+}
+
+/** Undefined for a preset that the hall does not have: its config may have been edited just now. */
+function findRights({ presets }: Server, preset: string | undefined): Rights | undefined {
+  try {
+    return within(preset, localRights, presets);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Treats the client's `left` notification as the end of its input; the socket stays open for answers. */
@@ -129,7 +146,8 @@ async function readHello(socket: Socket): Promise<Hello | undefined> {
     return isObject(value) &&
       (value.hello === "mcp" || value.hello === "admin") &&
       typeof value.version === "string" &&
-      typeof value.nonce === "string"
+      typeof value.nonce === "string" &&
+      (value.preset === undefined || typeof value.preset === "string")
       ? (value as unknown as Hello)
       : undefined;
   } catch {

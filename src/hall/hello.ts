@@ -9,7 +9,7 @@ import type { Hello } from "./admin-contract.ts";
  * covers a nonce of either side, so that none can be used twice, and the socket's name, so that none
  * is good for another project's hall.
  */
-export interface Greeting extends Pick<Hello, "hello" | "nonce"> {
+export interface Greeting extends Pick<Hello, "hello" | "nonce" | "preset"> {
   readonly path: string;
   readonly hallNonce: string;
 }
@@ -27,10 +27,10 @@ export function createNonce(): string {
 
 export function prove(
   role: Role,
-  { hello, nonce, hallNonce, path }: Greeting,
+  { hello, nonce, hallNonce, path, preset }: Greeting,
   key: Buffer,
 ): string {
-  const said = JSON.stringify([role, basename(path), hello, nonce, hallNonce]);
+  const said = JSON.stringify([role, basename(path), hello, nonce, hallNonce, preset ?? null]);
   return createHmac("sha256", key).update(said).digest("base64url");
 }
 

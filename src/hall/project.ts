@@ -5,6 +5,7 @@ import { isBuiltinOn } from "../config/builtin.ts";
 import { collectServers, diffServers } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
 import { isOf } from "../registry/registry.ts";
+import { localRights, within } from "../server/rights.ts";
 import type { Toolkit } from "../tool.ts";
 import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
@@ -19,7 +20,7 @@ import { openBuiltins, switchBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
-import { logWarnings, type Settings, trustSettingsOf } from "./settings.ts";
+import { logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 
 /** The hall of a project folder with its config, its lock and hot reload. */
@@ -36,6 +37,8 @@ export interface ProjectOptions {
   readonly isStatic?: boolean;
   readonly looksFor?: HallOptions["looksFor"];
   readonly approvalLeft?: HallOptions["approvalLeft"];
+  /** The preset of the client that this process serves. */
+  readonly preset?: string | undefined;
 }
 
 /** A hall without the local socket: no other process can attach. */
@@ -90,6 +93,7 @@ export async function openAlone({
     log,
     secrets,
   });
+  hall.server.presets = presetsOf(config);
   const reload = createReload(hall, loaded);
   const watching = watchConfig(
     settings.load,
@@ -154,22 +158,23 @@ export interface Reached {
 
 /** Connects to the running hall, or becomes it. */
 export async function reachOrBecomeHall(options: ProjectOptions): Promise<Reached> {
-  const path = await socketPath(options.folder);
+  const { folder, preset } = options;
+  const path = await socketPath(folder);
   for (let attempt = 0; attempt < triesMax; attempt++) {
-    const socket = await greetHall(path, "mcp").catch((error: unknown) => {
+    const socket = await greetHall(path, "mcp", { preset }).catch((error: unknown) => {
       options.settings.log.warn(`${messageOf(error)}; this client gets a hall of its own`);
       return "unusable" as const;
     });
     if (socket === "unusable") break;
     if (socket) return { channel: createHallChannel(socket), project: undefined };
     const project = await openShared(path, options);
-    if (project) return { channel: acceptInside(project), project };
+    if (project) return { channel: acceptInside(project, preset), project };
     // Another process was faster; its hall opens in a moment.
     await sleep(20 + Math.random() * 50);
   }
   // A hall of another version, one that does not answer, or a stranger holds the socket: open a separate hall.
   const project = await openAlone(options);
-  return { channel: acceptInside(project), project };
+  return { channel: acceptInside(project, preset), project };
 }
 
 /**
@@ -202,9 +207,9 @@ function usesWorkflow(loaded: Settings["loaded"]): boolean {
   return isSet || isNamed || isBuiltinOn("speckit", loaded);
 }
 
-function acceptInside({ hall }: Project): Channel {
+function acceptInside({ hall }: Project, preset?: string): Channel {
   const [near, far] = createMemoryPair();
-  hall.server.accept(far);
+  hall.server.accept(far, { rights: within(preset, localRights, hall.server.presets) });
   return near;
 }
 
@@ -218,6 +223,7 @@ function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeo
       const changes = diffServers(servers, next);
       servers = next;
       hall.trust?.configure(trustSettingsOf(loaded.config));
+      hall.server.presets = presetsOf(loaded.config);
       hall.log.info(changes, "config reloaded");
       void hall.note({
         kind: "changed",

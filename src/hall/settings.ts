@@ -14,6 +14,7 @@ import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { Config, PartialConfig, ServerConfig } from "../config/schema.ts";
 import { type FaceChoice, parseFaces } from "../server/faces.ts";
+import type { Presets } from "../server/rights.ts";
 import type { TrustSettings } from "../trust/easing.ts";
 
 /** Flags of the long-running commands. A missing flag leaves the config's value. */
@@ -81,6 +82,16 @@ export function hasProjectFile({ folder, loaded }: Pick<Settings, "folder" | "lo
 export function trustSettingsOf({ trust }: Config): TrustSettings {
   const { policy, servers: policies, tools: overrides, unguarded } = trust;
   return { policy, policies, overrides, unguarded };
+}
+
+/** The tools of each preset. */
+export function presetsOf({ presets, mcpServers }: Config): Presets {
+  const all = (server: string): string => `${mcpServers[server]?.prefix ?? server}.*`;
+  const entries = Object.entries(presets).map(([name, { servers, tools }]) => [
+    name,
+    [...servers.map(all), ...tools],
+  ]);
+  return Object.fromEntries(entries);
 }
 
 async function openStderr({ json = false }: SettingsOptions): Promise<LogSink> {

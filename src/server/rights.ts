@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import { isListed } from "../gateway/allow-list.ts";
 import type { Toolkit } from "../tool.ts";
 
 /**
@@ -27,6 +28,33 @@ export const allRights: Rights = { scopes: ["admin"] };
 /** Of a program of the same user that sent no token. */
 export const rightsWithoutToken: Rights = { scopes: ["call"] };
 
+/** The tools of each preset, as `server.tool` and `server.*`. */
+export type Presets = Readonly<Record<string, readonly string[]>>;
+
+/** The same rights within a preset. Throws NOT_FOUND for one that is not configured. */
+export function within(preset: string | undefined, rights: Rights, presets: Presets): Rights {
+  if (preset === undefined) return rights;
+  const tools = Object.hasOwn(presets, preset)
+    ? (presets[preset] ?? [])
+    : unknownPreset(preset, presets);
+  return { ...rights, tools: rights.tools ? common(rights.tools, tools) : tools };
+}
+
+function unknownPreset(preset: string, presets: Presets): never {
+  const names = Object.keys(presets).join(", ") || "none is configured";
+  throw new HallError("NOT_FOUND", `unknown preset "${preset.slice(0, 40)}" (expected: ${names})`, {
+    next: [{ do: "edit-config", field: "presets" }],
+  });
+}
+
+/** The tools that both lists name. */
+function common(one: readonly string[], other: readonly string[]): readonly string[] {
+  return [
+    ...one.filter((name) => isListed(other, name)),
+    ...other.filter((name) => !one.includes(name) && isListed(one, name)),
+  ];
+}
+
 const scopePattern = /^(call|read|admin|register:[A-Za-z0-9_.-]{1,64})$/;
 
 export function isScope(scope: unknown): scope is string {
@@ -54,7 +82,10 @@ export function mayUse(rights: Rights, { id, prefix = id, source }: Toolkit): bo
 /** Throws DENIED where `mayUse` is false. */
 export function requireUse(rights: Rights, toolkit: Toolkit): void {
   if (mayUse(rights, toolkit)) return;
-  throw new HallError("DENIED", `the caller's token does not allow what ${toolkit.id} offers here`);
+  throw new HallError(
+    "DENIED",
+    `the caller's token or preset does not allow what ${toolkit.id} offers here`,
+  );
 }
 
 /** Throws DENIED for a caller without the scope. */

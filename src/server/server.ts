@@ -18,7 +18,7 @@ import type { Channel, Limits } from "../wire/channel.ts";
 import { Asking, Seal } from "./asking.ts";
 import { ClientConnection } from "./connection.ts";
 import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
-import type { Rights } from "./rights.ts";
+import type { Presets, Rights } from "./rights.ts";
 import { StatelessRequests } from "./stateless.ts";
 
 export interface AcceptOptions {
@@ -95,6 +95,8 @@ export interface ServerParts extends ServerOptions {
 export class Server {
   readonly registry: Registry;
   readonly limits: Limits;
+  /** Set again when the config changes. */
+  presets: Presets = {};
   readonly #lists: ToolLists;
   readonly #parts: ServerParts;
   readonly #stateless: StatelessRequests;

@@ -127,6 +127,28 @@ async function closeAll(clients: readonly CliProcess[]): Promise<void> {
 }
 
 describe.concurrent("clients of one project", () => {
+  test("keep their preset, also in the next hall", async () => {
+    const project = await newProject("");
+    const file = join(project.folder, "guildhall.json");
+    const presets = { small: { tools: ["box.echo"] } };
+    writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), presets }));
+    const first = project.open();
+    await greet(first);
+    await untilSees(first, "box__whoami");
+    await using second = project.open(["--preset", "small"]);
+    await greet(second);
+    const names = async (): Promise<unknown> => {
+      const { tools } = await second.result("tools/list");
+      return (tools as JsonObject[]).map(({ name }) => name);
+    };
+    expect(await names()).toEqual(["box__echo"]);
+    expect(JSON.stringify(await callTool(second, "box.whoami"))).toContain("denied");
+    await first[Symbol.asyncDispose]();
+    await untilSees(second, "box__echo");
+    expect(await names()).toEqual(["box__echo"]);
+    expect(await project.status()).toMatchObject({ pid: second.pid });
+  });
+
   test("that come at the same moment share one hall, and each server runs once", async () => {
     const project = await newProject("");
     const clients = Array.from({ length: 5 }, () => project.open());

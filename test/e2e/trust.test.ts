@@ -235,7 +235,8 @@ test.concurrent("calls wait for approval from another terminal, once, for the ha
   expect(await project.json("revoke", "shelf")).toEqual({
     revoked: ["shelf.delete_it", "shelf.look"],
   });
-  expect(await said(client, "shelf.delete_it", { path: "e" })).toContain("approval_needed");
+  const fourth = said(client, "shelf.delete_it", { path: "e" });
+  const waiting = await untilPending();
 
   // Everything at once is nothing that happens by itself, and covers only what was reviewed as it is.
   expect(await project.run("trust", "all")).toMatchObject({
@@ -243,7 +244,9 @@ test.concurrent("calls wait for approval from another terminal, once, for the ha
     stdout: "",
     stderr: expect.stringContaining("--yes"),
   });
-  expect(await said(client, "shelf.delete_it", { path: "e" })).toContain("approval_needed");
+  expect(await untilPending()).toMatchObject({ token: waiting?.token });
+  await project.json("approve", waiting?.token ?? "", "--no");
+  expect(await fourth).toContain("denied");
   const all = await project.json<{ trusted: string[]; notCovered: string[] }>(
     "trust",
     "all",
@@ -276,7 +279,8 @@ test.concurrent("a restarted server with other tools is caught before the call t
     /has changed since it was listed.*guildhall diff/,
   );
   expect(await said(client, "shelf.look")).toContain("has changed since it was reviewed");
-  expect(await said(client, "shelf.delete_it")).toContain("approval_needed");
+  client.ask("tools/call", { name: "shelf.delete_it", arguments: {} });
+  await until(async () => (await project.json<JsonObject[]>("approvals"))[0], "the call waits");
   expect(await said(client, "shelf.fresh")).toContain("is new since shelf was reviewed");
   const { tools: listed } = await client.result("tools/list");
   expect(JSON.stringify(listed)).not.toContain("hacker.example");

@@ -10,7 +10,7 @@ test("a hall that holds the socket and never answers times out with advice", asy
   const path = join(folder, "hall.sock");
   const mute = createServer((socket) => socket.resume()).listen(path);
   try {
-    await expect(greetHall(path, "mcp", 100)).rejects.toMatchObject({
+    await expect(greetHall(path, "mcp", { timeoutMs: 100 })).rejects.toMatchObject({
       code: "UNAVAILABLE",
       next: [{ do: "run-command", command: "mcp --alone" }],
     });
@@ -21,5 +21,7 @@ test("a hall that holds the socket and never answers times out with advice", asy
 });
 
 test("no socket is no hall", async () => {
-  expect(await greetHall(join(tmpdir(), "guildhall-nobody.sock"), "mcp", 100)).toBeUndefined();
+  expect(
+    await greetHall(join(tmpdir(), "guildhall-nobody.sock"), "mcp", { timeoutMs: 100 }),
+  ).toBeUndefined();
 });

@@ -132,12 +132,13 @@ export async function buildTestCli(): Promise<string> {
   const cli = join(folder, "built", "cli.js");
   if (existsSync(cli)) return cli;
 
+  // Node 20 has no SQLite of its own: the addon is found above the program.
+  if (!existsSync(join(folder, "node_modules")))
+    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const building = mkdtempSync(join(folder, "building-"));
   const script = join(root, "scripts/build.mjs");
   await promisify(execFile)(process.execPath, [script, "--quiet", "--test-cli", building]);
   writeFileSync(join(building, "package.json"), JSON.stringify({ type: "module" }));
-  // Node 20 has no SQLite of its own; the addon is loaded at run time.
-  symlinkSync(join(root, "node_modules"), join(building, "node_modules"));
   try {
     renameSync(building, join(folder, "built"));
   } catch (error) {

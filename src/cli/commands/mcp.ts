@@ -5,7 +5,7 @@ import { attach } from "../../hall/attach.ts";
 import type { Project, ProjectOptions } from "../../hall/project.ts";
 import type { SettingsOptions } from "../../hall/settings.ts";
 import { socketPath } from "../../hall/socket.ts";
-import { rightsBelowHall } from "../../server/rights.ts";
+import { localRights, rightsBelowHall, within } from "../../server/rights.ts";
 import type { Channel } from "../../wire/channel.ts";
 import { defaultLimits } from "../../wire/channel.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
@@ -14,6 +14,7 @@ import { drainMs, onStopSignals } from "../exit.ts";
 export interface McpOptions extends Omit<SettingsOptions, "folder"> {
   readonly static?: boolean;
   readonly alone?: boolean;
+  readonly preset?: string;
 }
 
 const quietMs = 500;
@@ -28,8 +29,12 @@ export async function runMcp(options: McpOptions): Promise<void> {
   const isBelow = await isStartedByHall();
   // Faces, static lists and the rights of a client below a hall need a hall of their own.
   const isAlone = isBelow || options.alone || options.static || options.expose !== undefined;
+  const { preset } = options;
+  if (preset !== undefined) await requirePreset(preset, options);
   const path = await socketPath(process.cwd());
-  const socket = isAlone ? undefined : await greetHall(path, "mcp").catch(() => undefined);
+  const socket = isAlone
+    ? undefined
+    : await greetHall(path, "mcp", { preset }).catch(() => undefined);
   if (socket) await serveThrough(near, createHallChannel(socket), options);
   else await serveAsHall(near, isAlone ? undefined : path, { ...options, isBelow });
 }
@@ -54,17 +59,27 @@ async function loadProject(options: McpOptions): Promise<ProjectOptions> {
   return {
     folder: process.cwd(),
     settings: await loadSettings(options, "warn"),
+    preset: options.preset,
     isStatic: options.static ?? false,
   };
+}
+
+/** Throws NOT_FOUND: a running hall could only hang up. */
+async function requirePreset(preset: string, options: McpOptions): Promise<void> {
+  const { loadSettings, presetsOf } = await import("../../hall/settings.ts");
+  const { config } = await loadSettings(options, "warn");
+  within(preset, localRights, presetsOf(config));
 }
 
 /** This process is the hall and serves its client directly. */
 async function serveHere(
   near: Channel,
   project: Project,
-  { isBelow }: { readonly isBelow: boolean },
+  { isBelow, preset }: Pick<McpOptions, "preset"> & { readonly isBelow: boolean },
 ): Promise<void> {
-  const connection = project.hall.server.accept(near, isBelow ? { rights: rightsBelowHall } : {});
+  const { server } = project.hall;
+  const usual = isBelow ? rightsBelowHall : localRights;
+  const connection = server.accept(near, { rights: within(preset, usual, server.presets) });
   let closing: Promise<void> | undefined;
   const stop = onStopSignals(
     () => {

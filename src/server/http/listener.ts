@@ -6,10 +6,12 @@ import {
 } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { HallError } from "../../base/errors.ts";
 import type { Log } from "../../base/log.ts";
 import type { EventStreamOptions } from "../../net/event-stream.ts";
 import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../connection.ts";
+import { within } from "../rights.ts";
 import type { Server } from "../server.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
@@ -75,7 +77,8 @@ export async function listenHttp(options: ListenerOptions): Promise<HttpListener
 }
 
 /** Handlers by method; a HEAD is listed where it is served. */
-type Route = Readonly<Record<string, (http: HttpRequest) => Answered>>;
+type Handler = (http: HttpRequest) => Answered;
+type Route = Readonly<Record<string, Handler>>;
 
 class Listener implements HttpListener {
   readonly #options: ListenerOptions;
@@ -228,12 +231,25 @@ class Listener implements HttpListener {
       return refusal ?? serveApi({ request, response, path: pathname, caller }, this.#server);
     }
 
-    const route = Object.hasOwn(this.#routes, pathname) ? this.#routes[pathname] : undefined;
+    const preset = /^\/mcp\/([^/]+)$/.exec(pathname)?.[1];
+    const path = preset === undefined ? pathname : "/mcp";
+    const route = Object.hasOwn(this.#routes, path) ? this.#routes[path] : undefined;
     if (!route) return notFound;
     const handler = Object.hasOwn(route, method) ? route[method] : undefined;
-    if (handler) return handler({ request, response, url, caller });
-    const isPostOnly = pathname === "/mcp" && isModernRequest(request);
+    if (handler) return this.#handleIn(preset, handler, { request, response, url, caller });
+    const isPostOnly = path === "/mcp" && isModernRequest(request);
     return notAllowed(isPostOnly ? "POST" : Object.keys(route).join(", "));
+  }
+
+  #handleIn(preset: string | undefined, handle: Handler, http: HttpRequest): Answered {
+    const { caller } = http;
+    try {
+      const rights = within(preset, caller.rights, this.#server.presets);
+      return handle(rights === caller.rights ? http : { ...http, caller: { ...caller, rights } });
+    } catch (error) {
+      if (!(error instanceof HallError)) throw error;
+      return { status: 404, code: error.code, message: error.message };
+    }
   }
 
   #health(response: ServerResponse): undefined {
