@@ -1,13 +1,5 @@
 import { type ChildProcessWithoutNullStreams, execFile, spawn } from "node:child_process";
-import {
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -132,9 +124,6 @@ export async function buildTestCli(): Promise<string> {
   const cli = join(folder, "built", "cli.js");
   if (existsSync(cli)) return cli;
 
-  // Node 20 has no SQLite of its own: the addon is found above the program.
-  if (!existsSync(join(folder, "node_modules")))
-    symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
   const building = mkdtempSync(join(folder, "building-"));
   const script = join(root, "scripts/build.mjs");
   await promisify(execFile)(process.execPath, [script, "--quiet", "--test-cli", building]);
