@@ -1,7 +1,7 @@
 // A worker that runs one chapter of the ANSI test suite (https://gitlab.common-lisp.net/ansi-test/ansi-test) in a
 // session of our Lisp. Every top-level form is one evaluation.
 import { existsSync, readFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { parentPort, workerData } from "node:worker_threads";
 
 const { bundle, suite, chapter } = workerData;
@@ -37,7 +37,7 @@ function load(file) {
       load(
         name.startsWith("ANSI-TESTS:AUX;")
           ? `auxiliary/${name.slice(15)}`
-          : join(dirname(file), name),
+          : join(chapter, name),
       );
     return;
   }
