@@ -28,38 +28,73 @@ export function named(text: string): Sym {
   return cl(text);
 }
 
-/**
- * Receives required arguments, then optional ones (undefined if absent), then the rest as an array, then
- * keyword arguments (undefined if absent), in the order of the lambda list.
- */
-export type Native = (m: Machine, ...args: never[]) => Value;
+/** The arguments of a native: `item list &key key` gives an item, a list, and a key or undefined. */
+type Arguments<LambdaList extends string, Given = Value> = LambdaList extends ""
+  ? []
+  : LambdaList extends `${infer Word} ${infer Rest}`
+    ? AfterWord<Word, Rest, Given>
+    : AfterWord<LambdaList, "", Given>;
 
-export interface NativeOptions {
-  /** The function sets `m.mv`, by `m.values(…)` or by a final call that does. Default: it returns one value. */
-  readonly values?: boolean;
-  readonly documentation?: string;
+type AfterWord<Word extends string, Rest extends string, Given> = Word extends "&rest"
+  ? Rest extends `${string} ${infer More}`
+    ? [Value[], ...Arguments<More, Given>]
+    : [Value[]]
+  : Word extends "&optional" | "&key"
+    ? Arguments<Rest, Value | undefined>
+    : Word extends "&allow-other-keys"
+      ? Arguments<Rest, Given>
+      : [Given, ...Arguments<Rest, Given>];
+
+type LambdaListOf<Signature extends string> = Signature extends `${string} ${infer LambdaList}`
+  ? LambdaList
+  : "";
+
+/** A method, so that a parameter may be declared with a narrower type, which the native then relies on. */
+interface NativeOf<Signature extends string> {
+  call(m: Machine, ...args: Arguments<LambdaListOf<Signature>>): Value;
 }
 
-/** `defineFunction("MEMBER", "item list &key key test test-not", (m, item, list, key, test, testNot) => …)`. */
-export function defineFunction(
-  name: string,
-  lambdaList: string,
-  native: Native,
-  options: NativeOptions = {},
+/** Gets required and optional arguments, then the rest as an array, then keyword arguments. */
+export type Native = (m: Machine, ...args: never[]) => Value;
+
+/** `defineFunction("MEMBER item list &key key test", (m, item, list, key, test) => …)`: returns one value. */
+export function defineFunction<const Signature extends string>(
+  signature: Signature,
+  native: NativeOf<Signature>["call"],
+  documentation?: string,
 ): void {
-  const sym = named(name);
-  sym.fn = nativeFunction(sym, lambdaList, native, options);
+  const { sym, lambdaList } = parseSignature(signature);
+  sym.fn = nativeFunction(sym, lambdaList, native as Native, { documentation });
+}
+
+/** A function that sets `m.mv`, by `m.values(…)` or by a final call that does. */
+export function defineValues<const Signature extends string>(
+  signature: Signature,
+  native: NativeOf<Signature>["call"],
+  documentation?: string,
+): void {
+  const { sym, lambdaList } = parseSignature(signature);
+  sym.fn = nativeFunction(sym, lambdaList, native as Native, { values: true, documentation });
 }
 
 /** `(setf (name …) value)`: the new value comes first, like in `(defun (setf name) …)`. */
-export function defineSetter(
-  name: string,
-  lambdaList: string,
-  native: Native,
-  options: NativeOptions = {},
+export function defineSetter<const Signature extends string>(
+  signature: Signature,
+  native: NativeOf<Signature>["call"],
 ): void {
-  const sym = named(name);
-  sym.setter = nativeFunction(sym, lambdaList, native, options);
+  const { sym, lambdaList } = parseSignature(signature);
+  sym.setter = nativeFunction(sym, lambdaList, native as Native);
+}
+
+function parseSignature(signature: string): { sym: Sym; lambdaList: string } {
+  const [name = "", ...words] = signature.split(" ");
+  return { sym: named(name), lambdaList: words.join(" ") };
+}
+
+export interface NativeOptions {
+  /** Default: it returns one value. */
+  readonly values?: boolean;
+  readonly documentation?: string | undefined;
 }
 
 /** A macro gets the whole form and its environment, and returns the expansion. */

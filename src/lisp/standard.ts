@@ -250,7 +250,7 @@ function defineAbsent(): void {
 function absentFunction(name: string, why: string): void {
   const sym = named(name);
   if (sym.fn !== null) return;
-  defineFunction(name, "&rest arguments", (m) =>
+  defineFunction(`${name} &rest arguments`, (m) =>
     m.unavailable(sym, `${sym.name.toLowerCase()} is not available: ${why}`),
   );
 }

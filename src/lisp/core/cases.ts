@@ -17,9 +17,8 @@ export function defineCases(): void {
   defineMacro("ETYPECASE", (whole, _, m) => expandTypecase(m, whole, "error"));
   defineMacro("CTYPECASE", (whole, _, m) => expandTypecase(m, whole, "correctable"));
   defineFunction(
-    "%CASE-FAILED",
-    "name datum expected possibilities",
-    (m, name: Value, datum: Value, expected: Value, possibilities: Value) =>
+    "%CASE-FAILED name datum expected possibilities",
+    (m, name, datum, expected, possibilities) =>
       m.error("%CASE-FAILURE", {
         NAME: name,
         DATUM: datum,
@@ -27,7 +26,7 @@ export function defineCases(): void {
         POSSIBILITIES: possibilities,
       }),
   );
-  defineFunction("%WITH-STORE-VALUE", "signaller", withStoreValue);
+  defineFunction("%WITH-STORE-VALUE signaller", withStoreValue);
 }
 
 interface Clause {

@@ -1,6 +1,6 @@
 // catch and throw, unwind-protect, progv, funcall, apply and multiple values.
 import { Ended } from "../budgets.ts";
-import { defineFunction, defineMacro, form } from "../define.ts";
+import { defineFunction, defineMacro, defineValues, form } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { dearSteps, type Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
@@ -13,10 +13,10 @@ interface CatchTag {
 }
 
 export function defineControl(): void {
-  defineFunction("%CATCH", "tag thunk", catchTag, { values: true });
-  defineFunction("%THROW", "tag values", throwTag);
-  defineFunction("%UNWIND-PROTECT", "thunk cleanup", unwindProtect, { values: true });
-  defineFunction("%PROGV", "names values thunk", withDynamic, { values: true });
+  defineValues("%CATCH tag thunk", catchTag);
+  defineFunction("%THROW tag values", throwTag);
+  defineValues("%UNWIND-PROTECT thunk cleanup", unwindProtect);
+  defineValues("%PROGV names values thunk", withDynamic);
   defineMacro("CATCH", (whole) => form(["%CATCH", operand(whole), thunk(bodyOf(whole, 1))]));
   defineMacro("THROW", (whole) =>
     form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]),
@@ -95,19 +95,10 @@ function bindAll(m: Machine, names: Value, values: Value): void {
 }
 
 export function defineCalling(): void {
-  defineFunction("VALUES", "&rest values", (m, values: Value[]) => m.values(...values), {
-    values: true,
-  });
-  defineFunction("VALUES-LIST", "list", (m, list: Value) => m.values(...spread(m, list)), {
-    values: true,
-  });
-  defineFunction(
-    "FUNCALL",
-    "function &rest arguments",
-    (m, fn: Value, args: Value[]) => m.apply(m.fn(fn), args),
-    { values: true },
-  );
-  defineFunction("APPLY", "function &rest arguments", applyTo, { values: true });
+  defineValues("VALUES &rest values", (m, values) => m.values(...values));
+  defineValues("VALUES-LIST list", (m, list) => m.values(...spread(m, list)));
+  defineValues("FUNCALL function &rest arguments", (m, fn, args) => m.apply(m.fn(fn), args));
+  defineValues("APPLY function &rest arguments", applyTo);
 }
 
 function applyTo(m: Machine, fn: Value, args: Value[]): Value {

@@ -23,12 +23,11 @@ import {
 
 export function defineConditionForms(): void {
   defineMacro("DEFINE-CONDITION", expand);
-  defineFunction("%DEFINE-CONDITION", "name supers slots report initargs documentation", define);
+  defineFunction("%DEFINE-CONDITION name supers slots report initargs documentation", define);
   defineFunction(
-    "GUILDHALL:CONDITION-REPORT",
-    "condition",
-    (m, condition: Value) => m.string(reportOf(m, condition as Instance)),
-    { documentation: "What a condition says, as a string." },
+    "GUILDHALL:CONDITION-REPORT condition",
+    (m, condition) => m.string(reportOf(m, condition as Instance)),
+    "What a condition says, as a string.",
   );
 }
 

@@ -5,6 +5,7 @@ import {
   defineConstant,
   defineFunction,
   defineMacro,
+  defineValues,
   defineVariable,
   form,
   named,
@@ -22,17 +23,17 @@ import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 import { warn } from "./signalling.ts";
 
 export function defineDefinitions(): void {
-  defineFunction("%CHECK-PATTERN", "list min max what", checkPattern);
-  defineFunction("%CHECK-KEYS", "list known allow what", checkKeys);
-  defineFunction("%FIND-KEY", "list key", findKey);
-  defineFunction("%DEFUN", "name function", defun);
-  defineFunction("%DEFMACRO", "name lambda-list body", defmacro);
-  defineFunction("%DEFVAR", "name thunk documentation", defvar);
-  defineFunction("%DEFPARAMETER", "name value documentation", defparameter);
-  defineFunction("%DEFCONSTANT", "name value documentation", defconstant);
-  defineFunction("%DEFINE-SYMBOL-MACRO", "name expansion", defineSymbolMacro);
-  defineFunction("%PROCLAIM", "specifier", proclaim);
-  defineFunction("PROCLAIM", "specifier", proclaim);
+  defineFunction("%CHECK-PATTERN list min max what", checkPattern);
+  defineFunction("%CHECK-KEYS list known allow what", checkKeys);
+  defineFunction("%FIND-KEY list key", findKey);
+  defineFunction("%DEFUN name function", defun);
+  defineFunction("%DEFMACRO name lambda-list body", defmacro);
+  defineFunction("%DEFVAR name thunk documentation", defvar);
+  defineFunction("%DEFPARAMETER name value documentation", defparameter);
+  defineFunction("%DEFCONSTANT name value documentation", defconstant);
+  defineFunction("%DEFINE-SYMBOL-MACRO name expansion", defineSymbolMacro);
+  defineFunction("%PROCLAIM specifier", proclaim);
+  defineFunction("PROCLAIM specifier", proclaim);
   defineMacro("LAMBDA", (whole) => form(["FUNCTION", whole]));
   defineMacro("DEFUN", expandDefun);
   defineMacro("DEFMACRO", (whole) => {
@@ -69,39 +70,27 @@ export function defineDefinitions(): void {
     form(["PROGN", ...itemsOf(whole.cdr).map((specifier) => ["%PROCLAIM", ["QUOTE", specifier]])]),
   );
   defineMacro("DESTRUCTURING-BIND", expandDestructuring);
-  defineFunction(
-    "MACROEXPAND-1",
-    "form &optional environment",
-    (m, whole: Value, env?: Value) => macroexpand(m, whole, env, true),
-    { values: true },
+  defineValues("MACROEXPAND-1 form &optional environment", (m, whole, env) =>
+    macroexpand(m, whole, env, true),
   );
-  defineFunction(
-    "MACROEXPAND",
-    "form &optional environment",
-    (m, whole: Value, env?: Value) => macroexpand(m, whole, env, false),
-    { values: true },
+  defineValues("MACROEXPAND form &optional environment", (m, whole, env) =>
+    macroexpand(m, whole, env, false),
   );
-  defineFunction("MACRO-FUNCTION", "symbol &optional environment", macroFunction);
-  defineFunction("SPECIAL-OPERATOR-P", "symbol", (_: Machine, name: Value) =>
+  defineFunction("MACRO-FUNCTION symbol &optional environment", macroFunction);
+  defineFunction("SPECIAL-OPERATOR-P symbol", (_: Machine, name) =>
     bool(name instanceof Sym && name.pkg?.name === "COMMON-LISP" && specialNames.has(name.name)),
   );
-  defineFunction("CONSTANTP", "form &optional environment", (_: Machine, whole: Value) =>
+  defineFunction("CONSTANTP form &optional environment", (_: Machine, whole) =>
     bool(
       whole instanceof Sym
         ? whole.kind === "constant"
         : !(whole instanceof Cons) || whole.car === named("QUOTE"),
     ),
   );
-  defineFunction(
-    "COMPILE",
-    "name &optional definition",
-    (m, name: Value, definition?: Value) =>
-      m.values(definition === undefined ? name : m.fn(definition), NIL, NIL),
-    { values: true },
+  defineValues("COMPILE name &optional definition", (m, name, definition) =>
+    m.values(definition === undefined ? name : m.fn(definition), NIL, NIL),
   );
-  defineFunction("EVAL", "form", (m, whole: Value) => m.services.evaluate(m, whole), {
-    values: true,
-  });
+  defineValues("EVAL form", (m, whole) => m.services.evaluate(m, whole));
 }
 
 const specialNames = new Set(

@@ -2,7 +2,7 @@
 
 import { budgetTexts, Ended, exceed } from "../budgets.ts";
 import { type Handler, reportOf, Unhandled } from "../conditions.ts";
-import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import { defineMacro, defineValues, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { type Backtrace, dearSteps, type Machine } from "../machine.ts";
 import { safely } from "../output.ts";
@@ -14,8 +14,8 @@ import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 
 export function defineHandling(): void {
-  defineFunction("%HANDLER-BIND", "types functions thunk", handlerBind, { values: true });
-  defineFunction("%HANDLER-CASE", "types functions thunk", handlerCase, { values: true });
+  defineValues("%HANDLER-BIND types functions thunk", handlerBind);
+  defineValues("%HANDLER-CASE types functions thunk", handlerCase);
   defineMacro("HANDLER-BIND", (whole, _, m) => {
     const [bindings, ...body] = itemsOf(whole.cdr);
     const clauses = itemsOf(bindings ?? NIL).map((binding) => {

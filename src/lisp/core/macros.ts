@@ -1,6 +1,6 @@
 // Conditionals, loops and other common macros.
 
-import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import { defineMacro, defineValues, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { trace } from "../output.ts";
@@ -32,7 +32,7 @@ export function defineMacros(): void {
     return form(["NTH", index, ["MULTIPLE-VALUE-LIST", values]]);
   });
   defineMacro("TIME", (whole) => form(["%TIME", ["LAMBDA", [], ...operands(whole)]]));
-  defineFunction("%TIME", "thunk", timed, { values: true });
+  defineValues("%TIME thunk", timed);
 }
 
 const operands = (whole: Cons): Value[] => itemsOf(whole.cdr);

@@ -5,6 +5,7 @@ import {
   defineFunction,
   defineMacro,
   defineSetter,
+  defineValues,
   form,
   named,
   nativeFunction,
@@ -19,44 +20,35 @@ import { bool, NIL, Sym } from "../symbol.ts";
 import { itemsOf, listOf, type Value } from "../values.ts";
 
 export function defineNames(): void {
-  defineFunction("BOUNDP", "symbol", (m, name: Value) => bool(symbol(m, name).value !== undefined));
+  defineFunction("BOUNDP symbol", (m, name) => bool(symbol(m, name).value !== undefined));
   defineFunction(
-    "SYMBOL-VALUE",
-    "symbol",
-    (m, name: Value) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)),
+    "SYMBOL-VALUE symbol",
+    (m, name) => symbol(m, name).value ?? unboundVariable(m, symbol(m, name)),
   );
-  defineFunction("SET", "symbol value", (m, name: Value, value: Value) => setValue(m, name, value));
-  defineSetter("SYMBOL-VALUE", "value symbol", (m, value: Value, name: Value) =>
-    setValue(m, name, value),
-  );
-  defineFunction("MAKUNBOUND", "symbol", makeUnbound);
-  defineFunction("FBOUNDP", "name", (m, name: Value) => bool(isFunctionName(m, name)));
-  defineFunction("FDEFINITION", "name", functionNamed);
-  defineFunction("SYMBOL-FUNCTION", "symbol", (m, name: Value) =>
-    functionNamed(m, symbol(m, name)),
-  );
+  defineFunction("SET symbol value", (m, name, value) => setValue(m, name, value));
+  defineSetter("SYMBOL-VALUE value symbol", (m, value, name) => setValue(m, name, value));
+  defineFunction("MAKUNBOUND symbol", makeUnbound);
+  defineFunction("FBOUNDP name", (m, name) => bool(isFunctionName(m, name)));
+  defineFunction("FDEFINITION name", functionNamed);
+  defineFunction("SYMBOL-FUNCTION symbol", (m, name) => functionNamed(m, symbol(m, name)));
   for (const place of ["FDEFINITION", "SYMBOL-FUNCTION"]) {
-    defineSetter(place, "value name", (m, value: Value, name: Value) => {
+    defineSetter(`${place} value name`, (m, value, name) => {
       setFunction(m, name, value instanceof Fn ? value : m.typeError(value, "FUNCTION"));
       return value;
     });
   }
-  defineSetter("MACRO-FUNCTION", "value symbol &optional environment", setMacroFunction);
-  defineFunction("FMAKUNBOUND", "name", makeUndefined);
-  defineFunction("GENSYM", "&optional prefix", gensym);
-  defineFunction(
-    "FUNCTION-LAMBDA-EXPRESSION",
-    "function",
-    (m, fn: Value) =>
-      fn instanceof Fn
-        ? m.values(NIL, bool(fn.env.length > 0), fn.code.name)
-        : m.typeError(fn, "FUNCTION"),
-    { values: true },
+  defineSetter("MACRO-FUNCTION value symbol &optional environment", setMacroFunction);
+  defineFunction("FMAKUNBOUND name", makeUndefined);
+  defineFunction("GENSYM &optional prefix", gensym);
+  defineValues("FUNCTION-LAMBDA-EXPRESSION function", (m, fn) =>
+    fn instanceof Fn
+      ? m.values(NIL, bool(fn.env.length > 0), fn.code.name)
+      : m.typeError(fn, "FUNCTION"),
   );
   defineMacro("WITH-COMPILATION-UNIT", (whole) => form(["PROGN", ...itemsOf(whole.cdr).slice(1)]));
   defineMacro("STEP", (whole) => form(["PROGN", ...itemsOf(whole.cdr)]));
   defineMacro("DEFINE-COMPILER-MACRO", (whole) => form(["QUOTE", itemsOf(whole.cdr)[0] ?? NIL]));
-  defineFunction("COMPILER-MACRO-FUNCTION", "name &optional environment", () => NIL);
+  defineFunction("COMPILER-MACRO-FUNCTION name &optional environment", () => NIL);
 }
 
 function symbol(m: Machine, name: Value): Sym {
@@ -132,12 +124,12 @@ interface Traced {
 export function defineTracing(): void {
   defineMacro("TRACE", (whole) => form(["%TRACE", ["QUOTE", form(itemsOf(whole.cdr))]]));
   defineMacro("UNTRACE", (whole) => form(["%UNTRACE", ["QUOTE", form(itemsOf(whole.cdr))]]));
-  defineFunction("%TRACE", "names", (m, names: Value) => {
+  defineFunction("%TRACE names", (m, names) => {
     const wanted = itemsOf(names);
     for (const name of wanted) traceOne(m, name);
     return wanted.length === 0 ? listOf([...tracedIn(m).keys()]) : names;
   });
-  defineFunction("%UNTRACE", "names", (m, names: Value) => {
+  defineFunction("%UNTRACE names", (m, names) => {
     const wanted = names === NIL ? [...tracedIn(m).keys()] : itemsOf(names);
     for (const name of wanted) untraceOne(m, name as Sym);
     return listOf(wanted);

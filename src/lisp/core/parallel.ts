@@ -10,11 +10,12 @@ import { itemsOf, type Value } from "../values.ts";
 import { asCondition } from "./handling.ts";
 
 export function defineParallel(): void {
-  defineFunction("GUILDHALL:PMAP", "function list &rest more-lists", pmap, {
-    documentation:
-      "Like mapcar, but up to 8 tool calls wait at the same time: the first call of each branch; later calls of a branch take turns. Takes lists and vectors; answers a list.",
-  });
-  defineFunction("%IN-PARALLEL", "&rest thunks", (m, thunks: Value[]) =>
+  defineFunction(
+    "GUILDHALL:PMAP function list &rest more-lists",
+    pmap,
+    "Like mapcar, but up to 8 tool calls wait at the same time: the first call of each branch; later calls of a branch take turns. Takes lists and vectors; answers a list.",
+  );
+  defineFunction("%IN-PARALLEL &rest thunks", (m, thunks) =>
     runAll(
       m,
       (thunks as Fn[]).map((thunk) => () => m.call0(thunk)),

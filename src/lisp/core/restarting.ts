@@ -1,6 +1,13 @@
 // restart-case, restart-bind, and finding and invoking restarts.
 import { isCondition, makeCondition } from "../conditions.ts";
-import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineValues,
+  form,
+  named,
+  type Template,
+} from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import {
@@ -58,52 +65,33 @@ export function defineRestarting(): void {
     const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
     return form(["%WITH-CONDITION-RESTARTS", condition, restarts, thunk(body)]);
   });
-  defineFunction("%RESTART-CASE", "specs thunk", restartCase, { values: true });
-  defineFunction("%RESTART-BIND", "specs thunk", restartBind, { values: true });
-  defineFunction("%WITH-CONDITION-RESTARTS", "condition restarts thunk", withConditionRestarts, {
-    values: true,
-  });
-  defineFunction("COMPUTE-RESTARTS", "&optional condition", (m, condition?: Value) =>
+  defineValues("%RESTART-CASE specs thunk", restartCase);
+  defineValues("%RESTART-BIND specs thunk", restartBind);
+  defineValues("%WITH-CONDITION-RESTARTS condition restarts thunk", withConditionRestarts);
+  defineFunction("COMPUTE-RESTARTS &optional condition", (m, condition) =>
     m.list(activeRestarts(m, conditionIn(condition)).map(({ handle }) => handle)),
   );
   defineFunction(
-    "FIND-RESTART",
-    "name &optional condition",
-    (m, name: Value, condition?: Value) =>
-      findRestart(m, name, conditionIn(condition))?.handle ?? NIL,
+    "FIND-RESTART name &optional condition",
+    (m, name, condition) => findRestart(m, name, conditionIn(condition))?.handle ?? NIL,
   );
-  defineFunction("RESTART-NAME", "restart", (m, restart: Value) => restartIn(m, restart).name);
-  defineFunction(
-    "INVOKE-RESTART",
-    "restart &rest arguments",
-    (m, restart: Value, args: Value[]) => invoke(m, restart, args),
-    { values: true },
+  defineFunction("RESTART-NAME restart", (m, restart) => restartIn(m, restart).name);
+  defineValues("INVOKE-RESTART restart &rest arguments", (m, restart, args) =>
+    invoke(m, restart, args),
   );
-  defineFunction(
-    "INVOKE-RESTART-INTERACTIVELY",
-    "restart",
-    (m, restart: Value) => invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
-    { values: true },
+  defineValues("INVOKE-RESTART-INTERACTIVELY restart", (m, restart) =>
+    invoke(m, restart, found(m, restart).interactive?.(m) ?? []),
   );
   for (const name of ["ABORT", "MUFFLE-WARNING"])
-    defineFunction(
-      name,
-      "&optional condition",
-      (m, condition?: Value) => invokeNamed(m, name, [], condition, true),
-      { values: true },
+    defineValues(`${name} &optional condition`, (m, condition) =>
+      invokeNamed(m, name, [], condition, true),
     );
-  defineFunction(
-    "CONTINUE",
-    "&optional condition",
-    (m, condition?: Value) => invokeNamed(m, "CONTINUE", [], condition, false),
-    { values: true },
+  defineValues("CONTINUE &optional condition", (m, condition) =>
+    invokeNamed(m, "CONTINUE", [], condition, false),
   );
   for (const name of ["USE-VALUE", "STORE-VALUE"])
-    defineFunction(
-      name,
-      "value &optional condition",
-      (m, value: Value, condition?: Value) => invokeNamed(m, name, [value], condition, false),
-      { values: true },
+    defineValues(`${name} value &optional condition`, (m, value, condition) =>
+      invokeNamed(m, name, [value], condition, false),
     );
 }
 

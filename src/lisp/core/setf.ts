@@ -1,6 +1,13 @@
 // setf and other macros over places.
 
-import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineValues,
+  form,
+  named,
+  type Template,
+} from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
@@ -50,12 +57,10 @@ export function defineSetf(): void {
     ]);
   });
   defineMacro("DEFINE-MODIFY-MACRO", expandModifyMacro);
-  defineFunction("%DEFSETF-SHORT", "name updater", defsetfShort);
-  defineFunction("%DEFSETF-LONG", "name stores expander", defsetfLong);
-  defineFunction("%DEFINE-SETF-EXPANDER", "name expander", defineExpander);
-  defineFunction("GET-SETF-EXPANSION", "place &optional environment", getExpansion, {
-    values: true,
-  });
+  defineFunction("%DEFSETF-SHORT name updater", defsetfShort);
+  defineFunction("%DEFSETF-LONG name stores expander", defsetfLong);
+  defineFunction("%DEFINE-SETF-EXPANDER name expander", defineExpander);
+  defineValues("GET-SETF-EXPANSION place &optional environment", getExpansion);
   definePlaces();
 }
 
@@ -293,14 +298,11 @@ function expandModifyMacro(whole: Cons): Value {
 }
 
 function definePlaces(): void {
-  defineFunction(
-    "%MODIFY-PLACE",
-    "place function arguments environment",
-    (m, place: Value, fn: Value, args: Value, env: Value) =>
-      modifyForm(m, place, env as Opaque, (old) => [fn, old, ...itemsOf(args)]),
+  defineFunction("%MODIFY-PLACE place function arguments environment", (m, place, fn, args, env) =>
+    modifyForm(m, place, env as Opaque, (old) => [fn, old, ...itemsOf(args)]),
   );
-  defineFunction("%WITHOUT-PROPERTY", "plist indicator", withoutProperty, { values: true });
-  defineFunction("%WITH-PROPERTY", "plist indicator value", withProperty);
+  defineValues("%WITHOUT-PROPERTY plist indicator", withoutProperty);
+  defineFunction("%WITH-PROPERTY plist indicator value", withProperty);
   definePlace("THE", (m, place, env) => {
     const [type, inner] = itemsOf(place.cdr) as [Value, Value];
     const expansion = expandPlace(m, inner, env);

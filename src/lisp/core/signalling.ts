@@ -19,36 +19,36 @@ import { type Cons, Instance, itemsOf, type Opaque, Stream, type Value } from ".
 import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {
-  defineFunction("MAKE-CONDITION", "type &rest initargs", (m, type: Value, initargs: Value[]) =>
+  defineFunction("MAKE-CONDITION type &rest initargs", (m, type, initargs) =>
     conditionOf(m, type, initargs),
   );
-  defineFunction("SIGNAL", "datum &rest arguments", (m, datum: Value, args: Value[]) => {
+  defineFunction("SIGNAL datum &rest arguments", (m, datum, args) => {
     signalCondition(m, designated(m, datum, args, "SIMPLE-CONDITION"));
     return NIL;
   });
-  defineFunction("ERROR", "datum &rest arguments", (m, datum: Value, args: Value[]) =>
+  defineFunction("ERROR datum &rest arguments", (m, datum, args) =>
     m.raise(designated(m, datum, args, "SIMPLE-ERROR")),
   );
-  defineFunction("CERROR", "continue-format-control datum &rest arguments", cerror);
-  defineFunction("WARN", "datum &rest arguments", (m, datum: Value, args: Value[]) =>
+  defineFunction("CERROR continue-format-control datum &rest arguments", cerror);
+  defineFunction("WARN datum &rest arguments", (m, datum, args) =>
     warn(m, designated(m, datum, args, "SIMPLE-WARNING")),
   );
-  defineFunction("BREAK", "&optional format-control &rest arguments", (m) =>
+  defineFunction("BREAK &optional format-control &rest arguments", (m) =>
     m.unavailable(
       named("BREAK"),
       "break is not available: there is no debugger; signal an error instead",
     ),
   );
-  defineFunction("INVOKE-DEBUGGER", "condition", (m, condition: Value) =>
+  defineFunction("INVOKE-DEBUGGER condition", (m, condition) =>
     isCondition(condition) ? m.raise(condition) : m.typeError(condition, "CONDITION"),
   );
   defineMacro("ASSERT", expandAssert);
   defineMacro("CHECK-TYPE", expandCheckType);
-  defineFunction("%ASSERT-FAILED", "form datum arguments places", assertFailed);
-  defineFunction("%CHECK-FAILED", "place datum type text", checkFailed);
+  defineFunction("%ASSERT-FAILED form datum arguments places", assertFailed);
+  defineFunction("%CHECK-FAILED place datum type text", checkFailed);
   for (const [reader, slot] of readers)
-    defineFunction(reader, "condition", (m, condition: Value) => readSlot(m, condition, slot));
-  defineFunction("SIMPLE-CONDITION-FORMAT-ARGUMENTS", "condition", (m, condition: Value) =>
+    defineFunction(`${reader} condition`, (m, condition) => readSlot(m, condition, slot));
+  defineFunction("SIMPLE-CONDITION-FORMAT-ARGUMENTS condition", (m, condition) =>
     condition instanceof Instance
       ? (conditionSlot(condition, "FORMAT-ARGUMENTS") ?? NIL)
       : m.typeError(condition, "SIMPLE-CONDITION"),

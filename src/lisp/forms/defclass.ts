@@ -21,18 +21,14 @@ import { addMethod, openGeneric } from "./methods.ts";
 
 export function defineClassForms(): void {
   defineMacro("DEFCLASS", (whole, _, m) => expandClass(m, itemsOf(whole.cdr)));
-  defineFunction("%DEFINE-CLASS", "name supers slots default-initargs documentation", define);
-  defineFunction(
-    "FIND-CLASS",
-    "name &optional errorp environment",
-    (m, name: Value, errorp: Value = T) => {
-      const found = name instanceof Sym ? findClass(m, name) : undefined;
-      if (found === undefined && errorp !== NIL) return missingClass(m, name);
-      return found ?? NIL;
-    },
-  );
-  defineFunction("CLASS-OF", "object", (_, object: Value) => classOf(object));
-  defineFunction("CLASS-NAME", "class", (m, cls: Value) =>
+  defineFunction("%DEFINE-CLASS name supers slots default-initargs documentation", define);
+  defineFunction("FIND-CLASS name &optional errorp environment", (m, name, errorp = T) => {
+    const found = name instanceof Sym ? findClass(m, name) : undefined;
+    if (found === undefined && errorp !== NIL) return missingClass(m, name);
+    return found ?? NIL;
+  });
+  defineFunction("CLASS-OF object", (_, object) => classOf(object));
+  defineFunction("CLASS-NAME class", (m, cls) =>
     cls instanceof LispClass ? cls.name : m.typeError(cls, "CLASS"),
   );
 }

@@ -4,6 +4,7 @@ import {
   defineFunction,
   defineMacro,
   defineSetter,
+  defineValues,
   form,
   named,
   type Template,
@@ -22,17 +23,14 @@ const sharedInitialize = named("SHARED-INITIALIZE");
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 export function defineInstances(): void {
-  defineFunction("MAKE-INSTANCE", "class &rest initargs", (m, cls: Value, initargs: Value[]) =>
+  defineFunction("MAKE-INSTANCE class &rest initargs", (m, cls, initargs) =>
     makeInstance(m, instantiable(m, cls), initargs),
   );
-  defineFunction("ALLOCATE-INSTANCE", "class &rest initargs", (m, cls: Value, _: Value[]) =>
+  defineFunction("ALLOCATE-INSTANCE class &rest initargs", (m, cls, _) =>
     allocate(m, instantiable(m, cls)),
   );
-  defineFunction(
-    "CHANGE-CLASS",
-    "object class &rest initargs",
-    (m, object: Value, cls: Value, initargs: Value[]) =>
-      changeClass(m, object, instantiable(m, cls), initargs),
+  defineFunction("CHANGE-CLASS object class &rest initargs", (m, object, cls, initargs) =>
+    changeClass(m, object, instantiable(m, cls), initargs),
   );
   defineStandardGeneric(
     "INITIALIZE-INSTANCE",
@@ -191,25 +189,23 @@ function changeClass(m: Machine, object: Value, cls: LispClass, initargs: Value[
 // Slots of objects, structures and conditions.
 
 export function defineSlots(): void {
-  defineFunction("SLOT-VALUE", "object slot-name", slotValue, { values: true });
-  defineSetter(
-    "SLOT-VALUE",
-    "value object slot-name",
-    (m, value: Value, object: Value, name: Sym) => setSlotValue(m, object, name, value),
+  defineValues("SLOT-VALUE object slot-name", slotValue);
+  defineSetter("SLOT-VALUE value object slot-name", (m, value, object, name: Sym) =>
+    setSlotValue(m, object, name, value),
   );
-  defineFunction("SLOT-BOUNDP", "object slot-name", (m, object: Value, name: Sym) => {
+  defineFunction("SLOT-BOUNDP object slot-name", (m, object, name: Sym) => {
     const found = placeOf(object, name);
     return found === undefined
       ? slotMissing(m, object, name, "SLOT-BOUNDP")
       : bool(readPlace(found) !== undefined);
   });
-  defineFunction("SLOT-MAKUNBOUND", "object slot-name", (m, object: Value, name: Sym) => {
+  defineFunction("SLOT-MAKUNBOUND object slot-name", (m, object, name: Sym) => {
     const found = placeOf(object, name);
     if (found === undefined) return slotMissing(m, object, name, "SLOT-MAKUNBOUND");
     writePlace(found, undefined);
     return object;
   });
-  defineFunction("SLOT-EXISTS-P", "object slot-name", (_, object: Value, name: Sym) =>
+  defineFunction("SLOT-EXISTS-P object slot-name", (_, object, name: Sym) =>
     bool(placeOf(object, name) !== undefined),
   );
   defineStandardGeneric("SLOT-UNBOUND", 3, (m, _, object, name) =>

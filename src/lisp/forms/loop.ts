@@ -21,17 +21,17 @@ export function defineLoop(): void {
     () => form(["GO", "%LOOP-END"]),
     "Ends the innermost loop normally: its finally clauses run.",
   );
-  defineFunction("%LOOP-COLLECT", "tail item", (m, tail: Cons, item: Value) => {
+  defineFunction("%LOOP-COLLECT tail item", (m, tail: Cons, item) => {
     const last = m.cons(item, NIL);
     tail.cdr = last;
     return last;
   });
-  defineFunction("%LOOP-APPEND", "tail items", appendTo);
-  defineFunction("%LOOP-NCONC", "tail items", (_, tail: Cons, items: Value) => {
+  defineFunction("%LOOP-APPEND tail items", appendTo);
+  defineFunction("%LOOP-NCONC tail items", (_, tail: Cons, items) => {
     tail.cdr = items;
     return lastOf(tail);
   });
-  defineFunction("%LOOP-ENTRIES", "table", entriesOf);
+  defineFunction("%LOOP-ENTRIES table", entriesOf);
 }
 
 function expandLoop(forms: Value[], m: Machine): Value {

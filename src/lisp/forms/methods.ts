@@ -1,6 +1,13 @@
 // `defgeneric` and `defmethod`. A method that may call the next one gets it as a hidden first argument.
 import { designatedClass } from "../classes.ts";
-import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineValues,
+  form,
+  named,
+  type Template,
+} from "../define.ts";
 import { Fn } from "../function.ts";
 import { parseLambdaList } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
@@ -24,35 +31,25 @@ import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
 export function defineMethods(): void {
   defineMacro("DEFMETHOD", (whole, _, m) => expandMethod(m, itemsOf(whole.cdr)));
   defineMacro("DEFGENERIC", (whole, _, m) => expandGeneric(m, itemsOf(whole.cdr)));
+  defineFunction("%DEFINE-GENERIC name lambda-list combination order documentation", defineGeneric);
   defineFunction(
-    "%DEFINE-GENERIC",
-    "name lambda-list combination order documentation",
-    defineGeneric,
-  );
-  defineFunction(
-    "%DEFINE-METHOD",
-    "name qualifiers specializers lambda-list uses-next function",
+    "%DEFINE-METHOD name qualifiers specializers lambda-list uses-next function",
     defineMethod,
   );
-  defineFunction("%CALL-NEXT-METHOD", "next arguments", callNextMethod, { values: true });
-  defineFunction("%NEXT-METHOD-P", "next", (_, next: Opaque) =>
+  defineValues("%CALL-NEXT-METHOD next arguments", callNextMethod);
+  defineFunction("%NEXT-METHOD-P next", (_, next: Opaque) =>
     bool((next.content as NextMethod).run !== null),
   );
   defineMissing();
-  defineFunction("FIND-METHOD", "generic qualifiers specializers &optional errorp", findMethod);
-  defineFunction("REMOVE-METHOD", "generic method", (m, generic: Value, method: Value) => {
+  defineFunction("FIND-METHOD generic qualifiers specializers &optional errorp", findMethod);
+  defineFunction("REMOVE-METHOD generic method", (m, generic, method) => {
     genericOf(m, generic).remove(methodOf(m, method));
     return generic;
   });
-  defineFunction(
-    "COMPUTE-APPLICABLE-METHODS",
-    "generic arguments",
-    (m, generic: Value, args: Value) =>
-      m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
+  defineFunction("COMPUTE-APPLICABLE-METHODS generic arguments", (m, generic, args) =>
+    m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
   );
-  defineFunction("METHOD-QUALIFIERS", "method", (m, method: Value) =>
-    m.list(methodOf(m, method).qualifiers),
-  );
+  defineFunction("METHOD-QUALIFIERS method", (m, method) => m.list(methodOf(m, method).qualifiers));
 }
 
 // ---- expansion
@@ -337,10 +334,8 @@ function defineMissing(): void {
       });
   defineStandardGeneric("NO-APPLICABLE-METHOD", 1, fail("applicable"), { rest: true });
   defineStandardGeneric("NO-NEXT-METHOD", 1, fail("next"), { rest: true });
-  defineFunction(
-    "%NO-PRIMARY-METHOD",
-    "generic &rest arguments",
-    (m, generic: Value, args: Value[]) => fail("primary")(m, generic, ...args),
+  defineFunction("%NO-PRIMARY-METHOD generic &rest arguments", (m, generic, args) =>
+    fail("primary")(m, generic, ...args),
   );
 }
 

@@ -18,18 +18,18 @@ import { Cons, itemsOf, type Value } from "../values.ts";
 
 export function definePackages(): void {
   defineMacro("DEFPACKAGE", (whole) => form(["%DEFINE-PACKAGE", ["QUOTE", whole.cdr]]));
-  defineFunction("%DEFINE-PACKAGE", "definition", (m, definition: Value) =>
+  defineFunction("%DEFINE-PACKAGE definition", (m, definition) =>
     definePackage(m, itemsOf(definition)),
   );
   defineMacro("IN-PACKAGE", (whole) =>
     form(["%IN-PACKAGE", ["QUOTE", whole.cdr instanceof Cons ? whole.cdr.car : NIL]]),
   );
-  defineFunction("%IN-PACKAGE", "name", (m, name: Value) => {
+  defineFunction("%IN-PACKAGE name", (m, name) => {
     packageVariable.value = getPackage(m, name);
     return packageVariable.value;
   });
   defineChanges();
-  defineFunction("%PACKAGE-SYMBOLS", "package kind", (m, pkg: Value, kind: Sym) =>
+  defineFunction("%PACKAGE-SYMBOLS package kind", (m, pkg, kind: Sym) =>
     m.list(symbolsOf(getPackage(m, pkg), kind.name)),
   );
   for (const [name, kind] of [
@@ -44,7 +44,7 @@ export function definePackages(): void {
 
 function defineChanges(): void {
   const change = (name: string, apply: (m: Machine, pkg: Package, sym: Sym) => void) => {
-    defineFunction(name, "symbols &optional package", (m, symbols: Value, pkg?: Value) => {
+    defineFunction(`${name} symbols &optional package`, (m, symbols, pkg) => {
       const target = pkg === undefined ? ownPackage(m, currentPackage(m)) : ownPackage(m, pkg);
       for (const sym of symbolList(m, symbols)) apply(m, target, sym);
       return T;
@@ -54,38 +54,31 @@ function defineChanges(): void {
   change("UNEXPORT", (_, pkg, sym) => void pkg.external.delete(sym.name));
   change("IMPORT", importSymbol);
   change("SHADOWING-IMPORT", (_, pkg, sym) => shadowingImport(pkg, sym));
-  defineFunction("SHADOW", "names &optional package", (m, names: Value, pkg?: Value) => {
+  defineFunction("SHADOW names &optional package", (m, names, pkg) => {
     const target = ownPackage(m, pkg ?? currentPackage(m));
     for (const name of listed(names)) shadowName(m, target, textOf(m, name));
     return T;
   });
-  defineFunction("USE-PACKAGE", "packages &optional package", (m, packages: Value, pkg?: Value) => {
+  defineFunction("USE-PACKAGE packages &optional package", (m, packages, pkg) => {
     const target = ownPackage(m, pkg ?? currentPackage(m));
     for (const used of listed(packages)) addUse(m, target, getPackage(m, used));
     return T;
   });
-  defineFunction(
-    "UNUSE-PACKAGE",
-    "packages &optional package",
-    (m, packages: Value, pkg?: Value) => {
-      const target = ownPackage(m, pkg ?? currentPackage(m));
-      const gone = listed(packages).map((used) => getPackage(m, used));
-      target.uses = target.uses.filter((used) => !gone.includes(used));
-      return T;
-    },
+  defineFunction("UNUSE-PACKAGE packages &optional package", (m, packages, pkg) => {
+    const target = ownPackage(m, pkg ?? currentPackage(m));
+    const gone = listed(packages).map((used) => getPackage(m, used));
+    target.uses = target.uses.filter((used) => !gone.includes(used));
+    return T;
+  });
+  defineFunction("MAKE-PACKAGE name &key nicknames use", (m, name, nicknames = NIL, use = NIL) =>
+    createPackage(
+      m,
+      textOf(m, name),
+      itemsOf(nicknames).map((one) => textOf(m, one)),
+      itemsOf(use).map((one) => getPackage(m, one)),
+    ),
   );
-  defineFunction(
-    "MAKE-PACKAGE",
-    "name &key nicknames use",
-    (m, name: Value, nicknames: Value = NIL, use: Value = NIL) =>
-      createPackage(
-        m,
-        textOf(m, name),
-        itemsOf(nicknames).map((one) => textOf(m, one)),
-        itemsOf(use).map((one) => getPackage(m, one)),
-      ),
-  );
-  defineFunction("DELETE-PACKAGE", "package", (m, pkg: Value) => {
+  defineFunction("DELETE-PACKAGE package", (m, pkg) => {
     deletePackage(m, ownPackage(m, pkg));
     return T;
   });

@@ -1,6 +1,13 @@
 // The standard generic functions. They are plain natives until a session defines a method; then it gets its own
 // generic function, with the native as the least specific method.
-import { defineFunction, defineMacro, form, named, nativeFunction } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineValues,
+  form,
+  named,
+  nativeFunction,
+} from "../define.ts";
 import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
@@ -47,9 +54,7 @@ export function defineStandardGeneric(
 ): void {
   const sym = named(name);
   standards.set(sym, { shape: shape(required, more), native, onOpen });
-  defineFunction(name, "&rest arguments", (m, args: Value[]) => callStandard(m, sym, args), {
-    values: true,
-  });
+  defineValues(`${name} &rest arguments`, (m, args) => callStandard(m, sym, args));
 }
 
 export const initargsShape: Partial<Shape> = { rest: true, keys: [], allowOthers: true };
@@ -124,7 +129,7 @@ export function definePrintObject(): void {
       body.length === 0 ? NIL : ["FUNCTION", ["LAMBDA", [], ...body]],
     ]);
   });
-  defineFunction("%PRINT-UNREADABLE", "object stream type body", printUnreadable);
+  defineFunction("%PRINT-UNREADABLE object stream type body", printUnreadable);
 }
 
 const printByMethod: ObjectPrinter = (m, object, stream) => {

@@ -29,14 +29,12 @@ export function defineStructures(): void {
       ["QUOTE", plan.name],
     ]);
   });
-  defineFunction("%DEFINE-STRUCTURE", "name", (m, name: Sym) => defineStructure(m, name));
-  defineFunction("%MAKE-STRUCTURE", "name &rest values", (m, name: Sym, values: Value[]) => {
+  defineFunction("%DEFINE-STRUCTURE name", (m, name: Sym) => defineStructure(m, name));
+  defineFunction("%MAKE-STRUCTURE name &rest values", (m, name: Sym, values) => {
     m.alloc(values.length + 1);
     return new Instance(structureClass(m, name), values);
   });
-  defineFunction("COPY-STRUCTURE", "structure", (m, structure: Value) =>
-    copyStructure(m, structure),
-  );
+  defineFunction("COPY-STRUCTURE structure", (m, structure) => copyStructure(m, structure));
 }
 
 // ---- structures with their own class

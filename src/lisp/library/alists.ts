@@ -1,5 +1,5 @@
 /** member, association lists and property lists. */
-import { defineFunction, defineSetter } from "../define.ts";
+import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
@@ -9,63 +9,43 @@ import { Cons, type Value } from "../values.ts";
 import { type Match, matchItem, matchPredicate } from "./designators.ts";
 
 export function defineAlists(): void {
-  defineFunction(
-    "MEMBER",
-    "item list &key key test test-not",
-    (m, item: Value, list: Value, key?: Value, test?: Value, testNot?: Value) =>
-      key === undefined && test === undefined && testNot === undefined
-        ? memberEql(m, item, list)
-        : findTail(m, list, matchItem(m, item, test, testNot, key)),
+  defineFunction("MEMBER item list &key key test test-not", (m, item, list, key, test, testNot) =>
+    key === undefined && test === undefined && testNot === undefined
+      ? memberEql(m, item, list)
+      : findTail(m, list, matchItem(m, item, test, testNot, key)),
   );
-  defineFunction(
-    "MEMBER-IF",
-    "predicate list &key key",
-    (m, predicate: Value, list: Value, key?: Value) =>
-      findTail(m, list, matchPredicate(m, predicate, key)),
+  defineFunction("MEMBER-IF predicate list &key key", (m, predicate, list, key) =>
+    findTail(m, list, matchPredicate(m, predicate, key)),
   );
-  defineFunction(
-    "MEMBER-IF-NOT",
-    "predicate list &key key",
-    (m, predicate: Value, list: Value, key?: Value) =>
-      findTail(m, list, matchPredicate(m, predicate, key, false)),
+  defineFunction("MEMBER-IF-NOT predicate list &key key", (m, predicate, list, key) =>
+    findTail(m, list, matchPredicate(m, predicate, key, false)),
   );
   for (const [name, part] of [
     ["ASSOC", (pair: Cons) => pair.car],
     ["RASSOC", (pair: Cons) => pair.cdr],
   ] as const) {
     defineFunction(
-      name,
-      "item alist &key key test test-not",
-      (m, item: Value, alist: Value, key?: Value, test?: Value, testNot?: Value) =>
+      `${name} item alist &key key test test-not`,
+      (m, item, alist, key, test, testNot) =>
         findPair(m, alist, part, matchItem(m, item, test, testNot, key)),
     );
-    defineFunction(
-      `${name}-IF`,
-      "predicate alist &key key",
-      (m, predicate: Value, alist: Value, key?: Value) =>
-        findPair(m, alist, part, matchPredicate(m, predicate, key)),
+    defineFunction(`${name}-IF predicate alist &key key`, (m, predicate, alist, key) =>
+      findPair(m, alist, part, matchPredicate(m, predicate, key)),
     );
-    defineFunction(
-      `${name}-IF-NOT`,
-      "predicate alist &key key",
-      (m, predicate: Value, alist: Value, key?: Value) =>
-        findPair(m, alist, part, matchPredicate(m, predicate, key, false)),
+    defineFunction(`${name}-IF-NOT predicate alist &key key`, (m, predicate, alist, key) =>
+      findPair(m, alist, part, matchPredicate(m, predicate, key, false)),
     );
   }
-  defineFunction(
-    "PAIRLIS",
-    "keys data &optional alist",
-    (m, keys: Value, data: Value, alist: Value = NIL) => {
-      const names = listItems(m, keys);
-      const values = listItems(m, data);
-      if (names.length !== values.length)
-        m.fail("PAIRLIS: the lists of keys and data are of unequal length");
-      return names.reduce(
-        (made: Value, name, at) => m.cons(m.cons(name, values[at] as Value), made),
-        alist,
-      );
-    },
-  );
+  defineFunction("PAIRLIS keys data &optional alist", (m, keys, data, alist = NIL) => {
+    const names = listItems(m, keys);
+    const values = listItems(m, data);
+    if (names.length !== values.length)
+      m.fail("PAIRLIS: the lists of keys and data are of unequal length");
+    return names.reduce(
+      (made: Value, name, at) => m.cons(m.cons(name, values[at] as Value), made),
+      alist,
+    );
+  });
   definePropertyLists();
 }
 
@@ -101,74 +81,53 @@ function findPair(m: Machine, alist: Value, part: (pair: Cons) => Value, matches
 
 function definePropertyLists(): void {
   defineFunction(
-    "GETF",
-    "plist indicator &optional default",
-    (m, plist: Value, indicator: Value, fallback: Value = NIL) =>
-      findProperty(m, plist, indicator)?.car ?? fallback,
+    "GETF plist indicator &optional default",
+    (m, plist, indicator, fallback = NIL) => findProperty(m, plist, indicator)?.car ?? fallback,
   );
+  defineValues("GET-PROPERTIES plist indicators", (m, plist, indicators) => {
+    const wanted = listItems(m, indicators);
+    for (let at = plist; at instanceof Cons; at = (at.cdr as Cons).cdr) {
+      const next = valueCell(m, at, plist);
+      if (wanted.includes(at.car)) return m.values(at.car, next.car, at);
+      m.tick(1);
+    }
+    return m.values(NIL, NIL, NIL);
+  });
   defineFunction(
-    "GET-PROPERTIES",
-    "plist indicators",
-    (m, plist: Value, indicators: Value) => {
-      const wanted = listItems(m, indicators);
-      for (let at = plist; at instanceof Cons; at = (at.cdr as Cons).cdr) {
-        const next = valueCell(m, at, plist);
-        if (wanted.includes(at.car)) return m.values(at.car, next.car, at);
-        m.tick(1);
-      }
-      return m.values(NIL, NIL, NIL);
-    },
-    { values: true },
-  );
-  defineFunction(
-    "GET",
-    "symbol indicator &optional default",
-    (m, name: Value, indicator: Value, fallback: Value = NIL) =>
+    "GET symbol indicator &optional default",
+    (m, name, indicator, fallback = NIL) =>
       findProperty(m, plistOf(m, name), indicator)?.car ?? fallback,
   );
-  defineSetter(
-    "GET",
-    "value symbol indicator &optional default",
-    (m, value: Value, name: Value, indicator: Value) => {
-      const plist = plistOf(m, name);
-      const found = findProperty(m, plist, indicator);
-      if (found !== undefined) found.car = value;
-      else m.plists.set(name as Sym, m.list([indicator, value], plist));
-      return value;
-    },
-  );
-  defineFunction("REMPROP", "symbol indicator", (m, name: Value, indicator: Value) => {
+  defineSetter("GET value symbol indicator &optional default", (m, value, name, indicator) => {
+    const plist = plistOf(m, name);
+    const found = findProperty(m, plist, indicator);
+    if (found !== undefined) found.car = value;
+    else m.plists.set(name as Sym, m.list([indicator, value], plist));
+    return value;
+  });
+  defineFunction("REMPROP symbol indicator", (m, name, indicator) => {
     const { plist, found } = withoutProperty(m, plistOf(m, name), indicator);
     if (found === NIL) return NIL;
     m.plists.set(name as Sym, plist);
     return found;
   });
-  defineFunction("SYMBOL-PLIST", "symbol", (m, name: Value) => plistOf(m, name));
-  defineSetter("SYMBOL-PLIST", "value symbol", (m, value: Value, name: Value) => {
+  defineFunction("SYMBOL-PLIST symbol", (m, name) => plistOf(m, name));
+  defineSetter("SYMBOL-PLIST value symbol", (m, value, name) => {
     plistOf(m, name);
     m.plists.set(name as Sym, value);
     return value;
   });
   // The expansions of `remf` and `(setf getf)`; the place gets the first value.
-  defineFunction(
-    "%PUTF",
-    "plist indicator value",
-    (m, plist: Value, indicator: Value, value: Value) => {
-      const found = findProperty(m, plist, indicator);
-      if (found === undefined) return m.list([indicator, value], plist);
-      found.car = value;
-      return plist;
-    },
-  );
-  defineFunction(
-    "%REMF",
-    "plist indicator",
-    (m, plist: Value, indicator: Value) => {
-      const { plist: rest, found } = withoutProperty(m, plist, indicator);
-      return m.values(rest, found === NIL ? NIL : found);
-    },
-    { values: true },
-  );
+  defineFunction("%PUTF plist indicator value", (m, plist, indicator, value) => {
+    const found = findProperty(m, plist, indicator);
+    if (found === undefined) return m.list([indicator, value], plist);
+    found.car = value;
+    return plist;
+  });
+  defineValues("%REMF plist indicator", (m, plist, indicator) => {
+    const { plist: rest, found } = withoutProperty(m, plist, indicator);
+    return m.values(rest, found === NIL ? NIL : found);
+  });
 }
 
 function plistOf(m: Machine, name: Value): Value {

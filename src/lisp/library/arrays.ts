@@ -1,5 +1,5 @@
 /** Arrays of any rank: making, reading, writing, adjusting. */
-import { defineConstant, defineFunction, defineSetter } from "../define.ts";
+import { defineConstant, defineFunction, defineSetter, defineValues } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { badIndex, elements, fitting, listItems } from "../sequences.ts";
 import { char, Str } from "../string.ts";
@@ -15,19 +15,8 @@ export function defineArrays(): void {
   defineConstant("ARRAY-DIMENSION-LIMIT", 2 ** 31);
   defineConstant("ARRAY-TOTAL-SIZE-LIMIT", 2 ** 31);
   defineFunction(
-    "MAKE-ARRAY",
-    "dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
-    (
-      m,
-      dimensions: Value,
-      elementType?: Value,
-      element?: Value,
-      contents?: Value,
-      adjustable?: Value,
-      fill?: Value,
-      target?: Value,
-      offset?: Value,
-    ) => {
+    "MAKE-ARRAY dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
+    (m, dimensions, elementType, element, contents, adjustable, fill, target, offset) => {
       const dims = dimensionsOf(m, dimensions);
       if (target !== undefined && target !== NIL) return displaced(m, dims, target, offset);
       return makeArray(m, {
@@ -40,7 +29,7 @@ export function defineArrays(): void {
       });
     },
   );
-  defineFunction("VECTOR", "&rest items", (m, items: Value[]) => {
+  defineFunction("VECTOR &rest items", (m, items) => {
     m.alloc(items.length + 1);
     return new Vec(items);
   });
@@ -177,40 +166,31 @@ export function sizeOf(array: LispArray): number {
 }
 
 function defineAccess(): void {
-  defineFunction("AREF", "array &rest subscripts", (m, array: Value, subscripts: Value[]) =>
+  defineFunction("AREF array &rest subscripts", (m, array, subscripts) =>
     getAt(m, array, placeOf(m, array, subscripts)),
   );
-  defineSetter(
-    "AREF",
-    "value array &rest subscripts",
-    (m, value: Value, array: Value, subscripts: Value[]) =>
-      setAt(m, array, placeOf(m, array, subscripts), value),
+  defineSetter("AREF value array &rest subscripts", (m, value, array, subscripts) =>
+    setAt(m, array, placeOf(m, array, subscripts), value),
   );
   for (const name of ["BIT", "SBIT"]) {
-    defineFunction(name, "array &rest subscripts", (m, array: Value, subscripts: Value[]) =>
+    defineFunction(`${name} array &rest subscripts`, (m, array, subscripts) =>
       getAt(m, bits(m, array), placeOf(m, array, subscripts)),
     );
-    defineSetter(
-      name,
-      "value array &rest subscripts",
-      (m, value: Value, array: Value, subscripts: Value[]) =>
-        setAt(m, bits(m, array), placeOf(m, array, subscripts), value),
+    defineSetter(`${name} value array &rest subscripts`, (m, value, array, subscripts) =>
+      setAt(m, bits(m, array), placeOf(m, array, subscripts), value),
     );
   }
-  defineFunction("SVREF", "vector index", (m, vector: Value, index: Value) =>
+  defineFunction("SVREF vector index", (m, vector, index) =>
     getAt(m, simple(m, vector), placeOf(m, vector, [index])),
   );
-  defineSetter("SVREF", "value vector index", (m, value: Value, vector: Value, index: Value) =>
+  defineSetter("SVREF value vector index", (m, value, vector, index) =>
     setAt(m, simple(m, vector), placeOf(m, vector, [index]), value),
   );
-  defineFunction("ROW-MAJOR-AREF", "array index", (m, array: Value, index: Value) =>
+  defineFunction("ROW-MAJOR-AREF array index", (m, array, index) =>
     getAt(m, array, rowMajor(m, array, index)),
   );
-  defineSetter(
-    "ROW-MAJOR-AREF",
-    "value array index",
-    (m, value: Value, array: Value, index: Value) =>
-      setAt(m, array, rowMajor(m, array, index), value),
+  defineSetter("ROW-MAJOR-AREF value array index", (m, value, array, index) =>
+    setAt(m, array, rowMajor(m, array, index), value),
   );
 }
 
@@ -276,72 +256,46 @@ function rowMajor(m: Machine, array: Value, index: Value): number {
 }
 
 function defineShape(): void {
-  defineFunction("ARRAY-RANK", "array", (m, array: Value) => shapeOf(arrayOf(m, array)).length);
-  defineFunction("ARRAY-DIMENSIONS", "array", (m, array: Value) =>
-    listOf(shapeOf(arrayOf(m, array))),
-  );
-  defineFunction("ARRAY-DIMENSION", "array axis", (m, array: Value, axis: Value) => {
+  defineFunction("ARRAY-RANK array", (m, array) => shapeOf(arrayOf(m, array)).length);
+  defineFunction("ARRAY-DIMENSIONS array", (m, array) => listOf(shapeOf(arrayOf(m, array))));
+  defineFunction("ARRAY-DIMENSION array axis", (m, array, axis) => {
     const dims = shapeOf(arrayOf(m, array));
     if (typeof axis !== "number") return m.typeError(axis, "UNSIGNED-BYTE");
     return dims[axis] ?? m.fail(`an array of rank ${dims.length} has no axis ${m.show(axis)}`);
   });
-  defineFunction("ARRAY-TOTAL-SIZE", "array", (m, array: Value) => sizeOf(arrayOf(m, array)));
-  defineFunction("ARRAY-ELEMENT-TYPE", "array", (m, array: Value) => {
+  defineFunction("ARRAY-TOTAL-SIZE array", (m, array) => sizeOf(arrayOf(m, array)));
+  defineFunction("ARRAY-ELEMENT-TYPE array", (m, array) => {
     const found = arrayOf(m, array);
     return found instanceof Str ? cl("CHARACTER") : found.elementType;
   });
-  defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE", "type &optional environment", (m, type: Value) =>
+  defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE type &optional environment", (m, type) =>
     cl(upgraded(m, type)),
   );
-  defineFunction("ADJUSTABLE-ARRAY-P", "array", (m, array: Value) =>
-    bool(arrayOf(m, array).adjustable),
+  defineFunction("ADJUSTABLE-ARRAY-P array", (m, array) => bool(arrayOf(m, array).adjustable));
+  defineFunction("ARRAY-HAS-FILL-POINTER-P array", (m, array) => bool(arrayOf(m, array).fill >= 0));
+  defineFunction("ARRAY-IN-BOUNDS-P array &rest subscripts", (m, array, subscripts) => {
+    const dims = shapeOf(arrayOf(m, array));
+    if (subscripts.length !== dims.length)
+      return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
+    return bool(
+      subscripts.every(
+        (index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number),
+      ),
+    );
+  });
+  defineFunction("ARRAY-ROW-MAJOR-INDEX array &rest subscripts", (m, array, subscripts) =>
+    placeOf(m, array, subscripts),
   );
-  defineFunction("ARRAY-HAS-FILL-POINTER-P", "array", (m, array: Value) =>
-    bool(arrayOf(m, array).fill >= 0),
-  );
-  defineFunction(
-    "ARRAY-IN-BOUNDS-P",
-    "array &rest subscripts",
-    (m, array: Value, subscripts: Value[]) => {
-      const dims = shapeOf(arrayOf(m, array));
-      if (subscripts.length !== dims.length)
-        return m.fail(`${subscripts.length} subscripts for an array of rank ${dims.length}`);
-      return bool(
-        subscripts.every(
-          (index, at) => typeof index === "number" && index >= 0 && index < (dims[at] as number),
-        ),
-      );
-    },
-  );
-  defineFunction(
-    "ARRAY-ROW-MAJOR-INDEX",
-    "array &rest subscripts",
-    (m, array: Value, subscripts: Value[]) => placeOf(m, array, subscripts),
-  );
-  defineFunction(
-    "ARRAY-DISPLACEMENT",
-    "array",
-    (m, array: Value) => {
-      arrayOf(m, array);
-      return m.values(NIL, 0);
-    },
-    { values: true },
-  );
+  defineValues("ARRAY-DISPLACEMENT array", (m, array) => {
+    arrayOf(m, array);
+    return m.values(NIL, 0);
+  });
 }
 
 function defineAdjusting(): void {
   defineFunction(
-    "ADJUST-ARRAY",
-    "array dimensions &key element-type initial-element initial-contents fill-pointer displaced-to displaced-index-offset",
-    (
-      m,
-      array: Value,
-      dimensions: Value,
-      _type?: Value,
-      element?: Value,
-      contents?: Value,
-      fill?: Value,
-    ) => {
+    "ADJUST-ARRAY array dimensions &key element-type initial-element initial-contents fill-pointer displaced-to displaced-index-offset",
+    (m, array, dimensions, _type, element, contents, fill) => {
       const old = arrayOf(m, array);
       const dims = dimensionsOf(m, dimensions);
       if (dims.length !== shapeOf(old).length)

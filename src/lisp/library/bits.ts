@@ -7,34 +7,26 @@ import { bool } from "../symbol.ts";
 import { Cons, integer, type Value } from "../values.ts";
 
 export function defineBits(): void {
-  defineFunction("LOGAND", "&rest integers", (m, integers: Value[]) =>
+  defineFunction("LOGAND &rest integers", (m, integers) =>
     fold(m, integers, -1, (a, b) => combineBits(m, "and", a, b)),
   );
-  defineFunction("LOGIOR", "&rest integers", (m, integers: Value[]) =>
+  defineFunction("LOGIOR &rest integers", (m, integers) =>
     fold(m, integers, 0, (a, b) => combineBits(m, "or", a, b)),
   );
-  defineFunction("LOGXOR", "&rest integers", (m, integers: Value[]) =>
+  defineFunction("LOGXOR &rest integers", (m, integers) =>
     fold(m, integers, 0, (a, b) => combineBits(m, "xor", a, b)),
   );
-  defineFunction("LOGEQV", "&rest integers", (m, integers: Value[]) =>
+  defineFunction("LOGEQV &rest integers", (m, integers) =>
     fold(m, integers, -1, (a, b) => invertBits(m, combineBits(m, "xor", a, b))),
   );
-  defineFunction("LOGNOT", "integer", (m, value: Value) => invertBits(m, value));
+  defineFunction("LOGNOT integer", (m, value) => invertBits(m, value));
   for (const name of pairs.keys())
-    defineFunction(`LOG${name}`, "integer1 integer2", (m, a: Value, b: Value) =>
-      pair(m, name, a, b),
-    );
-  defineFunction("LOGTEST", "integer1 integer2", (m, a: Value, b: Value) =>
-    bool(combineBits(m, "and", a, b) !== 0),
-  );
-  defineFunction("LOGBITP", "index integer", (m, index: Value, value: Value) =>
-    bool(bitAt(m, index, value)),
-  );
-  defineFunction("LOGCOUNT", "integer", (m, value: Value) => countBits(m, value));
-  defineFunction("INTEGER-LENGTH", "integer", (m, value: Value) => lengthInBits(m, value));
-  defineFunction("ASH", "integer count", (m, value: Value, count: Value) =>
-    shiftBits(m, value, count),
-  );
+    defineFunction(`LOG${name} integer1 integer2`, (m, a, b) => pair(m, name, a, b));
+  defineFunction("LOGTEST integer1 integer2", (m, a, b) => bool(combineBits(m, "and", a, b) !== 0));
+  defineFunction("LOGBITP index integer", (m, index, value) => bool(bitAt(m, index, value)));
+  defineFunction("LOGCOUNT integer", (m, value) => countBits(m, value));
+  defineFunction("INTEGER-LENGTH integer", (m, value) => lengthInBits(m, value));
+  defineFunction("ASH integer count", (m, value, count) => shiftBits(m, value, count));
   defineFields();
   defineBoole();
 }
@@ -65,35 +57,31 @@ function fold(
 
 /** A byte specifier is a pair of size and position, as in SBCL. */
 function defineFields(): void {
-  defineFunction("BYTE", "size position", (m, size: Value, position: Value) =>
+  defineFunction("BYTE size position", (m, size, position) =>
     m.cons(fieldEnd(m, size), fieldEnd(m, position)),
   );
-  defineFunction("BYTE-SIZE", "bytespec", (m, spec: Value) => field(m, spec).size);
-  defineFunction("BYTE-POSITION", "bytespec", (m, spec: Value) => field(m, spec).position);
-  defineFunction("LDB", "bytespec integer", (m, spec: Value, value: Value) => {
+  defineFunction("BYTE-SIZE bytespec", (m, spec) => field(m, spec).size);
+  defineFunction("BYTE-POSITION bytespec", (m, spec) => field(m, spec).position);
+  defineFunction("LDB bytespec integer", (m, spec, value) => {
     const { size, position } = field(m, spec);
     return loadField(m, size, position, value);
   });
-  defineFunction("LDB-TEST", "bytespec integer", (m, spec: Value, value: Value) => {
+  defineFunction("LDB-TEST bytespec integer", (m, spec, value) => {
     const { size, position } = field(m, spec);
     return bool(loadField(m, size, position, value) !== 0);
   });
-  defineFunction("MASK-FIELD", "bytespec integer", (m, spec: Value, value: Value) => {
+  defineFunction("MASK-FIELD bytespec integer", (m, spec, value) => {
     const { size, position } = field(m, spec);
     return shiftBits(m, loadField(m, size, position, value), position);
   });
-  defineFunction("DPB", "newbyte bytespec integer", (m, part: Value, spec: Value, value: Value) => {
+  defineFunction("DPB newbyte bytespec integer", (m, part, spec, value) => {
     const { size, position } = field(m, spec);
     return storeField(m, part, size, position, value);
   });
-  defineFunction(
-    "DEPOSIT-FIELD",
-    "newbyte bytespec integer",
-    (m, part: Value, spec: Value, value: Value) => {
-      const { size, position } = field(m, spec);
-      return storeField(m, loadField(m, size, position, part), size, position, value);
-    },
-  );
+  defineFunction("DEPOSIT-FIELD newbyte bytespec integer", (m, part, spec, value) => {
+    const { size, position } = field(m, spec);
+    return storeField(m, loadField(m, size, position, part), size, position, value);
+  });
 }
 
 function field(m: Machine, spec: Value): { size: number; position: number } {
@@ -130,7 +118,7 @@ function defineBoole(): void {
   booleNames.forEach((name, index) => {
     defineConstant(`BOOLE-${name}`, index);
   });
-  defineFunction("BOOLE", "op integer1 integer2", (m, op: Value, a: Value, b: Value) => {
+  defineFunction("BOOLE op integer1 integer2", (m, op, a, b) => {
     const name = typeof op === "number" ? booleNames[op] : undefined;
     switch (name) {
       case undefined:

@@ -33,31 +33,30 @@ export function defineCharacters(): void {
     ["BOTH-CASE-P", (code) => isUpper(code) || isLower(code)],
   ];
   for (const [name, holds] of predicates)
-    defineFunction(name, "char", (m, value: Value) => bool(holds(codeOf(m, value))));
-  defineFunction("CHAR-UPCASE", "char", (m, value: Value) => char(upperCode(codeOf(m, value))));
-  defineFunction("CHAR-DOWNCASE", "char", (m, value: Value) => char(lowerCode(codeOf(m, value))));
-  defineFunction("CHAR-CODE", "char", (m, value: Value) => codeOf(m, value));
-  defineFunction("CHAR-INT", "char", (m, value: Value) => codeOf(m, value));
-  defineFunction("CODE-CHAR", "code", (m, code: Value) =>
+    defineFunction(`${name} char`, (m, value) => bool(holds(codeOf(m, value))));
+  defineFunction("CHAR-UPCASE char", (m, value) => char(upperCode(codeOf(m, value))));
+  defineFunction("CHAR-DOWNCASE char", (m, value) => char(lowerCode(codeOf(m, value))));
+  defineFunction("CHAR-CODE char", (m, value) => codeOf(m, value));
+  defineFunction("CHAR-INT char", (m, value) => codeOf(m, value));
+  defineFunction("CODE-CHAR code", (m, code) =>
     typeof code === "number" && code >= 0 && code < 0x110000
       ? char(code)
       : m.typeError(code, "(MOD 1114112)"),
   );
-  defineFunction("CHAR-NAME", "char", (m, value: Value) => {
+  defineFunction("CHAR-NAME char", (m, value) => {
     const name = characterName(codeOf(m, value));
     return name === undefined ? NIL : new Str(name);
   });
-  defineFunction("NAME-CHAR", "name", (m, name: Value) => {
+  defineFunction("NAME-CHAR name", (m, name) => {
     const code = characterNamed(textOf(m, name));
     return code === undefined ? NIL : char(code);
   });
-  defineFunction("CHARACTER", "character", (m, value: Value) => character(m, value));
+  defineFunction("CHARACTER character", (m, value) => character(m, value));
   defineFunction(
-    "DIGIT-CHAR-P",
-    "char &optional radix",
-    (m, value: Value, radix: Value = 10) => digitWeight(codeOf(m, value), radixOf(m, radix)) ?? NIL,
+    "DIGIT-CHAR-P char &optional radix",
+    (m, value, radix = 10) => digitWeight(codeOf(m, value), radixOf(m, radix)) ?? NIL,
   );
-  defineFunction("DIGIT-CHAR", "weight &optional radix", (m, weight: Value, radix: Value = 10) => {
+  defineFunction("DIGIT-CHAR weight &optional radix", (m, weight, radix = 10) => {
     const limit = radixOf(m, radix);
     if (typeof weight === "bigint") return NIL;
     if (typeof weight !== "number" || weight < 0) return m.typeError(weight, "UNSIGNED-BYTE");
@@ -83,7 +82,7 @@ const orders: readonly ((a: number, b: number) => boolean)[] = [
 function compareAs(prefix: string, names: readonly string[], fold: (code: number) => number): void {
   names.forEach((name, index) => {
     const holds = orders[index] as (a: number, b: number) => boolean;
-    defineFunction(`${prefix}${name}`, "char &rest more", (m, first: Value, more: Value[]) => {
+    defineFunction(`${prefix}${name} char &rest more`, (m, first, more) => {
       const [second] = more;
       if (more.length === 1 && second !== undefined)
         return bool(holds(fold(codeOf(m, first)), fold(codeOf(m, second))));

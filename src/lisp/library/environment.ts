@@ -1,5 +1,5 @@
 /** Time and random numbers, from the clock and seed of the host. */
-import { defineConstant, defineFunction, defineVariable } from "../define.ts";
+import { defineConstant, defineFunction, defineValues, defineVariable } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble, wordsOf } from "../numbers.ts";
 import { bool, cl, NIL, T } from "../symbol.ts";
@@ -11,38 +11,20 @@ const unitsPerSecond = 1_000_000;
 
 export function defineTime(): void {
   defineConstant("INTERNAL-TIME-UNITS-PER-SECOND", unitsPerSecond);
-  defineFunction("GET-UNIVERSAL-TIME", "", (m) => Math.floor(m.host.clock()) + epoch);
-  defineFunction("GET-INTERNAL-REAL-TIME", "", (m) =>
+  defineFunction("GET-UNIVERSAL-TIME", (m) => Math.floor(m.host.clock()) + epoch);
+  defineFunction("GET-INTERNAL-REAL-TIME", (m) =>
     Math.floor((m.host.timer() * unitsPerSecond) / 1000),
   );
-  defineFunction("GET-INTERNAL-RUN-TIME", "", (m) =>
+  defineFunction("GET-INTERNAL-RUN-TIME", (m) =>
     Math.floor((m.host.timer() * unitsPerSecond) / 1000),
   );
-  defineFunction(
-    "DECODE-UNIVERSAL-TIME",
-    "universal-time &optional time-zone",
-    (m, time: Value, zone?: Value) => decode(m, seconds(m, time), zone),
-    { values: true },
+  defineValues("DECODE-UNIVERSAL-TIME universal-time &optional time-zone", (m, time, zone) =>
+    decode(m, seconds(m, time), zone),
   );
+  defineValues("GET-DECODED-TIME", (m) => decode(m, Math.floor(m.host.clock()) + epoch, undefined));
   defineFunction(
-    "GET-DECODED-TIME",
-    "",
-    (m) => decode(m, Math.floor(m.host.clock()) + epoch, undefined),
-    { values: true },
-  );
-  defineFunction(
-    "ENCODE-UNIVERSAL-TIME",
-    "second minute hour date month year &optional time-zone",
-    (
-      m,
-      second: Value,
-      minute: Value,
-      hour: Value,
-      date: Value,
-      month: Value,
-      year: Value,
-      zone?: Value,
-    ) => {
+    "ENCODE-UNIVERSAL-TIME second minute hour date month year &optional time-zone",
+    (m, second, minute, hour, date, month, year, zone) => {
       const [s, min, h, d, mon, y] = [second, minute, hour, date, month, year].map((part) =>
         seconds(m, part),
       ) as [number, number, number, number, number, number];
@@ -50,7 +32,7 @@ export function defineTime(): void {
       return days * 86_400 + h * 3600 + min * 60 + s + zoneSeconds(m, zone) + epoch;
     },
   );
-  defineFunction("SLEEP", "seconds", (m, time: Value) => {
+  defineFunction("SLEEP seconds", (m, time) => {
     const wanted = isNumber(time) ? toDouble(m, time) : m.typeError(time, "(REAL 0)");
     if (wanted < 0) return m.typeError(time, "(REAL 0)");
     // Bounded by the time budget, which then ends the evaluation.
@@ -58,8 +40,8 @@ export function defineTime(): void {
     m.refuel();
     return NIL;
   });
-  defineFunction("LISP-IMPLEMENTATION-TYPE", "", (m) => m.string("Guildhall Lisp"));
-  defineFunction("LISP-IMPLEMENTATION-VERSION", "", (m) => m.string("1"));
+  defineFunction("LISP-IMPLEMENTATION-TYPE", (m) => m.string("Guildhall Lisp"));
+  defineFunction("LISP-IMPLEMENTATION-VERSION", (m) => m.string("1"));
   // Programs learn nothing about the machine.
   for (const name of [
     "MACHINE-TYPE",
@@ -70,7 +52,7 @@ export function defineTime(): void {
     "SHORT-SITE-NAME",
     "LONG-SITE-NAME",
   ])
-    defineFunction(name, "", () => NIL);
+    defineFunction(`${name}`, () => NIL);
 }
 
 function seconds(m: Machine, value: Value): number {
@@ -102,18 +84,18 @@ function decode(m: Machine, time: number, zone: Value | undefined): Value {
 
 export function defineChance(): void {
   defineVariable("*RANDOM-STATE*", (m) => makeState(m.host.seed()));
-  defineFunction("RANDOM", "limit &optional state", (m, limit: Value, state?: Value) =>
+  defineFunction("RANDOM limit &optional state", (m, limit, state) =>
     random(m, limit, stateOf(m, state)),
   );
-  defineFunction("MAKE-RANDOM-STATE", "&optional state", (m, state: Value = NIL) => {
+  defineFunction("MAKE-RANDOM-STATE &optional state", (m, state = NIL) => {
     if (state === T) return makeState(m.host.seed());
     return copyState(stateOf(m, state === NIL ? undefined : state));
   });
-  defineFunction("RANDOM-STATE-P", "object", (_, object: Value) =>
+  defineFunction("RANDOM-STATE-P object", (_, object) =>
     bool(object instanceof Opaque && object.content instanceof Generator),
   );
   // The standard has no seeds; this extension makes random numbers repeatable.
-  defineFunction("GUILDHALL:SEED-RANDOM-STATE", "seed", (m, seed: Value) =>
+  defineFunction("GUILDHALL:SEED-RANDOM-STATE seed", (m, seed) =>
     makeState(typeof seed === "number" ? seed : m.typeError(seed, "INTEGER")),
   );
 }

@@ -1,7 +1,14 @@
 /** Hash tables. Entries keep their insertion order. */
 
 import { exceed } from "../budgets.ts";
-import { defineFunction, defineMacro, defineSetter, form, nativeFunction } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineSetter,
+  defineValues,
+  form,
+  nativeFunction,
+} from "../define.ts";
 import { tableGet, tableRemove, tableSet } from "../equality.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -23,39 +30,29 @@ import {
 
 export function defineHashTables(): void {
   defineFunction(
-    "MAKE-HASH-TABLE",
-    "&key test size rehash-size rehash-threshold weakness synchronized",
-    (m, test: Value = cl("EQL")) => {
+    "MAKE-HASH-TABLE &key test size rehash-size rehash-threshold weakness synchronized",
+    (m, test = cl("EQL")) => {
       m.alloc(4);
       return new Table(testNamed(m, test));
     },
   );
-  defineFunction(
-    "GETHASH",
-    "key table &optional default",
-    (m, key: Value, table: Value, fallback: Value = NIL) => {
-      const entry = tableGet(weighed(m, tableOf(m, table), key), key);
-      return entry === undefined ? m.values(fallback, NIL) : m.values(entry.value, T);
-    },
-    { values: true },
-  );
-  defineSetter(
-    "GETHASH",
-    "value key table &optional default",
-    (m, value: Value, key: Value, table: Value) => {
-      m.alloc(2);
-      tableSet(weighed(m, tableOf(m, table), key), key, value);
-      return value;
-    },
-  );
-  defineFunction("REMHASH", "key table", (m, key: Value, table: Value) =>
+  defineValues("GETHASH key table &optional default", (m, key, table, fallback = NIL) => {
+    const entry = tableGet(weighed(m, tableOf(m, table), key), key);
+    return entry === undefined ? m.values(fallback, NIL) : m.values(entry.value, T);
+  });
+  defineSetter("GETHASH value key table &optional default", (m, value, key, table) => {
+    m.alloc(2);
+    tableSet(weighed(m, tableOf(m, table), key), key, value);
+    return value;
+  });
+  defineFunction("REMHASH key table", (m, key, table) =>
     bool(tableRemove(weighed(m, tableOf(m, table), key), key)),
   );
-  defineFunction("CLRHASH", "table", (m, table: Value) => {
+  defineFunction("CLRHASH table", (m, table) => {
     tableOf(m, table).entries.clear();
     return table;
   });
-  defineFunction("MAPHASH", "function table", (m, fn: Value, table: Value) => {
+  defineFunction("MAPHASH function table", (m, fn, table) => {
     const visit = m.fn(fn);
     for (const { key, value } of entriesOf(m, table)) {
       m.tick(1);
@@ -63,20 +60,20 @@ export function defineHashTables(): void {
     }
     return NIL;
   });
-  defineFunction("HASH-TABLE-COUNT", "table", (m, table: Value) => tableOf(m, table).entries.size);
-  defineFunction("HASH-TABLE-SIZE", "table", (m, table: Value) =>
+  defineFunction("HASH-TABLE-COUNT table", (m, table) => tableOf(m, table).entries.size);
+  defineFunction("HASH-TABLE-SIZE table", (m, table) =>
     Math.max(14, tableOf(m, table).entries.size),
   );
-  defineFunction("HASH-TABLE-TEST", "table", (m, table: Value) => cl(tableOf(m, table).test));
-  defineFunction("HASH-TABLE-REHASH-SIZE", "table", (m, table: Value) => {
+  defineFunction("HASH-TABLE-TEST table", (m, table) => cl(tableOf(m, table).test));
+  defineFunction("HASH-TABLE-REHASH-SIZE table", (m, table) => {
     tableOf(m, table);
     return new Float(1.5);
   });
-  defineFunction("HASH-TABLE-REHASH-THRESHOLD", "table", (m, table: Value) => {
+  defineFunction("HASH-TABLE-REHASH-THRESHOLD table", (m, table) => {
     tableOf(m, table);
     return new Float(1);
   });
-  defineFunction("SXHASH", "object", (m, object: Value) => hashOf(hashText(m, object)));
+  defineFunction("SXHASH object", (m, object) => hashOf(hashText(m, object)));
   defineIterator();
 }
 
@@ -135,7 +132,7 @@ function defineIterator(): void {
       ["MACROLET", [[name, list(), ["QUOTE", ["FUNCALL", step]]]], ...body],
     ]);
   });
-  defineFunction("%TABLE-ITERATOR", "table", (m, table: Value) => {
+  defineFunction("%TABLE-ITERATOR table", (m, table) => {
     const entries = entriesOf(m, table);
     let at = 0;
     const next = (inner: Machine) => {

@@ -1,6 +1,6 @@
 /** Introspection: documentation, describe, apropos. */
 import { classOf, findClass } from "../classes.ts";
-import { defineFunction, defineSetter } from "../define.ts";
+import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { write } from "../output.ts";
@@ -14,42 +14,28 @@ import { outputOf } from "./streams.ts";
 import { packageOf } from "./symbols.ts";
 
 export function defineHelp(): void {
-  defineFunction("DOCUMENTATION", "object kind", (m, object: Value, kind: Value) => {
+  defineFunction("DOCUMENTATION object kind", (m, object, kind) => {
     const text = documentationOf(m, object, kindName(kind));
     return text === null ? NIL : m.string(text);
   });
-  defineSetter(
-    "DOCUMENTATION",
-    "value object kind",
-    (m, value: Value, object: Value, kind: Value) => {
-      setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
-      return value;
-    },
-  );
-  defineFunction(
-    "DESCRIBE",
-    "object &optional stream",
-    (m, object: Value, stream?: Value) => {
-      write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
-      return m.values();
-    },
-    { values: true },
-  );
-  defineFunction("APROPOS-LIST", "string &optional package", (m, text: Value, pkg?: Value) =>
+  defineSetter("DOCUMENTATION value object kind", (m, value, object, kind) => {
+    setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
+    return value;
+  });
+  defineValues("DESCRIBE object &optional stream", (m, object, stream) => {
+    write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+    return m.values();
+  });
+  defineFunction("APROPOS-LIST string &optional package", (m, text, pkg) =>
     m.list(symbolsLike(m, text, pkg)),
   );
-  defineFunction(
-    "APROPOS",
-    "string &optional package",
-    (m, text: Value, pkg?: Value) => {
-      const lines = symbolsLike(m, text, pkg).map((sym) =>
-        [printText(m, sym, true), ...meanings(m, sym)].join(" "),
-      );
-      write(m, outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
-      return m.values();
-    },
-    { values: true },
-  );
+  defineValues("APROPOS string &optional package", (m, text, pkg) => {
+    const lines = symbolsLike(m, text, pkg).map((sym) =>
+      [printText(m, sym, true), ...meanings(m, sym)].join(" "),
+    );
+    write(m, outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
+    return m.values();
+  });
 }
 
 function kindName(kind: Value): string {

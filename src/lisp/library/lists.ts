@@ -21,17 +21,16 @@ function defineParts(): void {
     const reach = (m: Machine, value: Value): Value =>
       way.reduce((at, isCar) => (isCar ? car(m, at) : cdr(m, at)), value);
     const name = `C${path}R`;
-    if (path === "A") defineFunction(name, "list", car);
-    else if (path === "D") defineFunction(name, "list", cdr);
+    if (path === "A") defineFunction(`${name} list`, car);
+    else if (path === "D") defineFunction(`${name} list`, cdr);
     else
       defineFunction(
-        name,
-        "list",
+        `${name} list`,
         isFirst
           ? (m, list: Value) => car(m, reach(m, list))
           : (m, list: Value) => cdr(m, reach(m, list)),
       );
-    defineSetter(name, "value list", (m, value: Value, list: Value) => {
+    defineSetter(`${name} value list`, (m, value, list) => {
       const cell = cellOf(m, reach(m, list));
       if (isFirst) cell.car = value;
       else cell.cdr = value;
@@ -51,30 +50,28 @@ function defineParts(): void {
     "TENTH",
   ];
   ordinals.forEach((name, index) => {
-    defineFunction(name, "list", (m, list: Value) => car(m, tailAt(m, index, list)));
-    defineSetter(name, "value list", (m, value: Value, list: Value) => {
+    defineFunction(`${name} list`, (m, list) => car(m, tailAt(m, index, list)));
+    defineSetter(`${name} value list`, (m, value, list) => {
       cellOf(m, tailAt(m, index, list)).car = value;
       return value;
     });
   });
-  defineFunction("REST", "list", cdr);
-  defineSetter("REST", "value list", (m, value: Value, list: Value) => {
+  defineFunction("REST list", cdr);
+  defineSetter("REST value list", (m, value, list) => {
     cellOf(m, list).cdr = value;
     return value;
   });
-  defineFunction("NTH", "n list", (m, n: Value, list: Value) =>
-    car(m, tailAt(m, count(m, n), list)),
-  );
-  defineSetter("NTH", "value n list", (m, value: Value, n: Value, list: Value) => {
+  defineFunction("NTH n list", (m, n, list) => car(m, tailAt(m, count(m, n), list)));
+  defineSetter("NTH value n list", (m, value, n, list) => {
     cellOf(m, tailAt(m, count(m, n), list)).car = value;
     return value;
   });
-  defineFunction("NTHCDR", "n list", (m, n: Value, list: Value) => tailAt(m, count(m, n), list));
-  defineFunction("RPLACA", "cons object", (m, cell: Value, value: Value) => {
+  defineFunction("NTHCDR n list", (m, n, list) => tailAt(m, count(m, n), list));
+  defineFunction("RPLACA cons object", (m, cell, value) => {
     cellOf(m, cell).car = value;
     return cell;
   });
-  defineFunction("RPLACD", "cons object", (m, cell: Value, value: Value) => {
+  defineFunction("RPLACD cons object", (m, cell, value) => {
     cellOf(m, cell).cdr = value;
     return cell;
   });
@@ -120,36 +117,32 @@ function tailAt(m: Machine, index: number, list: Value): Value {
 }
 
 function defineMaking(): void {
-  defineFunction("CONS", "object1 object2", (m, first: Value, rest: Value) => m.cons(first, rest));
-  defineFunction("LIST", "&rest items", (m, items: Value[]) => m.list(items));
-  defineFunction("LIST*", "item &rest more", (m, item: Value, more: Value[]) => {
+  defineFunction("CONS object1 object2", (m, first, rest) => m.cons(first, rest));
+  defineFunction("LIST &rest items", (m, items) => m.list(items));
+  defineFunction("LIST* item &rest more", (m, item, more) => {
     const all = [item, ...more];
     const last = all.pop() as Value;
     return m.list(all, last);
   });
-  defineFunction(
-    "MAKE-LIST",
-    "size &key initial-element",
-    (m, size: Value, initial: Value = NIL) => {
-      const length = count(m, size);
-      m.alloc(length);
-      let made: Value = NIL;
-      for (let at = 0; at < length; at += 1) made = new Cons(initial, made);
-      return made;
-    },
-  );
-  defineFunction("COPY-LIST", "list", (m, list: Value) => {
+  defineFunction("MAKE-LIST size &key initial-element", (m, size, initial = NIL) => {
+    const length = count(m, size);
+    m.alloc(length);
+    let made: Value = NIL;
+    for (let at = 0; at < length; at += 1) made = new Cons(initial, made);
+    return made;
+  });
+  defineFunction("COPY-LIST list", (m, list) => {
     if (!(list instanceof Cons)) return list === NIL ? NIL : m.typeError(list, "LIST");
     const { items, tail } = takeItems(m, list);
     return m.list(items, tail);
   });
-  defineFunction("COPY-ALIST", "alist", (m, alist: Value) =>
+  defineFunction("COPY-ALIST alist", (m, alist) =>
     m.list(
       listItems(m, alist).map((pair) => (pair instanceof Cons ? m.cons(pair.car, pair.cdr) : pair)),
     ),
   );
-  defineFunction("COPY-TREE", "tree", copyTree);
-  defineFunction("ACONS", "key datum alist", (m, key: Value, datum: Value, alist: Value) =>
+  defineFunction("COPY-TREE tree", copyTree);
+  defineFunction("ACONS key datum alist", (m, key, datum, alist) =>
     m.cons(m.cons(key, datum), alist),
   );
 }
@@ -176,16 +169,10 @@ function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
 }
 
 function defineTails(): void {
-  defineFunction("LAST", "list &optional n", (m, list: Value, n: Value = 1) =>
-    lastTail(m, list, count(m, n)),
-  );
-  defineFunction("BUTLAST", "list &optional n", (m, list: Value, n: Value = 1) =>
-    butLast(m, list, count(m, n)),
-  );
-  defineFunction("NBUTLAST", "list &optional n", (m, list: Value, n: Value = 1) =>
-    butLast(m, list, count(m, n)),
-  );
-  defineFunction("LDIFF", "list object", (m, list: Value, object: Value) => {
+  defineFunction("LAST list &optional n", (m, list, n = 1) => lastTail(m, list, count(m, n)));
+  defineFunction("BUTLAST list &optional n", (m, list, n = 1) => butLast(m, list, count(m, n)));
+  defineFunction("NBUTLAST list &optional n", (m, list, n = 1) => butLast(m, list, count(m, n)));
+  defineFunction("LDIFF list object", (m, list, object) => {
     const items: Value[] = [];
     let at: Value = isList(m, list);
     for (; at instanceof Cons && !eql(at, object); at = at.cdr) {
@@ -194,7 +181,7 @@ function defineTails(): void {
     }
     return m.list(items, eql(at, object) ? NIL : at);
   });
-  defineFunction("TAILP", "object list", (m, object: Value, list: Value) => {
+  defineFunction("TAILP object list", (m, object, list) => {
     let at: Value = isList(m, list);
     for (; at instanceof Cons; at = at.cdr) {
       if (eql(at, object)) return T;
@@ -202,7 +189,7 @@ function defineTails(): void {
     }
     return bool(eql(at, object));
   });
-  defineFunction("LIST-LENGTH", "list", (m, list: Value) => {
+  defineFunction("LIST-LENGTH list", (m, list) => {
     let slow: Value = list;
     let length = 0;
     for (let fast: Value = isList(m, list); ; length += 2) {
@@ -215,7 +202,7 @@ function defineTails(): void {
       m.tick(1);
     }
   });
-  defineFunction("ENDP", "list", (m, list: Value) => bool(isList(m, list) === NIL));
+  defineFunction("ENDP list", (m, list) => bool(isList(m, list) === NIL));
 }
 
 function isList(m: Machine, value: Value): Value {
@@ -241,17 +228,17 @@ function butLast(m: Machine, list: Value, n: number): Value {
 }
 
 function defineJoining(): void {
-  defineFunction("APPEND", "&rest lists", (m, lists: Value[]) => {
+  defineFunction("APPEND &rest lists", (m, lists) => {
     let joined: Value = lists.at(-1) ?? NIL;
     for (let at = lists.length - 2; at >= 0; at -= 1)
       joined = m.list(listItems(m, lists[at] as Value), joined);
     return joined;
   });
-  defineFunction("NCONC", "&rest lists", (m, lists: Value[]) => nconc(m, lists));
-  defineFunction("REVAPPEND", "list tail", (m, list: Value, tail: Value) =>
+  defineFunction("NCONC &rest lists", (m, lists) => nconc(m, lists));
+  defineFunction("REVAPPEND list tail", (m, list, tail) =>
     m.list(listItems(m, list).reverse(), tail),
   );
-  defineFunction("NRECONC", "list tail", (m, list: Value, tail: Value) =>
+  defineFunction("NRECONC list tail", (m, list, tail) =>
     m.list(listItems(m, list).reverse(), tail),
   );
 }

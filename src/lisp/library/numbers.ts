@@ -13,7 +13,7 @@ import {
   remainder,
   squareRoot,
 } from "../arithmetic.ts";
-import { defineConstant, defineFunction } from "../define.ts";
+import { defineConstant, defineFunction, defineValues } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import {
   add,
@@ -51,31 +51,27 @@ export function defineNumbers(): void {
 }
 
 function defineArithmetic(): void {
-  defineFunction("+", "&rest numbers", (m, numbers: Value[]) => fold(m, numbers, 0, add));
-  defineFunction("*", "&rest numbers", (m, numbers: Value[]) => fold(m, numbers, 1, multiply));
-  defineFunction("-", "number &rest more", (m, first: Value, more: Value[]) =>
+  defineFunction("+ &rest numbers", (m, numbers) => fold(m, numbers, 0, add));
+  defineFunction("* &rest numbers", (m, numbers) => fold(m, numbers, 1, multiply));
+  defineFunction("- number &rest more", (m, first, more) =>
     more.length === 0 ? negate(m, first) : foldFrom(m, first, more, subtract),
   );
-  defineFunction("/", "number &rest more", (m, first: Value, more: Value[]) =>
+  defineFunction("/ number &rest more", (m, first, more) =>
     more.length === 0 ? divide(m, 1, first) : foldFrom(m, first, more, divide),
   );
-  defineFunction("1+", "number", (m, number: Value) => add(m, number, 1));
-  defineFunction("1-", "number", (m, number: Value) => subtract(m, number, 1));
-  defineFunction("ABS", "number", (m, number: Value) => magnitude(m, number));
-  defineFunction("SIGNUM", "number", (m, number: Value) => {
+  defineFunction("1+ number", (m, number) => add(m, number, 1));
+  defineFunction("1- number", (m, number) => subtract(m, number, 1));
+  defineFunction("ABS number", (m, number) => magnitude(m, number));
+  defineFunction("SIGNUM number", (m, number) => {
     const x = real(m, number, "NUMBER");
     return x instanceof Float ? new Float(Math.sign(x.value)) : signOf(x);
   });
-  defineFunction("MAX", "number &rest more", (m, first: Value, more: Value[]) =>
-    choose(m, first, more, 1),
-  );
-  defineFunction("MIN", "number &rest more", (m, first: Value, more: Value[]) =>
-    choose(m, first, more, -1),
-  );
-  defineFunction("GCD", "&rest integers", (m, integers: Value[]) =>
+  defineFunction("MAX number &rest more", (m, first, more) => choose(m, first, more, 1));
+  defineFunction("MIN number &rest more", (m, first, more) => choose(m, first, more, -1));
+  defineFunction("GCD &rest integers", (m, integers) =>
     integer(integers.reduce((sum: bigint, next) => gcd(m, sum, BigInt(toInteger(m, next))), 0n)),
   );
-  defineFunction("LCM", "&rest integers", (m, integers: Value[]) =>
+  defineFunction("LCM &rest integers", (m, integers) =>
     integer(integers.reduce((sum: bigint, next) => lcm(m, sum, BigInt(toInteger(m, next))), 1n)),
   );
 }
@@ -112,22 +108,22 @@ function defineComparison(): void {
   chain(">", (order) => order > 0);
   chain("<=", (order) => order <= 0);
   chain(">=", (order) => order >= 0);
-  defineFunction("=", "number &rest more", (m, first: Value, more: Value[]) => {
+  defineFunction("= number &rest more", (m, first, more) => {
     real(m, first, "NUMBER");
     return bool(more.reduce((same, next) => equalNumbers(m, first, next) && same, true));
   });
-  defineFunction("/=", "number &rest more", (m, first: Value, more: Value[]) =>
+  defineFunction("/= number &rest more", (m, first, more) =>
     bool(areDistinct(m, [first, ...more])),
   );
-  defineFunction("ZEROP", "number", (m, number: Value) => bool(isZero(real(m, number, "NUMBER"))));
-  defineFunction("PLUSP", "number", (m, number: Value) => bool(signOf(real(m, number)) > 0));
-  defineFunction("MINUSP", "number", (m, number: Value) => bool(signOf(real(m, number)) < 0));
-  defineFunction("EVENP", "integer", (m, value: Value) => bool(isEven(m, value)));
-  defineFunction("ODDP", "integer", (m, value: Value) => bool(!isEven(m, value)));
+  defineFunction("ZEROP number", (m, number) => bool(isZero(real(m, number, "NUMBER"))));
+  defineFunction("PLUSP number", (m, number) => bool(signOf(real(m, number)) > 0));
+  defineFunction("MINUSP number", (m, number) => bool(signOf(real(m, number)) < 0));
+  defineFunction("EVENP integer", (m, value) => bool(isEven(m, value)));
+  defineFunction("ODDP integer", (m, value) => bool(!isEven(m, value)));
 }
 
 function chain(name: string, holds: (order: number) => boolean): void {
-  defineFunction(name, "number &rest more", (m, first: Value, more: Value[]) => {
+  defineFunction(`${name} number &rest more`, (m, first, more) => {
     const [second] = more;
     if (more.length === 1 && second !== undefined) return bool(holds(compare(m, first, second)));
     let previous: Value = real(m, first);
@@ -159,28 +155,19 @@ function isEven(m: Machine, value: Value): boolean {
 
 function defineRounding(): void {
   for (const rounding of ["floor", "ceiling", "truncate", "round"] as const) {
-    defineFunction(
-      rounding.toUpperCase(),
-      "number &optional divisor",
-      (m, number: Value, divisor: Value = 1) => rounded(m, rounding, number, divisor),
-      { values: true },
+    defineValues(`${rounding.toUpperCase()} number &optional divisor`, (m, number, divisor = 1) =>
+      rounded(m, rounding, number, divisor),
     );
-    defineFunction(
-      `F${rounding.toUpperCase()}`,
-      "number &optional divisor",
-      (m, number: Value, divisor: Value = 1) => {
+    defineValues(
+      `F${rounding.toUpperCase()} number &optional divisor`,
+      (m, number, divisor = 1) => {
         const { float, remainder } = floatQuotient(m, rounding, number, divisor);
         return m.values(float, remainder);
       },
-      { values: true },
     );
   }
-  defineFunction("MOD", "number divisor", (m, number: Value, divisor: Value) =>
-    modulo(m, number, divisor),
-  );
-  defineFunction("REM", "number divisor", (m, number: Value, divisor: Value) =>
-    remainder(m, number, divisor),
-  );
+  defineFunction("MOD number divisor", (m, number, divisor) => modulo(m, number, divisor));
+  defineFunction("REM number divisor", (m, number, divisor) => remainder(m, number, divisor));
 }
 
 function rounded(m: Machine, rounding: Rounding, number: Value, divisor: Value): Value {
@@ -190,18 +177,18 @@ function rounded(m: Machine, rounding: Rounding, number: Value, divisor: Value):
 
 function defineIrrational(): void {
   defineConstant("PI", new Float(Math.PI));
-  defineFunction("EXPT", "base power", power);
-  defineFunction("SQRT", "number", squareRoot);
-  defineFunction("ISQRT", "integer", integerRoot);
-  defineFunction("EXP", "number", exponential);
-  defineFunction("LOG", "number &optional base", logarithm);
+  defineFunction("EXPT base power", power);
+  defineFunction("SQRT number", squareRoot);
+  defineFunction("ISQRT integer", integerRoot);
+  defineFunction("EXP number", exponential);
+  defineFunction("LOG number &optional base", logarithm);
   for (const name of ["sin", "cos", "tan", "sinh", "cosh", "tanh", "asinh"] as const)
     defineCurve(name, () => true);
   defineCurve("asin", (x) => Math.abs(x) <= 1);
   defineCurve("acos", (x) => Math.abs(x) <= 1);
   defineCurve("acosh", (x) => x >= 1);
   defineCurve("atanh", (x) => Math.abs(x) < 1);
-  defineFunction("ATAN", "y &optional x", (m, y: Value, x: Value | undefined) => {
+  defineFunction("ATAN y &optional x", (m, y, x: Value | undefined) => {
     const top = toDouble(m, real(m, y));
     return new Float(x === undefined ? Math.atan(top) : Math.atan2(top, toDouble(m, real(m, x))));
   });
@@ -222,7 +209,7 @@ type Curve =
 
 function defineCurve(name: Curve, isReal: (x: number) => boolean): void {
   const lispName = name.toUpperCase();
-  defineFunction(lispName, "number", (m, number: Value) => {
+  defineFunction(`${lispName} number`, (m, number) => {
     const x = toDouble(m, real(m, number, "NUMBER"));
     if (!isReal(x)) return noComplex(m, lispName, number);
     return checkedFloat(m, Math[name](x), lispName, number);
@@ -230,19 +217,17 @@ function defineCurve(name: Curve, isReal: (x: number) => boolean): void {
 }
 
 function defineRationals(): void {
-  defineFunction("NUMERATOR", "rational", (m, value: Value) =>
-    integer(numeratorOf(toRational(m, value))),
-  );
-  defineFunction("DENOMINATOR", "rational", (m, value: Value) =>
+  defineFunction("NUMERATOR rational", (m, value) => integer(numeratorOf(toRational(m, value))));
+  defineFunction("DENOMINATOR rational", (m, value) =>
     integer(denominatorOf(toRational(m, value))),
   );
-  defineFunction("RATIONAL", "number", (m, number: Value) => {
+  defineFunction("RATIONAL number", (m, number) => {
     const x = real(m, number);
     if (!(x instanceof Float)) return x;
     const { numerator, denominator } = fractionOf(x.value);
     return rational(m, numerator, denominator);
   });
-  defineFunction("RATIONALIZE", "number", (m, number: Value) => {
+  defineFunction("RATIONALIZE number", (m, number) => {
     const x = real(m, number);
     if (!(x instanceof Float)) return x;
     const { numerator, denominator } = simplestFraction(x.value);
@@ -265,37 +250,23 @@ function defineFloats(): void {
     defineConstant(`${kind}-FLOAT-EPSILON`, new Float(2 ** -53 + 2 ** -105));
     defineConstant(`${kind}-FLOAT-NEGATIVE-EPSILON`, new Float(2 ** -54 + 2 ** -106));
   }
-  defineFunction("FLOAT", "number &optional prototype", (m, number: Value, prototype?: Value) => {
+  defineFunction("FLOAT number &optional prototype", (m, number, prototype) => {
     const x = real(m, number);
     if (prototype !== undefined) float(m, prototype);
     return x instanceof Float ? x : new Float(toDouble(m, x));
   });
-  defineFunction(
-    "DECODE-FLOAT",
-    "float",
-    (m, value: Value) => {
-      const x = float(m, value);
-      const { mantissa, exponent, sign } = decodeDouble(x);
-      if (mantissa === 0n) return m.values(new Float(0), -1074, new Float(sign));
-      const length = mantissa.toString(2).length;
-      return m.values(
-        new Float(Number(mantissa) / 2 ** length),
-        exponent + length,
-        new Float(sign),
-      );
-    },
-    { values: true },
-  );
-  defineFunction(
-    "INTEGER-DECODE-FLOAT",
-    "float",
-    (m, value: Value) => {
-      const { mantissa, exponent, sign } = decodeDouble(float(m, value));
-      return m.values(integer(mantissa), exponent, sign);
-    },
-    { values: true },
-  );
-  defineFunction("SCALE-FLOAT", "float integer", (m, value: Value, by: Value) => {
+  defineValues("DECODE-FLOAT float", (m, value) => {
+    const x = float(m, value);
+    const { mantissa, exponent, sign } = decodeDouble(x);
+    if (mantissa === 0n) return m.values(new Float(0), -1074, new Float(sign));
+    const length = mantissa.toString(2).length;
+    return m.values(new Float(Number(mantissa) / 2 ** length), exponent + length, new Float(sign));
+  });
+  defineValues("INTEGER-DECODE-FLOAT float", (m, value) => {
+    const { mantissa, exponent, sign } = decodeDouble(float(m, value));
+    return m.values(integer(mantissa), exponent, sign);
+  });
+  defineFunction("SCALE-FLOAT float integer", (m, value, by) => {
     const power = Number(toInteger(m, by));
     const half = Math.trunc(power / 2);
     return checkedFloat(
@@ -306,28 +277,23 @@ function defineFloats(): void {
       by,
     );
   });
-  defineFunction(
-    "FLOAT-SIGN",
-    "float &optional other",
-    (m, value: Value, other: Value | undefined) => {
-      const x = float(m, value);
-      const size = Math.abs(other === undefined ? 1 : float(m, other));
-      return new Float(x < 0 || Object.is(x, -0) ? -size : size);
-    },
-  );
+  defineFunction("FLOAT-SIGN float &optional other", (m, value, other: Value | undefined) => {
+    const x = float(m, value);
+    const size = Math.abs(other === undefined ? 1 : float(m, other));
+    return new Float(x < 0 || Object.is(x, -0) ? -size : size);
+  });
   for (const [name, answer] of [
     ["FLOAT-DIGITS", 53],
     ["FLOAT-RADIX", 2],
   ] as const) {
-    defineFunction(name, "float", (m, value: Value) => {
+    defineFunction(`${name} float`, (m, value) => {
       float(m, value);
       return answer;
     });
   }
   defineFunction(
-    "FLOAT-PRECISION",
-    "float",
-    (m, value: Value) => decodeDouble(float(m, value)).mantissa.toString(2).length,
+    "FLOAT-PRECISION float",
+    (m, value) => decodeDouble(float(m, value)).mantissa.toString(2).length,
   );
 }
 
@@ -337,23 +303,19 @@ function float(m: Machine, value: Value): number {
 
 /** Only real numbers exist here, and they are complex numbers, too. */
 function defineComplexRefusals(): void {
-  defineFunction(
-    "COMPLEX",
-    "realpart &optional imagpart",
-    (m, realPart: Value, imaginary: Value = 0) =>
-      imaginary === 0 && !(realPart instanceof Float)
-        ? real(m, realPart)
-        : noComplex(m, "COMPLEX", realPart, imaginary),
+  defineFunction("COMPLEX realpart &optional imagpart", (m, realPart, imaginary = 0) =>
+    imaginary === 0 && !(realPart instanceof Float)
+      ? real(m, realPart)
+      : noComplex(m, "COMPLEX", realPart, imaginary),
   );
-  defineFunction("REALPART", "number", (m, number: Value) => real(m, number, "NUMBER"));
-  defineFunction("IMAGPART", "number", (m, number: Value) =>
+  defineFunction("REALPART number", (m, number) => real(m, number, "NUMBER"));
+  defineFunction("IMAGPART number", (m, number) =>
     real(m, number, "NUMBER") instanceof Float ? new Float(0) : 0,
   );
-  defineFunction("CONJUGATE", "number", (m, number: Value) => real(m, number, "NUMBER"));
+  defineFunction("CONJUGATE number", (m, number) => real(m, number, "NUMBER"));
   defineFunction(
-    "PHASE",
-    "number",
-    (m, number: Value) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0),
+    "PHASE number",
+    (m, number) => new Float(signOf(real(m, number, "NUMBER")) < 0 ? Math.PI : 0),
   );
-  defineFunction("CIS", "radians", (m, radians: Value) => noComplex(m, "CIS", radians));
+  defineFunction("CIS radians", (m, radians) => noComplex(m, "CIS", radians));
 }

@@ -3,6 +3,7 @@
 import {
   defineFunction,
   defineMacro,
+  defineValues,
   defineVariable,
   form,
   named,
@@ -65,46 +66,34 @@ const writeKeys = [
 ];
 
 function definePrinters(): void {
-  defineFunction("PRIN1", "object &optional stream", (m, object: Value, stream?: Value) =>
+  defineFunction("PRIN1 object &optional stream", (m, object, stream) =>
     writeObject(m, object, stream, printText(m, object, true)),
   );
-  defineFunction("PRINC", "object &optional stream", (m, object: Value, stream?: Value) =>
+  defineFunction("PRINC object &optional stream", (m, object, stream) =>
     writeObject(m, object, stream, printText(m, object, false)),
   );
-  defineFunction("PRINT", "object &optional stream", (m, object: Value, stream?: Value) =>
+  defineFunction("PRINT object &optional stream", (m, object, stream) =>
     writeObject(m, object, stream, `\n${printText(m, object, true)} `),
   );
+  defineValues("PPRINT object &optional stream", (m, object, stream) => {
+    writeObject(
+      m,
+      object,
+      stream,
+      `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`,
+    );
+    return m.values();
+  });
+  defineFunction("PRIN1-TO-STRING object", (m, object) => m.string(printText(m, object, true)));
+  defineFunction("PRINC-TO-STRING object", (m, object) => m.string(printText(m, object, false)));
   defineFunction(
-    "PPRINT",
-    "object &optional stream",
-    (m, object: Value, stream?: Value) => {
-      writeObject(
-        m,
-        object,
-        stream,
-        `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`,
-      );
-      return m.values();
-    },
-    { values: true },
-  );
-  defineFunction("PRIN1-TO-STRING", "object", (m, object: Value) =>
-    m.string(printText(m, object, true)),
-  );
-  defineFunction("PRINC-TO-STRING", "object", (m, object: Value) =>
-    m.string(printText(m, object, false)),
-  );
-  defineFunction(
-    "WRITE",
-    `object &key stream ${writeKeys.join(" ")}`,
-    (m, object: Value, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
+    `WRITE object &key stream ${writeKeys.join(" ")}`,
+    (m, object, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
       writeObject(m, object, stream, writtenText(m, object, settings)),
   );
   defineFunction(
-    "WRITE-TO-STRING",
-    `object &key ${writeKeys.join(" ")}`,
-    (m, object: Value, ...settings: (Value | undefined)[]) =>
-      m.string(writtenText(m, object, settings)),
+    `WRITE-TO-STRING object &key ${writeKeys.join(" ")}`,
+    (m, object, ...settings: (Value | undefined)[]) => m.string(writtenText(m, object, settings)),
   );
 }
 
@@ -147,9 +136,8 @@ function bound<Result>(
 function definePrettyCalls(): void {
   for (const name of ["PPRINT-FILL", "PPRINT-LINEAR", "PPRINT-TABULAR"]) {
     defineFunction(
-      name,
-      "stream object &optional colon at-sign tabsize",
-      (m, stream: Value, object: Value, colon: Value = T) => {
+      `${name} stream object &optional colon at-sign tabsize`,
+      (m, stream, object, colon = T) => {
         const parts =
           object instanceof Cons
             ? itemsOf(object)
@@ -165,13 +153,13 @@ function definePrettyCalls(): void {
       },
     );
   }
-  defineFunction("PPRINT-NEWLINE", "kind &optional stream", (m, kind: Value, stream?: Value) => {
+  defineFunction("PPRINT-NEWLINE kind &optional stream", (m, kind, stream) => {
     if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL)
       write(m, outputOf(m, stream), "\n");
     return NIL;
   });
-  defineFunction("PPRINT-INDENT", "relative-to n &optional stream", () => NIL);
-  defineFunction("PPRINT-TAB", "kind column increment &optional stream", () => NIL);
+  defineFunction("PPRINT-INDENT relative-to n &optional stream", () => NIL);
+  defineFunction("PPRINT-TAB kind column increment &optional stream", () => NIL);
   defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
     form([
       "LET",
@@ -188,9 +176,8 @@ function definePrettyCalls(): void {
 
 function defineFormat(): void {
   defineFunction(
-    "FORMAT",
-    "destination control-string &rest arguments",
-    (m, destination: Value, control: Value, args: Value[]) => {
+    "FORMAT destination control-string &rest arguments",
+    (m, destination, control, args) => {
       if (destination === NIL) return m.string(formatText(m, control, listOf(args)));
       if (destination instanceof Str) {
         const sink = m.call1(m.fn(named("%STRING-SINK")), destination);
@@ -207,7 +194,7 @@ function defineFormat(): void {
     },
   );
   defineMacro("FORMATTER", (whole) => form(["%FORMATTER", itemsOf(whole.cdr)[0] ?? NIL]));
-  defineFunction("%FORMATTER", "control", (_, control: Value) =>
+  defineFunction("%FORMATTER control", (_, control) =>
     nativeFunction(cl("FORMATTER"), "stream &rest arguments", (m, stream: Value, args: Value[]) =>
       m.list(formatTo(m, streamTarget(m, outputOf(m, stream)), control, args)),
     ),
@@ -215,23 +202,20 @@ function defineFormat(): void {
 }
 
 function defineReading(): void {
-  defineFunction(
-    "READ-FROM-STRING",
-    "string &optional eof-error-p eof-value &key start end preserve-whitespace",
-    (m, string: Value, isError: Value = T, atEnd: Value = NIL, start?: Value, end?: Value) => {
+  defineValues(
+    "READ-FROM-STRING string &optional eof-error-p eof-value &key start end preserve-whitespace",
+    (m, string, isError = T, atEnd = NIL, start, end) => {
       if (!(string instanceof Str)) return m.typeError(string, "STRING");
       const span = spanOf(m, start, end, string.length, string);
       const reader = new Reader(m, sliceText(string, 0, span.end), span.start);
       const value = reader.next() ?? noForm(m, isError, atEnd);
       return m.values(value, afterBlank(reader));
     },
-    { values: true },
   );
   for (const name of ["READ", "READ-PRESERVING-WHITESPACE"]) {
     defineFunction(
-      name,
-      "&optional stream eof-error-p eof-value recursive-p",
-      (m, stream?: Value, isError: Value = T, atEnd: Value = NIL) => {
+      `${name} &optional stream eof-error-p eof-value recursive-p`,
+      (m, stream, isError = T, atEnd = NIL) => {
         const input = inputOf(m, stream);
         const reader = new Reader(m, input.source.slice(input.at).join(""));
         const value = reader.next();

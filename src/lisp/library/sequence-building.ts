@@ -20,28 +20,22 @@ import { overwrite } from "./sequences.ts";
 import { sequenceOfType } from "./types.ts";
 
 export function defineSequenceBuilding(): void {
-  defineFunction("LENGTH", "sequence", lengthOf);
-  defineFunction("ELT", "sequence index", elementAt);
-  defineSetter("ELT", "value sequence index", (m, value: Value, sequence: Value, index: Value) => {
+  defineFunction("LENGTH sequence", lengthOf);
+  defineFunction("ELT sequence index", elementAt);
+  defineSetter("ELT value sequence index", (m, value, sequence, index) => {
     setElementAt(m, sequence, index, value);
     return value;
   });
-  defineFunction("SUBSEQ", "sequence start &optional end", subsequence);
-  defineSetter(
-    "SUBSEQ",
-    "value sequence start &optional end",
-    (m, value: Value, sequence: Value, start: Value, end?: Value) => {
-      replace(m, sequence, value, { start1: start, end1: end, start2: undefined, end2: undefined });
-      return value;
-    },
-  );
-  defineFunction("COPY-SEQ", "sequence", (m, sequence: Value) =>
-    subsequence(m, sequence, 0, undefined),
-  );
-  defineFunction("REVERSE", "sequence", (m, sequence: Value) =>
+  defineFunction("SUBSEQ sequence start &optional end", subsequence);
+  defineSetter("SUBSEQ value sequence start &optional end", (m, value, sequence, start, end) => {
+    replace(m, sequence, value, { start1: start, end1: end, start2: undefined, end2: undefined });
+    return value;
+  });
+  defineFunction("COPY-SEQ sequence", (m, sequence) => subsequence(m, sequence, 0, undefined));
+  defineFunction("REVERSE sequence", (m, sequence) =>
     sequenceLike(m, sequence, [...elements(m, sequence, undefined, undefined)].reverse()),
   );
-  defineFunction("NREVERSE", "sequence", (m, sequence: Value) => {
+  defineFunction("NREVERSE sequence", (m, sequence) => {
     const items = [...elements(m, sequence, undefined, undefined)].reverse();
     if (!(sequence instanceof Cons)) {
       overwrite(sequence, items);
@@ -49,54 +43,37 @@ export function defineSequenceBuilding(): void {
     }
     return reverseInPlace(sequence);
   });
+  defineFunction("FILL sequence item &key start end", (m, sequence, item, start, end) => {
+    const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
+    m.tick(span.end - span.start);
+    if (sequence instanceof Cons || sequence === NIL) {
+      const items = [...elements(m, sequence, undefined, undefined)].fill(
+        item,
+        span.start,
+        span.end,
+      );
+      overwrite(sequence, items);
+    } else for (let at = span.start; at < span.end; at += 1) setElementAt(m, sequence, at, item);
+    return sequence;
+  });
   defineFunction(
-    "FILL",
-    "sequence item &key start end",
-    (m, sequence: Value, item: Value, start?: Value, end?: Value) => {
-      const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
-      m.tick(span.end - span.start);
-      if (sequence instanceof Cons || sequence === NIL) {
-        const items = [...elements(m, sequence, undefined, undefined)].fill(
-          item,
-          span.start,
-          span.end,
-        );
-        overwrite(sequence, items);
-      } else for (let at = span.start; at < span.end; at += 1) setElementAt(m, sequence, at, item);
-      return sequence;
-    },
-  );
-  defineFunction(
-    "REPLACE",
-    "sequence1 sequence2 &key start1 end1 start2 end2",
-    (
-      m,
-      target: Value,
-      source: Value,
-      start1?: Value,
-      end1?: Value,
-      start2?: Value,
-      end2?: Value,
-    ) => {
+    "REPLACE sequence1 sequence2 &key start1 end1 start2 end2",
+    (m, target, source, start1, end1, start2, end2) => {
       replace(m, target, source, { start1, end1, start2, end2 });
       return target;
     },
   );
-  defineFunction(
-    "MAKE-SEQUENCE",
-    "type size &key initial-element",
-    (m, type: Value, size: Value, initial?: Value) => {
-      if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-      m.alloc(size);
-      return sequenceOfType(
-        m,
-        type,
-        new Array<Value>(size).fill(initial ?? NIL),
-        initial === undefined,
-      );
-    },
-  );
-  defineFunction("CONCATENATE", "type &rest sequences", (m, type: Value, sequences: Value[]) => {
+  defineFunction("MAKE-SEQUENCE type size &key initial-element", (m, type, size, initial) => {
+    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
+    m.alloc(size);
+    return sequenceOfType(
+      m,
+      type,
+      new Array<Value>(size).fill(initial ?? NIL),
+      initial === undefined,
+    );
+  });
+  defineFunction("CONCATENATE type &rest sequences", (m, type, sequences) => {
     if (type === cl("STRING") && sequences.every((sequence) => sequence instanceof Str))
       return joined(m, sequences);
     const items: Value[] = [];
@@ -107,30 +84,22 @@ export function defineSequenceBuilding(): void {
     }
     return sequenceOfType(m, type, items);
   });
-  defineFunction(
-    "MAP",
-    "type function sequence &rest more",
-    (m, type: Value, fn: Value, sequence: Value, more: Value[]) => {
-      const results = callAcross(m, fn, [sequence, ...more]);
-      return type === NIL ? NIL : sequenceOfType(m, type, results);
-    },
-  );
-  defineFunction(
-    "MAP-INTO",
-    "target function &rest sequences",
-    (m, target: Value, fn: Value, sequences: Value[]) => {
-      const length = target instanceof Str ? target.capacity : lengthOf(m, target);
-      const room = target instanceof Vec ? target.items.length : length;
-      const results = callAcross(m, fn, sequences, room);
-      if ((target instanceof Vec || target instanceof Str) && target.fill >= 0)
-        target.fill = results.length;
-      results.forEach((item, at) => {
-        if (!(target instanceof Cons)) setElementAt(m, target, at, item);
-      });
-      if (target instanceof Cons) overwrite(target, results);
-      return target;
-    },
-  );
+  defineFunction("MAP type function sequence &rest more", (m, type, fn, sequence, more) => {
+    const results = callAcross(m, fn, [sequence, ...more]);
+    return type === NIL ? NIL : sequenceOfType(m, type, results);
+  });
+  defineFunction("MAP-INTO target function &rest sequences", (m, target, fn, sequences) => {
+    const length = target instanceof Str ? target.capacity : lengthOf(m, target);
+    const room = target instanceof Vec ? target.items.length : length;
+    const results = callAcross(m, fn, sequences, room);
+    if ((target instanceof Vec || target instanceof Str) && target.fill >= 0)
+      target.fill = results.length;
+    results.forEach((item, at) => {
+      if (!(target instanceof Cons)) setElementAt(m, target, at, item);
+    });
+    if (target instanceof Cons) overwrite(target, results);
+    return target;
+  });
 }
 
 /** The fast path for strings, the most common case. */
@@ -220,34 +189,31 @@ export function callAt(
 // mapcar and its variants, and functions that make functions.
 
 export function defineMapping(): void {
-  defineFunction("MAPCAR", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
+  defineFunction("MAPCAR function list &rest more", (m, fn, list, more) =>
     m.list(collect(m, m.fn(fn), [list, ...more], true)),
   );
-  defineFunction(
-    "MAPLIST",
-    "function list &rest more",
-    (m, fn: Value, list: Value, more: Value[]) =>
-      m.list(collect(m, m.fn(fn), [list, ...more], false)),
+  defineFunction("MAPLIST function list &rest more", (m, fn, list, more) =>
+    m.list(collect(m, m.fn(fn), [list, ...more], false)),
   );
-  defineFunction("MAPCAN", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
+  defineFunction("MAPCAN function list &rest more", (m, fn, list, more) =>
     nconc(m, collect(m, m.fn(fn), [list, ...more], true)),
   );
-  defineFunction("MAPCON", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) =>
+  defineFunction("MAPCON function list &rest more", (m, fn, list, more) =>
     nconc(m, collect(m, m.fn(fn), [list, ...more], false)),
   );
-  defineFunction("MAPC", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => {
+  defineFunction("MAPC function list &rest more", (m, fn, list, more) => {
     collect(m, m.fn(fn), [list, ...more], true);
     return list;
   });
-  defineFunction("MAPL", "function list &rest more", (m, fn: Value, list: Value, more: Value[]) => {
+  defineFunction("MAPL function list &rest more", (m, fn, list, more) => {
     collect(m, m.fn(fn), [list, ...more], false);
     return list;
   });
-  defineFunction("IDENTITY", "object", (_, object: Value) => object);
-  defineFunction("CONSTANTLY", "value", (_, value: Value) =>
+  defineFunction("IDENTITY object", (_, object) => object);
+  defineFunction("CONSTANTLY value", (_, value) =>
     nativeFunction(cl("CONSTANTLY"), "&rest arguments", () => value),
   );
-  defineFunction("COMPLEMENT", "function", (m, fn: Value) => {
+  defineFunction("COMPLEMENT function", (m, fn) => {
     const opposite = m.fn(fn);
     return nativeFunction(cl("COMPLEMENT"), "&rest arguments", (inner, args: Value[]) =>
       inner.apply(opposite, args) === NIL ? T : NIL,

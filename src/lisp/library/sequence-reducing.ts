@@ -11,7 +11,7 @@ import { overwrite } from "./sequences.ts";
 import { sequenceOfType } from "./types.ts";
 
 export function defineSequenceReducing(): void {
-  defineFunction("REDUCE", "function sequence &key key from-end start end initial-value", reduce);
+  defineFunction("REDUCE function sequence &key key from-end start end initial-value", reduce);
   defineQuantifier(
     "EVERY",
     (answer) => answer === NIL,
@@ -37,33 +37,26 @@ export function defineSequenceReducing(): void {
     NIL,
   );
   defineFunction(
-    "SEARCH",
-    "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
+    "SEARCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
     search,
   );
   defineFunction(
-    "MISMATCH",
-    "sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
+    "MISMATCH sequence1 sequence2 &key from-end test test-not key start1 start2 end1 end2",
     mismatch,
   );
   for (const name of ["SORT", "STABLE-SORT"]) {
-    defineFunction(
-      name,
-      "sequence predicate &key key",
-      (m, sequence: Value, predicate: Value, key?: Value) => {
-        if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
-        overwrite(
-          sequence,
-          sorted(m, elements(m, sequence, undefined, undefined), m.fn(predicate), key),
-        );
-        return sequence;
-      },
-    );
+    defineFunction(`${name} sequence predicate &key key`, (m, sequence, predicate, key) => {
+      if (!isSequence(sequence)) return m.typeError(sequence, "SEQUENCE");
+      overwrite(
+        sequence,
+        sorted(m, elements(m, sequence, undefined, undefined), m.fn(predicate), key),
+      );
+      return sequence;
+    });
   }
   defineFunction(
-    "MERGE",
-    "type sequence1 sequence2 predicate &key key",
-    (m, type: Value, sequence1: Value, sequence2: Value, predicate: Value, key?: Value) => {
+    "MERGE type sequence1 sequence2 predicate &key key",
+    (m, type, sequence1, sequence2, predicate, key) => {
       const [left, right] = [
         elements(m, sequence1, undefined, undefined),
         elements(m, sequence2, undefined, undefined),
@@ -110,24 +103,20 @@ function defineQuantifier(
   result: (answer: Value) => Value,
   otherwise: Value,
 ): void {
-  defineFunction(
-    name,
-    "predicate sequence &rest more",
-    (m, predicate: Value, sequence: Value, more: Value[]) => {
-      const columns = [sequence, ...more].map((one) =>
-        isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE"),
-      );
-      const length = Math.min(...columns.map((column) => column.length));
-      if (length === 0) return otherwise;
-      const fn = m.fn(predicate);
-      for (let at = 0; at < length; at += 1) {
-        m.tick(1);
-        const answer = callAt(m, fn, columns, at);
-        if (isDecided(answer)) return result(answer);
-      }
-      return otherwise;
-    },
-  );
+  defineFunction(`${name} predicate sequence &rest more`, (m, predicate, sequence, more) => {
+    const columns = [sequence, ...more].map((one) =>
+      isSequence(one) ? elements(m, one, undefined, undefined) : m.typeError(one, "SEQUENCE"),
+    );
+    const length = Math.min(...columns.map((column) => column.length));
+    if (length === 0) return otherwise;
+    const fn = m.fn(predicate);
+    for (let at = 0; at < length; at += 1) {
+      m.tick(1);
+      const answer = callAt(m, fn, columns, at);
+      if (isDecided(answer)) return result(answer);
+    }
+    return otherwise;
+  });
 }
 
 type Pair = [

@@ -92,15 +92,13 @@ function defineMatching(name: string, before: string, keys: string, work: Work):
     (wanted: boolean) =>
     (m: Machine, ...args: (Value | undefined)[]) =>
       run(m, (key) => matchPredicate(m, args[extra] as Value, key, wanted), args);
-  defineFunction(name, `${before}item sequence &key ${keys} key test test-not`, plain as Native);
+  defineFunction(`${name} ${before}item sequence &key ${keys} key test test-not`, plain as Native);
   defineFunction(
-    `${name}-IF`,
-    `${before}predicate sequence &key ${keys} key`,
+    `${name}-IF ${before}predicate sequence &key ${keys} key`,
     byPredicate(true) as Native,
   );
   defineFunction(
-    `${name}-IF-NOT`,
-    `${before}predicate sequence &key ${keys} key`,
+    `${name}-IF-NOT ${before}predicate sequence &key ${keys} key`,
     byPredicate(false) as Native,
   );
 }
@@ -186,18 +184,8 @@ export function overwrite(sequence: Value, items: readonly Value[]): void {
 function defineDuplicates(): void {
   for (const name of ["REMOVE-DUPLICATES", "DELETE-DUPLICATES"]) {
     defineFunction(
-      name,
-      "sequence &key key test test-not start end from-end",
-      (
-        m,
-        sequence: Value,
-        key?: Value,
-        test?: Value,
-        testNot?: Value,
-        start?: Value,
-        end?: Value,
-        fromEnd?: Value,
-      ) => {
+      `${name} sequence &key key test test-not start end from-end`,
+      (m, sequence, key, test, testNot, start, end, fromEnd) => {
         const length = lengthOf(m, sequence);
         const span = spanOf(m, start, end, length, sequence);
         const items = elements(m, sequence, undefined, undefined);

@@ -10,18 +10,14 @@ import { keyOf, type Match, matchItem, matchPredicate, type Test, testOf } from 
 const keywords = "&key key test test-not";
 
 export function defineSets(): void {
-  defineFunction(
-    "ADJOIN",
-    `item list ${keywords}`,
-    (m, item: Value, list: Value, key?: Value, test?: Value, testNot?: Value) => {
-      const part = keyOf(m, key);
-      const holds = testOf(m, test, testNot);
-      const wanted = part(item);
-      return listItems(m, list).some((element) => holds(wanted, part(element)))
-        ? list
-        : m.cons(item, list);
-    },
-  );
+  defineFunction(`ADJOIN item list ${keywords}`, (m, item, list, key, test, testNot) => {
+    const part = keyOf(m, key);
+    const holds = testOf(m, test, testNot);
+    const wanted = part(item);
+    return listItems(m, list).some((element) => holds(wanted, part(element)))
+      ? list
+      : m.cons(item, list);
+  });
   // The same order of results as SBCL: new elements are pushed in front.
   for (const prefix of ["", "N"]) {
     defineSetFunction(`${prefix}UNION`, (a, b, has) =>
@@ -40,15 +36,11 @@ export function defineSets(): void {
   ];
   defineSetFunction("SET-EXCLUSIVE-OR", (a, b, has, back) => differing(a, b, has, back).reverse());
   defineSetFunction("NSET-EXCLUSIVE-OR", differing);
-  defineFunction(
-    "SUBSETP",
-    `list1 list2 ${keywords}`,
-    (m, list1: Value, list2: Value, key?: Value, test?: Value, testNot?: Value) => {
-      const has = membership(m, key, test, testNot, false);
-      const b = listItems(m, list2);
-      return bool(listItems(m, list1).every((item) => has(item, b)));
-    },
-  );
+  defineFunction(`SUBSETP list1 list2 ${keywords}`, (m, list1, list2, key, test, testNot) => {
+    const has = membership(m, key, test, testNot, false);
+    const b = listItems(m, list2);
+    return bool(listItems(m, list1).every((item) => has(item, b)));
+  });
   defineTrees();
 }
 
@@ -58,15 +50,11 @@ function defineSetFunction(
   name: string,
   combine: (a: Value[], b: Value[], has: Has, back: Has) => Value[],
 ): void {
-  defineFunction(
-    name,
-    `list1 list2 ${keywords}`,
-    (m, list1: Value, list2: Value, key?: Value, test?: Value, testNot?: Value) => {
-      const has = membership(m, key, test, testNot, false);
-      const back = membership(m, key, test, testNot, true);
-      return m.list(combine(listItems(m, list1), listItems(m, list2), has, back));
-    },
-  );
+  defineFunction(`${name} list1 list2 ${keywords}`, (m, list1, list2, key, test, testNot) => {
+    const has = membership(m, key, test, testNot, false);
+    const back = membership(m, key, test, testNot, true);
+    return m.list(combine(listItems(m, list1), listItems(m, list2), has, back));
+  });
 }
 
 function addMissing(long: readonly Value[], short: readonly Value[], has: Has): Value[] {
@@ -110,34 +98,23 @@ function plainMembership(m: Machine): Has {
 function defineTrees(): void {
   for (const prefix of ["", "N"]) {
     defineFunction(
-      `${prefix}SUBST`,
-      `new old tree ${keywords}`,
-      (
-        m,
-        replacement: Value,
-        old: Value,
-        tree: Value,
-        key?: Value,
-        test?: Value,
-        testNot?: Value,
-      ) => substitute(m, replacement, matchItem(m, old, test, testNot, key), tree),
+      `${prefix}SUBST new old tree ${keywords}`,
+      (m, replacement, old, tree, key, test, testNot) =>
+        substitute(m, replacement, matchItem(m, old, test, testNot, key), tree),
     );
     defineFunction(
-      `${prefix}SUBST-IF`,
-      "new predicate tree &key key",
-      (m, replacement: Value, predicate: Value, tree: Value, key?: Value) =>
+      `${prefix}SUBST-IF new predicate tree &key key`,
+      (m, replacement, predicate, tree, key) =>
         substitute(m, replacement, matchPredicate(m, predicate, key), tree),
     );
     defineFunction(
-      `${prefix}SUBST-IF-NOT`,
-      "new predicate tree &key key",
-      (m, replacement: Value, predicate: Value, tree: Value, key?: Value) =>
+      `${prefix}SUBST-IF-NOT new predicate tree &key key`,
+      (m, replacement, predicate, tree, key) =>
         substitute(m, replacement, matchPredicate(m, predicate, key, false), tree),
     );
     defineFunction(
-      `${prefix}SUBLIS`,
-      `alist tree ${keywords}`,
-      (m, alist: Value, tree: Value, key?: Value, test?: Value, testNot?: Value) => {
+      `${prefix}SUBLIS alist tree ${keywords}`,
+      (m, alist, tree, key, test, testNot) => {
         const part = keyOf(m, key);
         const holds = testOf(m, test, testNot);
         const pairs = listItems(m, alist).filter((pair) => pair instanceof Cons);
@@ -148,11 +125,8 @@ function defineTrees(): void {
       },
     );
   }
-  defineFunction(
-    "TREE-EQUAL",
-    "tree1 tree2 &key test test-not",
-    (m, a: Value, b: Value, test?: Value, testNot?: Value) =>
-      bool(treeEqual(m, a, b, testOf(m, test, testNot))),
+  defineFunction("TREE-EQUAL tree1 tree2 &key test test-not", (m, a, b, test, testNot) =>
+    bool(treeEqual(m, a, b, testOf(m, test, testNot))),
   );
 }
 

@@ -1,6 +1,6 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
 
-import { defineFunction, defineMacro, defineVariable, form } from "../define.ts";
+import { defineFunction, defineMacro, defineValues, defineVariable, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { write } from "../output.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
@@ -71,20 +71,16 @@ export function inputOf(m: Machine, designator: Value | undefined): Stream & { s
 }
 
 function defineStringStreams(): void {
-  defineFunction("MAKE-STRING-OUTPUT-STREAM", "&key element-type", () => outputStringStream());
-  defineFunction("GET-OUTPUT-STREAM-STRING", "stream", (m, stream: Value) => takeText(m, stream));
-  defineFunction(
-    "MAKE-STRING-INPUT-STREAM",
-    "string &optional start end",
-    (m, string: Value, start?: Value, end?: Value) => {
-      if (!(string instanceof Str)) return m.typeError(string, "STRING");
-      const span = spanOf(m, start, end, string.length, string);
-      const made = inputStream(sliceText(string, 0, span.end));
-      made.at = span.start;
-      return made;
-    },
-  );
-  defineFunction("%STRING-SINK", "string", (m, string: Value) => stringSink(m, string));
+  defineFunction("MAKE-STRING-OUTPUT-STREAM &key element-type", () => outputStringStream());
+  defineFunction("GET-OUTPUT-STREAM-STRING stream", (m, stream) => takeText(m, stream));
+  defineFunction("MAKE-STRING-INPUT-STREAM string &optional start end", (m, string, start, end) => {
+    if (!(string instanceof Str)) return m.typeError(string, "STRING");
+    const span = spanOf(m, start, end, string.length, string);
+    const made = inputStream(sliceText(string, 0, span.end));
+    made.at = span.start;
+    return made;
+  });
+  defineFunction("%STRING-SINK string", (m, string) => stringSink(m, string));
   defineMacro("WITH-OUTPUT-TO-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, string = NIL] = itemsOf(head);
@@ -115,7 +111,7 @@ function defineStringStreams(): void {
       ["MULTIPLE-VALUE-PROG1", ["PROGN", ...body], ["SETF", index, ["%STREAM-PLACE", variable]]],
     ]);
   });
-  defineFunction("%STREAM-PLACE", "stream", (m, stream: Value) => inputOf(m, stream).at);
+  defineFunction("%STREAM-PLACE stream", (m, stream) => inputOf(m, stream).at);
   defineMacro("WITH-OPEN-STREAM", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, stream = NIL] = itemsOf(head);
@@ -125,7 +121,7 @@ function defineStringStreams(): void {
       ["UNWIND-PROTECT", ["PROGN", ...body], ["CLOSE", variable]],
     ]);
   });
-  defineFunction("MAKE-BROADCAST-STREAM", "&rest streams", (m, streams: Value[]) => {
+  defineFunction("MAKE-BROADCAST-STREAM &rest streams", (m, streams) => {
     const targets = streams.map((stream) => outputOf(m, stream));
     const made = new Stream();
     made.sink = (text) => {
@@ -168,39 +164,34 @@ function partOf(
 }
 
 function defineWriting(): void {
-  defineFunction(
-    "WRITE-CHAR",
-    "character &optional stream",
-    (m, character: Value, stream?: Value) => {
-      write(m, outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
-      return character;
-    },
-  );
+  defineFunction("WRITE-CHAR character &optional stream", (m, character, stream) => {
+    write(m, outputOf(m, stream), String.fromCodePoint(codeOf(m, character)));
+    return character;
+  });
   for (const [name, ending] of [
     ["WRITE-STRING", ""],
     ["WRITE-LINE", "\n"],
   ] as const) {
     defineFunction(
-      name,
-      "string &optional stream &key start end",
-      (m, string: Value, stream?: Value, start?: Value, end?: Value) => {
+      `${name} string &optional stream &key start end`,
+      (m, string, stream, start, end) => {
         write(m, outputOf(m, stream), partOf(m, string, start, end) + ending);
         return string;
       },
     );
   }
-  defineFunction("TERPRI", "&optional stream", (m, stream?: Value) => {
+  defineFunction("TERPRI &optional stream", (m, stream) => {
     write(m, outputOf(m, stream), "\n");
     return NIL;
   });
-  defineFunction("FRESH-LINE", "&optional stream", (m, stream?: Value) => {
+  defineFunction("FRESH-LINE &optional stream", (m, stream) => {
     const target = outputOf(m, stream);
     if (target.column === 0) return NIL;
     write(m, target, "\n");
     return T;
   });
   for (const name of ["FINISH-OUTPUT", "FORCE-OUTPUT", "CLEAR-OUTPUT"]) {
-    defineFunction(name, "&optional stream", (m, stream?: Value) => {
+    defineFunction(`${name} &optional stream`, (m, stream) => {
       outputOf(m, stream);
       return NIL;
     });
@@ -224,9 +215,8 @@ const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({
 
 function defineReading(): void {
   defineFunction(
-    "READ-CHAR",
-    "&optional stream eof-error-p eof-value recursive-p",
-    (m, stream?: Value, isError?: Value, value?: Value) => {
+    "READ-CHAR &optional stream eof-error-p eof-value recursive-p",
+    (m, stream, isError, value) => {
       const input = inputOf(m, stream);
       const next = input.source[input.at];
       if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
@@ -235,26 +225,20 @@ function defineReading(): void {
     },
   );
   defineFunction(
-    "READ-CHAR-NO-HANG",
-    "&optional stream eof-error-p eof-value recursive-p",
-    (m, stream?: Value, isError?: Value, value?: Value) =>
+    "READ-CHAR-NO-HANG &optional stream eof-error-p eof-value recursive-p",
+    (m, stream, isError, value) =>
       m.apply(m.fn(cl("READ-CHAR")), [stream ?? NIL, isError ?? T, value ?? NIL]),
   );
+  defineFunction("UNREAD-CHAR character &optional stream", (m, character, stream) => {
+    const input = inputOf(m, stream);
+    if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
+    if (input.at === 0) return m.fail("no character to unread: nothing was read yet");
+    input.at -= 1;
+    return NIL;
+  });
   defineFunction(
-    "UNREAD-CHAR",
-    "character &optional stream",
-    (m, character: Value, stream?: Value) => {
-      const input = inputOf(m, stream);
-      if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
-      if (input.at === 0) return m.fail("no character to unread: nothing was read yet");
-      input.at -= 1;
-      return NIL;
-    },
-  );
-  defineFunction(
-    "PEEK-CHAR",
-    "&optional peek-type stream eof-error-p eof-value recursive-p",
-    (m, type: Value = NIL, stream?: Value, isError?: Value, value?: Value) => {
+    "PEEK-CHAR &optional peek-type stream eof-error-p eof-value recursive-p",
+    (m, type = NIL, stream, isError, value) => {
       const input = inputOf(m, stream);
       const isWanted = (text: string) => {
         if (type === NIL) return true;
@@ -269,10 +253,9 @@ function defineReading(): void {
         : char(next.codePointAt(0) ?? 0);
     },
   );
-  defineFunction(
-    "READ-LINE",
-    "&optional stream eof-error-p eof-value recursive-p",
-    (m, stream?: Value, isError?: Value, value?: Value) => {
+  defineValues(
+    "READ-LINE &optional stream eof-error-p eof-value recursive-p",
+    (m, stream, isError, value) => {
       const input = inputOf(m, stream);
       if (input.at >= input.source.length)
         return m.values(endOfFile(m, input, atEndOf(isError, value)), T);
@@ -282,36 +265,29 @@ function defineReading(): void {
       input.at = end < 0 ? input.source.length : end + 1;
       return m.values(m.string(line), bool(end < 0));
     },
-    { values: true },
   );
-  defineFunction("LISTEN", "&optional stream", (m, stream?: Value) => {
+  defineFunction("LISTEN &optional stream", (m, stream) => {
     const input = inputOf(m, stream);
     return bool(input.at < input.source.length);
   });
-  defineFunction("CLEAR-INPUT", "&optional stream", () => NIL);
+  defineFunction("CLEAR-INPUT &optional stream", () => NIL);
 }
 
 function defineKinds(): void {
   const streamOf = (m: Machine, value: Value) =>
     value instanceof Stream ? value : m.typeError(value, "STREAM");
-  defineFunction("INPUT-STREAM-P", "stream", (m, stream: Value) =>
-    bool(streamOf(m, stream).source !== null),
-  );
-  defineFunction("OUTPUT-STREAM-P", "stream", (m, stream: Value) =>
-    bool(streamOf(m, stream).sink !== null),
-  );
-  defineFunction("OPEN-STREAM-P", "stream", (m, stream: Value) =>
-    bool(!streamOf(m, stream).closed),
-  );
-  defineFunction("INTERACTIVE-STREAM-P", "stream", (m, stream: Value) => {
+  defineFunction("INPUT-STREAM-P stream", (m, stream) => bool(streamOf(m, stream).source !== null));
+  defineFunction("OUTPUT-STREAM-P stream", (m, stream) => bool(streamOf(m, stream).sink !== null));
+  defineFunction("OPEN-STREAM-P stream", (m, stream) => bool(!streamOf(m, stream).closed));
+  defineFunction("INTERACTIVE-STREAM-P stream", (m, stream) => {
     streamOf(m, stream);
     return NIL;
   });
-  defineFunction("STREAM-ELEMENT-TYPE", "stream", (m, stream: Value) => {
+  defineFunction("STREAM-ELEMENT-TYPE stream", (m, stream) => {
     streamOf(m, stream);
     return cl("CHARACTER");
   });
-  defineFunction("CLOSE", "stream &key abort", (m, stream: Value) => {
+  defineFunction("CLOSE stream &key abort", (m, stream) => {
     streamOf(m, stream).closed = true;
     return T;
   });
@@ -320,9 +296,8 @@ function defineKinds(): void {
 /** Many characters at once. */
 function defineBlocks(): void {
   defineFunction(
-    "WRITE-SEQUENCE",
-    "sequence stream &key start end",
-    (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
+    "WRITE-SEQUENCE sequence stream &key start end",
+    (m, sequence, stream, start, end) => {
       const text = elements(m, sequence, start, end).map((item) =>
         String.fromCodePoint(codeOf(m, item)),
       );
@@ -331,9 +306,8 @@ function defineBlocks(): void {
     },
   );
   defineFunction(
-    "READ-SEQUENCE",
-    "sequence stream &key start end",
-    (m, sequence: Value, stream: Value, start?: Value, end?: Value) => {
+    "READ-SEQUENCE sequence stream &key start end",
+    (m, sequence, stream, start, end) => {
       const input = inputOf(m, stream);
       const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
       let at = span.start;
@@ -349,23 +323,19 @@ function defineBlocks(): void {
 
 /** Streams made of others; they share the parts' positions. */
 function defineJoinedStreams(): void {
-  defineFunction("MAKE-CONCATENATED-STREAM", "&rest streams", (m, streams: Value[]) => {
+  defineFunction("MAKE-CONCATENATED-STREAM &rest streams", (m, streams) => {
     const parts = streams.map((stream) => inputOf(m, stream));
     return inputStream(parts.map((part) => part.source.slice(part.at).join("")).join(""));
   });
-  defineFunction(
-    "MAKE-TWO-WAY-STREAM",
-    "input-stream output-stream",
-    (m, input: Value, output: Value) => {
-      const made = inputStream("");
-      const [source, target] = [inputOf(m, input), outputOf(m, output)];
-      made.source = source.source;
-      made.at = source.at;
-      made.sink = (text) => write(m, target, text);
-      return made;
-    },
-  );
-  defineFunction("MAKE-SYNONYM-STREAM", "symbol", (m, name: Value) => {
+  defineFunction("MAKE-TWO-WAY-STREAM input-stream output-stream", (m, input, output) => {
+    const made = inputStream("");
+    const [source, target] = [inputOf(m, input), outputOf(m, output)];
+    made.source = source.source;
+    made.at = source.at;
+    made.sink = (text) => write(m, target, text);
+    return made;
+  });
+  defineFunction("MAKE-SYNONYM-STREAM symbol", (m, name) => {
     const made = new Stream();
     made.sink = (text) => write(m, outputOf(m, name instanceof Sym ? name.value : name), text);
     return made;

@@ -1,6 +1,6 @@
 /** Strings: case, trimming, comparison, parsing of integers. */
 
-import { defineFunction, defineSetter } from "../define.ts";
+import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elements, indexBeyond, spanOf } from "../sequences.ts";
 import { char, digitWeight, isAlphanumeric, lowerCode, Str, upperCode } from "../string.ts";
@@ -10,25 +10,21 @@ import { codeOf, radixOf } from "./characters.ts";
 import { textOf } from "./designators.ts";
 
 export function defineStrings(): void {
-  defineFunction("STRING", "x", (m, value: Value) =>
+  defineFunction("STRING x", (m, value) =>
     value instanceof Str ? value : m.string(textOf(m, value)),
   );
-  defineFunction(
-    "MAKE-STRING",
-    "size &key initial-element element-type",
-    (m, size: Value, initial?: Value) => {
-      if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
-      m.alloc((size >> 3) + 1);
-      return new Str(
-        String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size),
-      );
-    },
-  );
+  defineFunction("MAKE-STRING size &key initial-element element-type", (m, size, initial) => {
+    if (typeof size !== "number" || size < 0) return m.typeError(size, "UNSIGNED-BYTE");
+    m.alloc((size >> 3) + 1);
+    return new Str(
+      String.fromCodePoint(initial === undefined ? 0 : codeOf(m, initial)).repeat(size),
+    );
+  });
   for (const name of ["CHAR", "SCHAR"]) {
-    defineFunction(name, "string index", (m, string: Value, index: Value) =>
+    defineFunction(`${name} string index`, (m, string, index) =>
       char(stringOf(m, string).codeAt(indexIn(m, string, index))),
     );
-    defineSetter(name, "value string index", (m, value: Value, string: Value, index: Value) => {
+    defineSetter(`${name} value string index`, (m, value, string, index) => {
       stringOf(m, string).setCode(indexIn(m, string, index), codeOf(m, value));
       return value;
     });
@@ -64,24 +60,16 @@ const cases: readonly [string, CaseChange][] = [
 
 function defineCase(): void {
   for (const [name, change] of cases) {
-    defineFunction(
-      `STRING-${name}`,
-      "string &key start end",
-      (m, value: Value, start?: Value, end?: Value) => {
-        m.alloc((designated(m, value).length >> 3) + 1);
-        return Str.ofCodes(changed(m, designated(m, value), change, start, end));
-      },
-    );
-    defineFunction(
-      `NSTRING-${name}`,
-      "string &key start end",
-      (m, value: Value, start?: Value, end?: Value) => {
-        const string = stringOf(m, value);
-        for (const [at, code] of changed(m, string, change, start, end).entries())
-          string.setCode(at, code);
-        return string;
-      },
-    );
+    defineFunction(`STRING-${name} string &key start end`, (m, value, start, end) => {
+      m.alloc((designated(m, value).length >> 3) + 1);
+      return Str.ofCodes(changed(m, designated(m, value), change, start, end));
+    });
+    defineFunction(`NSTRING-${name} string &key start end`, (m, value, start, end) => {
+      const string = stringOf(m, value);
+      for (const [at, code] of changed(m, string, change, start, end).entries())
+        string.setCode(at, code);
+      return string;
+    });
   }
 }
 
@@ -113,7 +101,7 @@ function defineTrimming(): void {
     ["STRING-RIGHT-TRIM", false, true],
   ];
   for (const [name, left, right] of sides) {
-    defineFunction(name, "character-bag string", (m, bag: Value, value: Value) => {
+    defineFunction(`${name} character-bag string`, (m, bag, value) => {
       const codes = new Set(elements(m, bag, undefined, undefined).map((item) => codeOf(m, item)));
       const string = designated(m, value);
       let [start, end] = [0, string.length];
@@ -153,9 +141,8 @@ function define(
   isEquality: boolean,
 ): void {
   defineFunction(
-    name,
-    "string1 string2 &key start1 end1 start2 end2",
-    (m, a: Value, b: Value, start1?: Value, end1?: Value, start2?: Value, end2?: Value) => {
+    `${name} string1 string2 &key start1 end1 start2 end2`,
+    (m, a, b, start1, end1, start2, end2) => {
       if (
         isEquality &&
         a instanceof Str &&
@@ -191,10 +178,9 @@ function define(
 const blank = new Set([9, 10, 12, 13, 32, 160]);
 
 function defineParsing(): void {
-  defineFunction(
-    "PARSE-INTEGER",
-    "string &key start end radix junk-allowed",
-    (m, value: Value, start?: Value, end?: Value, radix: Value = 10, junkAllowed: Value = NIL) => {
+  defineValues(
+    "PARSE-INTEGER string &key start end radix junk-allowed",
+    (m, value, start, end, radix = 10, junkAllowed = NIL) => {
       const string = stringOf(m, value);
       const span = spanOf(m, start, end, string.length, string);
       const base = radixOf(m, radix);
@@ -223,7 +209,6 @@ function defineParsing(): void {
       const size = integerOf(digits, base);
       return m.values(integer(sign === 45 ? -size : size), junkAllowed === NIL ? rest : at);
     },
-    { values: true },
   );
 }
 

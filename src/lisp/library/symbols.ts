@@ -1,5 +1,5 @@
 /** Queries about symbols and packages; `forms/packages.ts` changes packages. */
-import { defineFunction } from "../define.ts";
+import { defineFunction, defineValues } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import {
@@ -16,18 +16,16 @@ import type { Value } from "../values.ts";
 import { textOf } from "./designators.ts";
 
 export function defineSymbols(): void {
-  defineFunction("SYMBOL-NAME", "symbol", (m, sym: Value) => m.string(symbolOf(m, sym).name));
-  defineFunction("SYMBOL-PACKAGE", "symbol", (m, sym: Value) => homeOf(m, symbolOf(m, sym)));
-  defineFunction("MAKE-SYMBOL", "name", (m, name: Value) => {
+  defineFunction("SYMBOL-NAME symbol", (m, sym) => m.string(symbolOf(m, sym).name));
+  defineFunction("SYMBOL-PACKAGE symbol", (m, sym) => homeOf(m, symbolOf(m, sym)));
+  defineFunction("MAKE-SYMBOL name", (m, name) => {
     m.alloc(4);
     return new Sym(name instanceof Str ? name.toString() : m.typeError(name, "STRING"), null);
   });
-  defineFunction(
-    "COPY-SYMBOL",
-    "symbol &optional copy-properties",
-    (m, sym: Value, isFull: Value = NIL) => copySymbol(m, symbolOf(m, sym), isFull !== NIL),
+  defineFunction("COPY-SYMBOL symbol &optional copy-properties", (m, sym, isFull = NIL) =>
+    copySymbol(m, symbolOf(m, sym), isFull !== NIL),
   );
-  defineFunction("GENTEMP", "&optional prefix package", (m, prefix?: Value, pkg?: Value) => {
+  defineFunction("GENTEMP &optional prefix package", (m, prefix, pkg) => {
     const home = packageOf(m, pkg);
     const text = prefix === undefined ? "T" : textOf(m, prefix);
     for (let count = 1; ; count += 1) {
@@ -77,30 +75,20 @@ function nameText(m: Machine, name: Value): string {
 }
 
 function defineInterning(): void {
-  defineFunction(
-    "INTERN",
-    "name &optional package",
-    (m, name: Value, pkg?: Value) => {
-      const text = nameText(m, name);
-      const home = packageOf(m, pkg);
-      const found = findSymbol(home, text);
-      return found === undefined
-        ? m.values(intern(m, home, text), NIL)
-        : m.values(found.sym, keyword(found.status));
-    },
-    { values: true },
-  );
-  defineFunction(
-    "FIND-SYMBOL",
-    "name &optional package",
-    (m, name: Value, pkg?: Value) => {
-      const text = nameText(m, name);
-      const found = findSymbol(packageOf(m, pkg), text);
-      return found === undefined ? m.values(NIL, NIL) : m.values(found.sym, keyword(found.status));
-    },
-    { values: true },
-  );
-  defineFunction("UNINTERN", "symbol &optional package", (m, value: Value, pkg?: Value) => {
+  defineValues("INTERN name &optional package", (m, name, pkg) => {
+    const text = nameText(m, name);
+    const home = packageOf(m, pkg);
+    const found = findSymbol(home, text);
+    return found === undefined
+      ? m.values(intern(m, home, text), NIL)
+      : m.values(found.sym, keyword(found.status));
+  });
+  defineValues("FIND-SYMBOL name &optional package", (m, name, pkg) => {
+    const text = nameText(m, name);
+    const found = findSymbol(packageOf(m, pkg), text);
+    return found === undefined ? m.values(NIL, NIL) : m.values(found.sym, keyword(found.status));
+  });
+  defineFunction("UNINTERN symbol &optional package", (m, value, pkg) => {
     const sym = symbolOf(m, value);
     const home = packageOf(m, pkg);
     if (home.symbols.get(sym.name) !== sym) return NIL;
@@ -111,7 +99,7 @@ function defineInterning(): void {
     if (sym.pkg === home) sym.pkg = null;
     return T;
   });
-  defineFunction("FIND-ALL-SYMBOLS", "name", (m, name: Value) => {
+  defineFunction("FIND-ALL-SYMBOLS name", (m, name) => {
     const text = textOf(m, name);
     const found = allPackages(m).flatMap(
       (pkg) => pkg.symbols.get(text) ?? pkg.shared?.symbols.get(text) ?? [],
@@ -122,34 +110,32 @@ function defineInterning(): void {
 
 function definePackageQuestions(): void {
   defineFunction(
-    "FIND-PACKAGE",
-    "name",
-    (m, name: Value) =>
-      findPackage(m, name instanceof Package ? name : m.string(textOf(m, name))) ?? NIL,
+    "FIND-PACKAGE name",
+    (m, name) => findPackage(m, name instanceof Package ? name : m.string(textOf(m, name))) ?? NIL,
   );
-  defineFunction("PACKAGE-NAME", "package", (m, pkg: Value) => m.string(packageOf(m, pkg).name));
-  defineFunction("PACKAGE-NICKNAMES", "package", (m, pkg: Value) =>
+  defineFunction("PACKAGE-NAME package", (m, pkg) => m.string(packageOf(m, pkg).name));
+  defineFunction("PACKAGE-NICKNAMES package", (m, pkg) =>
     m.list(packageOf(m, pkg).nicknames.map((name) => m.string(name))),
   );
-  defineFunction("PACKAGE-USE-LIST", "package", (m, pkg: Value) => m.list(packageOf(m, pkg).uses));
-  defineFunction("PACKAGE-USED-BY-LIST", "package", (m, pkg: Value) => {
+  defineFunction("PACKAGE-USE-LIST package", (m, pkg) => m.list(packageOf(m, pkg).uses));
+  defineFunction("PACKAGE-USED-BY-LIST package", (m, pkg) => {
     const used = packageOf(m, pkg);
     return m.list(allPackages(m).filter((user) => user.uses.includes(used)));
   });
-  defineFunction("PACKAGE-SHADOWING-SYMBOLS", "package", (m, pkg: Value) => {
+  defineFunction("PACKAGE-SHADOWING-SYMBOLS package", (m, pkg) => {
     const home = packageOf(m, pkg);
     return m.list([...home.shadowing].flatMap((name) => home.symbols.get(name) ?? []));
   });
-  defineFunction("LIST-ALL-PACKAGES", "", (m) => m.list(allPackages(m)));
-  defineFunction("SYMBOLP", "object", (_, object: Value) => bool(object instanceof Sym));
+  defineFunction("LIST-ALL-PACKAGES", (m) => m.list(allPackages(m)));
+  defineFunction("SYMBOLP object", (_, object) => bool(object instanceof Sym));
 }
 
 // The equality functions, and `not`.
 
 export function defineEquality(): void {
-  defineFunction("EQ", "x y", (_, x: Value, y: Value) => bool(x === y));
-  defineFunction("EQL", "x y", (_, x: Value, y: Value) => bool(eql(x, y)));
-  defineFunction("EQUAL", "x y", (m, x: Value, y: Value) => bool(equal(m, x, y)));
-  defineFunction("EQUALP", "x y", (m, x: Value, y: Value) => bool(equalp(m, x, y)));
-  defineFunction("NOT", "x", (_, x: Value) => bool(x === NIL));
+  defineFunction("EQ x y", (_, x, y) => bool(x === y));
+  defineFunction("EQL x y", (_, x, y) => bool(eql(x, y)));
+  defineFunction("EQUAL x y", (m, x, y) => bool(equal(m, x, y)));
+  defineFunction("EQUALP x y", (m, x, y) => bool(equalp(m, x, y)));
+  defineFunction("NOT x", (_, x) => bool(x === NIL));
 }

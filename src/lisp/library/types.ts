@@ -1,6 +1,6 @@
 /** typep, subtypep, type-of, coerce, deftype and the predicates. */
 import { classOf } from "../classes.ts";
-import { defineFunction, defineMacro, form, type Template } from "../define.ts";
+import { defineFunction, defineMacro, defineValues, form, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber, toDouble } from "../numbers.ts";
@@ -14,23 +14,18 @@ import { findCharacter } from "./characters.ts";
 import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {
-  defineFunction("TYPEP", "object type &optional environment", (m, object: Value, type: Value) =>
+  defineFunction("TYPEP object type &optional environment", (m, object, type) =>
     bool(typep(m, object, type)),
   );
-  defineFunction(
-    "SUBTYPEP",
-    "type1 type2 &optional environment",
-    (m, type1: Value, type2: Value) => {
-      const answer = isSubtype(m, type1, type2);
-      return m.values(bool(answer === "yes"), bool(answer !== "unknown"));
-    },
-    { values: true },
-  );
-  defineFunction("TYPE-OF", "object", (m, object: Value) => typeOf(m, object));
-  defineFunction("COERCE", "object type", coerce);
+  defineValues("SUBTYPEP type1 type2 &optional environment", (m, type1, type2) => {
+    const answer = isSubtype(m, type1, type2);
+    return m.values(bool(answer === "yes"), bool(answer !== "unknown"));
+  });
+  defineFunction("TYPE-OF object", (m, object) => typeOf(m, object));
+  defineFunction("COERCE object type", coerce);
   for (const [name, type] of predicates) {
     const wanted = cl(type);
-    defineFunction(name, "object", (m, object: Value) => bool(typep(m, object, wanted)));
+    defineFunction(`${name} object`, (m, object) => bool(typep(m, object, wanted)));
   }
 }
 
@@ -257,7 +252,7 @@ export function defineDeftype(): void {
     ];
     return form(["%DEFINE-TYPE", ["QUOTE", name], ["FUNCTION", ["LAMBDA", [args], parts]]]);
   });
-  defineFunction("%DEFINE-TYPE", "name expander", (m, name: Sym, expander: Fn) => {
+  defineFunction("%DEFINE-TYPE name expander", (m, name: Sym, expander: Fn) => {
     refuseLocked(m, name, "define");
     sessionTypes(m).set(name, (inner, specifier: Value) =>
       inner.call1(expander, specifier instanceof Cons ? specifier.cdr : NIL),

@@ -7,8 +7,8 @@ import { type Value, Vec } from "../values.ts";
 import { arrayOf, getAt, type LispArray, setAt, sizeOf } from "./arrays.ts";
 
 export function defineFillPointers(): void {
-  defineFunction("FILL-POINTER", "vector", (m, vector: Value) => filled(m, vector).fill);
-  defineSetter("FILL-POINTER", "value vector", (m, value: Value, vector: Value) => {
+  defineFunction("FILL-POINTER vector", (m, vector) => filled(m, vector).fill);
+  defineSetter("FILL-POINTER value vector", (m, value, vector) => {
     const array = filled(m, vector);
     array.fill =
       typeof value === "number" && value >= 0 && value <= sizeOf(array)
@@ -16,23 +16,19 @@ export function defineFillPointers(): void {
         : m.typeError(value, `(INTEGER 0 ${sizeOf(array)})`);
     return value;
   });
-  defineFunction("VECTOR-PUSH", "item vector", (m, item: Value, vector: Value) => {
+  defineFunction("VECTOR-PUSH item vector", (m, item, vector) => {
     const array = filled(m, vector);
     if (array.fill >= sizeOf(array)) return NIL;
     setAt(m, array, array.fill, item);
     return array.fill++;
   });
-  defineFunction(
-    "VECTOR-PUSH-EXTEND",
-    "item vector &optional extension",
-    (m, item: Value, vector: Value) => {
-      const array = filled(m, vector);
-      if (array.fill >= sizeOf(array)) grow(m, array, Math.max(4, sizeOf(array)));
-      setAt(m, array, array.fill, item);
-      return array.fill++;
-    },
-  );
-  defineFunction("VECTOR-POP", "vector", (m, vector: Value) => {
+  defineFunction("VECTOR-PUSH-EXTEND item vector &optional extension", (m, item, vector) => {
+    const array = filled(m, vector);
+    if (array.fill >= sizeOf(array)) grow(m, array, Math.max(4, sizeOf(array)));
+    setAt(m, array, array.fill, item);
+    return array.fill++;
+  });
+  defineFunction("VECTOR-POP vector", (m, vector) => {
     const array = filled(m, vector);
     if (array.fill === 0) return m.fail("cannot pop: the fill pointer is 0");
     array.fill -= 1;
@@ -70,25 +66,21 @@ const operations: readonly [string, (a: number, b: number) => number][] = [
 
 export function defineBitArrays(): void {
   for (const [name, combine] of operations) {
-    defineFunction(
-      `BIT-${name}`,
-      "array1 array2 &optional result",
-      (m, a: Value, b: Value, result: Value = NIL) => {
-        const [left, right] = [bitArray(m, a), bitArray(m, b)];
-        if (left.items.length !== right.items.length)
-          return m.fail(
-            `the bit arrays have different sizes, ${left.items.length} and ${right.items.length}`,
-          );
-        return into(
-          m,
-          left,
-          left.items.map((bit, at) => combine(bit as number, right.items[at] as number)),
-          result,
+    defineFunction(`BIT-${name} array1 array2 &optional result`, (m, a, b, result = NIL) => {
+      const [left, right] = [bitArray(m, a), bitArray(m, b)];
+      if (left.items.length !== right.items.length)
+        return m.fail(
+          `the bit arrays have different sizes, ${left.items.length} and ${right.items.length}`,
         );
-      },
-    );
+      return into(
+        m,
+        left,
+        left.items.map((bit, at) => combine(bit as number, right.items[at] as number)),
+        result,
+      );
+    });
   }
-  defineFunction("BIT-NOT", "array &optional result", (m, a: Value, result: Value = NIL) => {
+  defineFunction("BIT-NOT array &optional result", (m, a, result = NIL) => {
     const array = bitArray(m, a);
     return into(
       m,

@@ -169,9 +169,8 @@ export function defineToolErrors(): void {
     sharedClass(`GUILDHALL:${name}`, "condition", ["GUILDHALL:TOOL-ERROR"]);
   for (const slot of errorSlots) {
     defineFunction(
-      `GUILDHALL:TOOL-ERROR-${slot === "TEXT" ? "MESSAGE" : slot}`,
-      "condition",
-      (m, condition: Value) => {
+      `GUILDHALL:TOOL-ERROR-${slot === "TEXT" ? "MESSAGE" : slot} condition`,
+      (m, condition) => {
         const value = conditionSlot(condition as Instance, slot);
         return value ?? m.typeError(condition, named("GUILDHALL:TOOL-ERROR"));
       },

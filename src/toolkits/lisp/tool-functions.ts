@@ -22,53 +22,43 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
   const catalog = createToolCatalog(hall);
   defineToolErrors();
   defineFunction(
-    "GUILDHALL:CALL-TOOL",
-    "name &rest arguments",
-    (m, name: Value, args: Value[]) => call(m, catalog, catalog.nameOf(m, name), args),
-    { documentation: '(call-tool "toolkit__tool" :argument value …): the tool\'s result as data.' },
+    "GUILDHALL:CALL-TOOL name &rest arguments",
+    (m, name, args) => call(m, catalog, catalog.nameOf(m, name), args),
+    '(call-tool "toolkit__tool" :argument value …): the tool\'s result as data.',
   );
   defineFunction(
-    "GUILDHALL:FIND-TOOLS",
-    "task &key limit",
-    (m, task: Value, limit?: Value) => findTools(m, hall, task, limit),
-    {
-      documentation:
-        '(find-tools "what you need"): the tools that fit, best first: hash tables with name, signature, description.',
-    },
+    "GUILDHALL:FIND-TOOLS task &key limit",
+    (m, task, limit) => findTools(m, hall, task, limit),
+    '(find-tools "what you need"): the tools that fit, best first: hash tables with name, signature, description.',
   );
   defineFunction(
-    "GUILDHALL:LIST-TOOLS",
-    "&key match toolkit group",
-    (m, match?: Value, toolkit?: Value, group?: Value) =>
-      listTools(m, catalog, { match, toolkit, group }),
-    { documentation: '(list-tools :match "text"): the names of tools.' },
+    "GUILDHALL:LIST-TOOLS &key match toolkit group",
+    (m, match, toolkit, group) => listTools(m, catalog, { match, toolkit, group }),
+    '(list-tools :match "text"): the names of tools.',
   );
   defineFunction(
-    "GUILDHALL:TOOL-SCHEMA",
-    "name",
-    (m, name: Value) =>
-      toLisp(m, askHall(m, hall, { kind: "schema", name: catalog.nameOf(m, name) })),
-    { documentation: "The input and output schemas of a tool." },
+    "GUILDHALL:TOOL-SCHEMA name",
+    (m, name) => toLisp(m, askHall(m, hall, { kind: "schema", name: catalog.nameOf(m, name) })),
+    "The input and output schemas of a tool.",
   );
-  defineFunction("GUILDHALL:SHOW", "part", (m, part: Value) => showPart(m, hall, part), {
-    documentation:
-      "Adds an image, or other content that a tool returned as a handle, to the answer.",
-  });
   defineFunction(
-    "GUILDHALL:JREF",
-    "json &rest path",
-    (m, json: Value, path: Value[]) => path.reduce((inner, key) => part(m, inner, key), json),
-    { documentation: '(jref x "results" 0 "title"): a part of JSON, or NIL.' },
+    "GUILDHALL:SHOW part",
+    (m, part) => showPart(m, hall, part),
+    "Adds an image, or other content that a tool returned as a handle, to the answer.",
   );
-  defineFunction("GUILDHALL:JSON-ENCODE", "value", (m, value: Value) =>
+  defineFunction(
+    "GUILDHALL:JREF json &rest path",
+    (m, json, path) => path.reduce((inner, key) => part(m, inner, key), json),
+    '(jref x "results" 0 "title"): a part of JSON, or NIL.',
+  );
+  defineFunction("GUILDHALL:JSON-ENCODE value", (m, value) =>
     m.string(JSON.stringify(toJson(m, value))),
   );
-  defineFunction("GUILDHALL:JSON-DECODE", "text", (m, text: Value) => decode(m, text));
+  defineFunction("GUILDHALL:JSON-DECODE text", (m, text) => decode(m, text));
   defineFunction(
-    "GUILDHALL:COMPLETIONS",
-    "prefix",
-    (m, prefix: Value) => m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
-    { documentation: "Symbols that begin with the prefix." },
+    "GUILDHALL:COMPLETIONS prefix",
+    (m, prefix) => m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
+    "Symbols that begin with the prefix.",
   );
   return { bind: (m, tools) => catalog.bind(m, tools) };
 }
