@@ -73,12 +73,7 @@ export function callExpansion(
 ): Expansion {
   const operands = itemsOf(place.cdr);
   const temps: [Sym, Value][] = [];
-  const names = operands.map((operand): Value => {
-    if (isConstant(operand)) return operand;
-    const name = fresh("PART");
-    temps.push([name, operand]);
-    return name;
-  });
+  const names = operands.map((operand) => hold(operand, temps));
   const value = fresh("NEW");
   return {
     temps,
@@ -104,15 +99,24 @@ function storeForm({ temps, stores, store }: Expansion, value: Template): Value 
   return form(["LET*", bound, ["MULTIPLE-VALUE-BIND", [...stores], value, store]]);
 }
 
-/** Stores a new value computed from the old one. */
+/** Stores a new value computed from the old one. The arguments are evaluated before the place is read. */
 export function modifyForm(
   m: Machine,
-  place: Value,
-  env: Opaque,
-  change: (old: Value) => Template,
+  { place, args = [], env }: { place: Value; args?: readonly Value[]; env: Opaque },
+  change: (old: Value, args: Value[]) => Template,
 ): Value {
   const expansion = expandPlace(m, place, env);
-  return storeForm(expansion, change(expansion.access));
+  const temps = [...expansion.temps];
+  const held = args.map((arg) => hold(arg, temps));
+  return storeForm({ ...expansion, temps }, change(expansion.access, held));
+}
+
+/** A constant as it is, or a new temporary variable for the form. */
+export function hold(operand: Value, temps: (readonly [Sym, Value])[]): Value {
+  if (isConstant(operand)) return operand;
+  const name = fresh("PART");
+  temps.push([name, operand]);
+  return name;
 }
 
 /** `(setf place value)`, one pair. */

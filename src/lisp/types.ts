@@ -122,7 +122,7 @@ function sameElements(m: Machine, value: Vec | Str, elementType: Value): boolean
 }
 
 /** The upgraded array element type: characters, bits or T. */
-function upgradedType(m: Machine, elementType: Value): Sym {
+export function upgradedType(m: Machine, elementType: Value): Sym {
   const type = expandType(m, elementType);
   const name = type instanceof Cons ? type.car : type;
   if (name === named("CHARACTER") || name === named("BASE-CHAR") || name === named("STANDARD-CHAR"))

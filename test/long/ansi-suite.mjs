@@ -35,9 +35,7 @@ function load(file) {
       /^[^;\n]*\((?:compile-and-load\*?|load|load-here) "([^"]+)"/gm,
     ))
       load(
-        name.startsWith("ANSI-TESTS:AUX;")
-          ? `auxiliary/${name.slice(15)}`
-          : join(chapter, name),
+        name.startsWith("ANSI-TESTS:AUX;") ? `auxiliary/${name.slice(15)}` : join(chapter, name),
       );
     return;
   }

@@ -99,11 +99,21 @@ type Statement =
 
 export function emitTagbody(e: Emitter, node: Extract<Node, { kind: "tagbody" }>, mode: Mode): Run {
   const { target } = node;
-  if (target.token !== null) return e.one(emitThrownTagbody(e, node, target.token), mode);
+  if (target.token !== null) return nothing(e, emitThrownTagbody(e, node, target.token), mode);
   if (!target.hasDirect)
-    return e.one(inOrder(node.statements.map((statement) => e.run(statement))), mode);
+    return nothing(e, inOrder(node.statements.map((statement) => e.run(statement))), mode);
   const statements = node.statements.map((statement) => statementOf(e, target, statement));
-  return e.one(asLoop(e, target, statements) ?? jumping(e, target, statements), mode);
+  return nothing(e, asLoop(e, target, statements) ?? jumping(e, target, statements), mode);
+}
+
+/** The value is NIL; an exit that passes keeps all its values. */
+function nothing({ m }: Emitter, run: Run, mode: Mode): Run {
+  if (mode === "single") return run;
+  return (f) => {
+    const answer = run(f);
+    if (answer !== EXIT) m.mv = null;
+    return answer;
+  };
 }
 
 function statementOf(e: Emitter, target: Target, node: Node): Statement {

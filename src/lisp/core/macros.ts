@@ -4,6 +4,7 @@ import { defineMacro, defineValues, form, type Template } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { trace } from "../output.ts";
+import { expandOnce } from "../places.ts";
 import { NIL, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
 
@@ -186,8 +187,11 @@ function expandDotimes(whole: Cons, _: Opaque, m: Machine): Value {
   ]);
 }
 
-function expandPsetq(whole: Cons, _: Opaque, m: Machine): Value {
+function expandPsetq(whole: Cons, env: Opaque, m: Machine): Value {
   const items = operands(whole);
+  // The parts of symbol macros are evaluated in order, too.
+  if (items.some((item, at) => at % 2 === 0 && expandOnce(m, item, env) !== undefined))
+    return form(["PSETF", ...items]);
   if (items.length % 2 === 1) return m.programError("psetq takes names and values in pairs");
   if (items.length === 2) return form(["PROGN", ["SETQ", ...items], "NIL"]);
   const pairs = items.flatMap((name, index) =>

@@ -1,4 +1,5 @@
 // restart-case, restart-bind, and finding and invoking restarts.
+import { findSpecial } from "../compile/scope.ts";
 import { isCondition, makeCondition } from "../conditions.ts";
 import {
   defineFunction,
@@ -10,6 +11,7 @@ import {
 } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { expandOnce } from "../places.ts";
 import {
   activeRestarts,
   dynamicState,
@@ -22,7 +24,7 @@ import {
 } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { keyword, NIL, Sym } from "../symbol.ts";
-import { type Cons, type Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
+import { Cons, type Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
 import { fresh } from "./macros.ts";
 
@@ -68,6 +70,12 @@ export function defineRestarting(): void {
   defineValues("%RESTART-CASE specs thunk", restartCase);
   defineValues("%RESTART-BIND specs thunk", restartBind);
   defineValues("%WITH-CONDITION-RESTARTS condition restarts thunk", withConditionRestarts);
+  defineValues("%ASSOCIATE count condition thunk", (m, count: number, condition, body: Fn) => {
+    const innermost: Restart[] = [];
+    for (let at = m.restarts; at !== null && innermost.length < count; at = at.outer)
+      innermost.push(at);
+    return associate(m, innermost, condition, body);
+  });
   defineFunction("COMPUTE-RESTARTS &optional condition", (m, condition) =>
     m.list(activeRestarts(m, conditionIn(condition)).map(({ handle }) => handle)),
   );
@@ -101,8 +109,9 @@ const options = new Map([
   [keyword("TEST"), "test"],
 ] as const);
 
-function expandRestartCase(whole: Cons, _: unknown, m: Machine): Value {
-  const [expression = NIL, ...clauses] = itemsOf(whole.cdr);
+function expandRestartCase(whole: Cons, env: Opaque, m: Machine): Value {
+  const [first = NIL, ...clauses] = itemsOf(whole.cdr);
+  const expression = associated(expandAll(m, first, env), clauses.length);
   const specs = clauses.map((clause): Template => {
     const [name, lambdaList = NIL, ...rest] = itemsOf(clause);
     if (!(name instanceof Sym))
@@ -122,6 +131,38 @@ function expandRestartCase(whole: Cons, _: unknown, m: Machine): Value {
     ];
   });
   return form(["%RESTART-CASE", ["LIST", ...specs], ["LAMBDA", [], expression]]);
+}
+
+function expandAll(m: Machine, expression: Value, env: Opaque): Value {
+  if (expression instanceof Cons && findSpecial(expression.car as Sym)) return expression;
+  const expanded = expandOnce(m, expression, env);
+  return expanded === undefined ? expression : expandAll(m, expanded, env);
+}
+
+const signallers = new Map([
+  [named("SIGNAL"), "SIMPLE-CONDITION"],
+  [named("ERROR"), "SIMPLE-ERROR"],
+  [named("CERROR"), "SIMPLE-ERROR"],
+  [named("WARN"), "SIMPLE-WARNING"],
+]);
+
+/** An expression that only signals: its condition gets the restarts, so that others do not use them. */
+function associated(expression: Value, count: number): Value {
+  const [operator, ...args] = expression instanceof Cons ? itemsOf(expression) : [];
+  const simple = signallers.get(operator as Sym);
+  if (operator === undefined || simple === undefined) return expression;
+  const [condition, control] = [fresh("CONDITION"), fresh("CONTROL")];
+  const isCerror = operator === named("CERROR");
+  const [datum = NIL, ...more] = isCerror ? args.slice(1) : args;
+  const signal = isCerror ? [operator, control, condition, ...more] : [operator, condition];
+  return form([
+    "LET*",
+    [
+      [control, isCerror ? (args[0] ?? NIL) : NIL],
+      [condition, ["%CONDITION", ["QUOTE", simple], datum, ...more]],
+    ],
+    ["%ASSOCIATE", count, condition, ["LAMBDA", [], signal]],
+  ]);
 }
 
 /** A string, or a function. */
@@ -197,7 +238,12 @@ function restartBind(m: Machine, specs: Value, body: Fn): Value {
 }
 
 function withConditionRestarts(m: Machine, condition: Value, restarts: Value, body: Fn): Value {
-  const associated = itemsOf(restarts).map((restart) => restartIn(m, restart).conditions);
+  const all = itemsOf(restarts).map((restart) => restartIn(m, restart));
+  return associate(m, all, condition, body);
+}
+
+function associate(m: Machine, restarts: readonly Restart[], condition: Value, body: Fn): Value {
+  const associated = restarts.map(({ conditions }) => conditions);
   for (const conditions of associated) conditions.push(condition as Instance);
   try {
     return m.call0(body);

@@ -74,7 +74,7 @@ function pairs(m: Machine, whole: Cons, make: (place: Value, value: Value) => Va
   return forms.length === 1 ? (forms[0] as Value) : form(["PROGN", ...forms]);
 }
 
-/** `(let* (temps… (old-place-free new)) …)` for a macro `(name place argument…)`; the arguments are evaluated after the place's parts. */
+/** For a macro `(name place argument…)`. */
 function modify(
   m: Machine,
   whole: Cons,
@@ -83,22 +83,19 @@ function modify(
 ): Value {
   const [place, ...args] = itemsOf(whole.cdr);
   if (place === undefined) return m.programError(`${m.show(whole.car)} needs a place`);
-  return modifyForm(m, place, env, (old) => change(old, args));
+  return modifyForm(m, { place, args, env }, change);
 }
 
 function pushed(m: Machine, whole: Cons, env: Opaque, adder: string, options: Value[]): Value {
   const [item, place] = itemsOf(whole.cdr);
   if (item === undefined || place === undefined)
     return m.programError(`${m.show(whole.car)} takes an item and a place`);
-  if (place instanceof Sym)
-    return modifyForm(m, place, env, (old) => [adder, item, old, ...options]);
+  const push = (added: Value): Value =>
+    modifyForm(m, { place, env }, (old) => [adder, added, old, ...options]);
+  if (place instanceof Sym) return push(item);
   // The item is written first, so it is evaluated first.
   const held = fresh("ITEM");
-  return form([
-    "LET",
-    [[held, item]],
-    modifyForm(m, place, env, (old) => [adder, held, old, ...options]),
-  ]);
+  return form(["LET", [[held, item]], push(held)]);
 }
 
 function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
@@ -120,17 +117,11 @@ function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
 function expandRemf(whole: Cons, env: Opaque, m: Machine): Value {
   const [place, indicator] = itemsOf(whole.cdr) as [Value, Value];
   const { temps, stores, store, access } = expandPlace(m, place, env);
-  const found = fresh("FOUND");
+  const [found, key] = [fresh("FOUND"), fresh("KEY")];
   return form([
     "LET*",
-    temps.map(([name, init]) => [name, init]),
-    [
-      "MULTIPLE-VALUE-BIND",
-      [stores[0] as Sym, found],
-      ["%WITHOUT-PROPERTY", access, indicator],
-      store,
-      found,
-    ],
+    [...temps.map(([name, init]) => [name, init]), [key, indicator]],
+    ["MULTIPLE-VALUE-BIND", [stores[0] as Sym, found], ["%REMF", access, key], store, found],
   ]);
 }
 
@@ -299,10 +290,12 @@ function expandModifyMacro(whole: Cons): Value {
 
 function definePlaces(): void {
   defineFunction("%MODIFY-PLACE place function arguments environment", (m, place, fn, args, env) =>
-    modifyForm(m, place, env as Opaque, (old) => [fn, old, ...itemsOf(args)]),
+    modifyForm(m, { place, args: itemsOf(args), env: env as Opaque }, (old, held) => [
+      fn,
+      old,
+      ...held,
+    ]),
   );
-  defineValues("%WITHOUT-PROPERTY plist indicator", withoutProperty);
-  defineFunction("%WITH-PROPERTY plist indicator value", withProperty);
   definePlace("THE", (m, place, env) => {
     const [type, inner] = itemsOf(place.cdr) as [Value, Value];
     const expansion = expandPlace(m, inner, env);
@@ -336,7 +329,7 @@ function expandGetf(m: Machine, place: Cons, env: Opaque): Expansion {
   if (missing !== undefined) temps.push([other, missing]);
   const store: Template = [
     "LET",
-    [[list.stores[0] as Sym, ["%WITH-PROPERTY", list.access, key, value]]],
+    [[list.stores[0] as Sym, ["%PUTF", list.access, key, value]]],
     list.store,
     value,
   ];
@@ -381,27 +374,4 @@ function expandApply(m: Machine, place: Cons): Expansion {
     store: form(["APPLY", ["FUNCTION", ["SETF", name]], value, ...temps]),
     access: form(["APPLY", fn, ...temps]),
   };
-}
-
-function withProperty(m: Machine, plist: Value, indicator: Value, value: Value): Value {
-  for (let at = plist; at instanceof Cons && at.cdr instanceof Cons; at = at.cdr.cdr) {
-    if (at.car === indicator) {
-      at.cdr.car = value;
-      return plist;
-    }
-  }
-  return m.cons(indicator, m.cons(value, plist));
-}
-
-function withoutProperty(m: Machine, plist: Value, indicator: Value): Value {
-  let before: Cons | null = null;
-  for (let at = plist; at instanceof Cons && at.cdr instanceof Cons; at = at.cdr.cdr) {
-    if (at.car === indicator) {
-      if (before === null) return m.values(at.cdr.cdr, named("T"));
-      before.cdr = at.cdr.cdr;
-      return m.values(plist, named("T"));
-    }
-    before = at.cdr;
-  }
-  return m.values(plist, NIL);
 }

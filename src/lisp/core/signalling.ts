@@ -22,6 +22,9 @@ export function defineSignalling(): void {
   defineFunction("MAKE-CONDITION type &rest initargs", (m, type, initargs) =>
     conditionOf(m, type, initargs),
   );
+  defineFunction("%CONDITION class datum &rest arguments", (m, simple: Sym, datum, args) =>
+    designated(m, datum, args, simple.name),
+  );
   defineFunction("SIGNAL datum &rest arguments", (m, datum, args) => {
     signalCondition(m, designated(m, datum, args, "SIMPLE-CONDITION"));
     return NIL;

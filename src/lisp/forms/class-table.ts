@@ -107,17 +107,14 @@ function inheritInitargs(cls: LispClass): LispClass["defaultInitargs"] {
 export const missingSupers = (cls: LispClass): readonly Sym[] =>
   (cls.notes.get("missing") as Sym[] | undefined) ?? [];
 
-/** Updates an object to the newest version of its class. False if it is current. */
-export function bringUpToDate(object: Instance): boolean {
-  const successor = object.cls.notes.get("successor") as LispClass | undefined;
-  if (successor === undefined) return false;
-  moveTo(object, successor);
-  bringUpToDate(object);
-  return true;
+/** The newest version of a class. */
+export function latestOf(cls: LispClass): LispClass {
+  const successor = cls.notes.get("successor") as LispClass | undefined;
+  return successor === undefined ? cls : latestOf(successor);
 }
 
-/** Slots of the same name keep their values. */
-export function moveTo(object: Instance, cls: LispClass): void {
+/** Slots of the same name keep their values. Returns the names of the new ones. */
+export function moveTo(object: Instance, cls: LispClass): Sym[] {
   const held = new Map<Sym, Value | undefined>(
     object.cls.slots.map((slot, index) => [
       slot.name,
@@ -126,6 +123,7 @@ export function moveTo(object: Instance, cls: LispClass): void {
   );
   object.slots = cls.slots.map((slot) => (slot.shared === null ? held.get(slot.name) : undefined));
   object.cls = cls;
+  return cls.slots.map(({ name }) => name).filter((name) => !held.has(name));
 }
 
 // The class precedence list of CLOS: subclasses before superclasses, superclasses in the order of each

@@ -13,13 +13,15 @@ import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
 import { bool, keyword, NIL, Sym, T } from "../symbol.ts";
 import { Cons, Instance, itemsOf, type LispClass, type Slot, type Value } from "../values.ts";
-import { bringUpToDate, missingClass, missingSupers, moveTo } from "./class-table.ts";
+import { latestOf, missingClass, missingSupers, moveTo } from "./class-table.ts";
 import { applicableMethods, findGeneric } from "./generics.ts";
 import { defineStandardGeneric, initargsShape, isExtended } from "./standard-generics.ts";
 
 const initializeInstance = named("INITIALIZE-INSTANCE");
 const reinitializeInstance = named("REINITIALIZE-INSTANCE");
 const sharedInitialize = named("SHARED-INITIALIZE");
+const updateDifferent = named("UPDATE-INSTANCE-FOR-DIFFERENT-CLASS");
+const updateRedefined = named("UPDATE-INSTANCE-FOR-REDEFINED-CLASS");
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 export function defineInstances(): void {
@@ -40,6 +42,24 @@ export function defineInstances(): void {
   );
   defineStandardGeneric("REINITIALIZE-INSTANCE", 1, reinitialize, initargsShape);
   defineStandardGeneric(
+    updateDifferent.name,
+    2,
+    (m, previous, current, ...initargs) => {
+      const { cls } = previous as Instance;
+      const names = (current as Instance).cls.slots.map(({ name }) => name);
+      const added = names.filter((name) => !cls.slots.some((slot) => slot.name === name));
+      return share(m, current as Value, m.list(added), initargs);
+    },
+    initargsShape,
+  );
+  defineStandardGeneric(
+    updateRedefined.name,
+    4,
+    (m, object, added, _discarded, _values, ...initargs) =>
+      share(m, object as Value, added as Value, initargs),
+    initargsShape,
+  );
+  defineStandardGeneric(
     "SHARED-INITIALIZE",
     2,
     (m, object, names, ...initargs) => fillSlots(m, object as Value, names as Value, initargs),
@@ -59,7 +79,7 @@ function instantiable(m: Machine, designator: Value): LispClass {
     return m.fail(
       `${m.show(cls.name)} is a ${cls.kind} class; MAKE-INSTANCE makes objects of classes defined by DEFCLASS`,
     );
-  return (cls.notes.get("successor") as LispClass | undefined) ?? cls;
+  return latestOf(cls);
 }
 
 function makeInstance(m: Machine, cls: LispClass, given: Value[]): Value {
@@ -125,6 +145,7 @@ function isTakenBy(m: Machine, name: Sym, object: Instance, key: Sym): boolean {
 
 function reinitialize(m: Machine, object: Value | undefined, ...initargs: Value[]): Value {
   if (!(object instanceof Instance)) return m.typeError(object ?? NIL, "STANDARD-OBJECT");
+  update(m, object);
   refuseUnknown(m, object, initargs, [reinitializeInstance, sharedInitialize]);
   return share(m, object, NIL, initargs);
 }
@@ -179,11 +200,34 @@ function write(object: Instance, slot: Slot, index: number, value: Value | undef
 function changeClass(m: Machine, object: Value, cls: LispClass, initargs: Value[]): Value {
   if (!(object instanceof Instance) || object.cls.kind !== "standard")
     return m.typeError(object, "STANDARD-OBJECT");
-  const kept = new Set(object.cls.slots.map(({ name }) => name));
-  moveTo(object, cls);
-  const added = cls.slots.filter(({ name }) => !kept.has(name)).map(({ name }) => name);
-  refuseUnknown(m, object, initargs, [sharedInitialize]);
-  return share(m, object, m.list(added), initargs);
+  update(m, object);
+  const previous = new Instance(object.cls, [...object.slots]);
+  const added = moveTo(object, cls);
+  refuseUnknown(m, object, initargs, [sharedInitialize, updateDifferent]);
+  if (!isExtended(m, updateDifferent)) return share(m, object, m.list(added), initargs);
+  m.apply(m.fn(updateDifferent), [previous, object, ...initargs]);
+  m.mv = null;
+  return object;
+}
+
+/** Brings an object of a redefined class up to date: new slots get the values of their initforms. */
+function update(m: Machine, object: Instance): boolean {
+  const latest = latestOf(object.cls);
+  if (latest === object.cls) return false;
+  const { slots, values } = { slots: object.cls.slots, values: object.slots };
+  const added = m.list(moveTo(object, latest));
+  const gone = slots.flatMap(({ name, shared }, index) =>
+    shared !== null || latest.slotIndex.has(name) ? [] : [{ name, value: values[index] }],
+  );
+  if (!isExtended(m, updateRedefined)) share(m, object, added, []);
+  else
+    m.apply(m.fn(updateRedefined), [
+      object,
+      added,
+      m.list(gone.map(({ name }) => name)),
+      m.list(gone.flatMap(({ name, value }) => (value === undefined ? [] : [name, value]))),
+    ]);
+  return true;
 }
 
 // Slots of objects, structures and conditions.
@@ -194,19 +238,19 @@ export function defineSlots(): void {
     setSlotValue(m, object, name, value),
   );
   defineFunction("SLOT-BOUNDP object slot-name", (m, object, name: Sym) => {
-    const found = placeOf(object, name);
+    const found = placeOf(m, object, name);
     return found === undefined
       ? slotMissing(m, object, name, "SLOT-BOUNDP")
       : bool(readPlace(found) !== undefined);
   });
   defineFunction("SLOT-MAKUNBOUND object slot-name", (m, object, name: Sym) => {
-    const found = placeOf(object, name);
+    const found = placeOf(m, object, name);
     if (found === undefined) return slotMissing(m, object, name, "SLOT-MAKUNBOUND");
     writePlace(found, undefined);
     return object;
   });
-  defineFunction("SLOT-EXISTS-P object slot-name", (_, object, name: Sym) =>
-    bool(placeOf(object, name) !== undefined),
+  defineFunction("SLOT-EXISTS-P object slot-name", (m, object, name: Sym) =>
+    bool(placeOf(m, object, name) !== undefined),
   );
   defineStandardGeneric("SLOT-UNBOUND", 3, (m, _, object, name) =>
     m.error("UNBOUND-SLOT", { NAME: name as Value, INSTANCE: object as Value }),
@@ -226,11 +270,11 @@ interface Place {
   readonly index: number;
 }
 
-function placeOf(object: Value, name: Sym): Place | undefined {
+function placeOf(m: Machine, object: Value, name: Sym): Place | undefined {
   if (!(object instanceof Instance)) return undefined;
   const index = object.cls.slotIndex.get(name);
   if (index !== undefined) return { object, index, slot: object.cls.slots[index] as Slot };
-  return bringUpToDate(object) ? placeOf(object, name) : undefined;
+  return update(m, object) ? placeOf(m, object, name) : undefined;
 }
 
 const readPlace = ({ object, slot, index }: Place): Value | undefined => read(object, slot, index);
@@ -245,13 +289,13 @@ export function slotValue(m: Machine, object: Value, name: Sym): Value {
     const value = index === undefined ? undefined : object.slots[index];
     if (value !== undefined) return value;
   }
-  const found = placeOf(object, name);
+  const found = placeOf(m, object, name);
   if (found === undefined) return slotMissing(m, object, name, "SLOT-VALUE");
   return readPlace(found) ?? m.apply(m.fn(named("SLOT-UNBOUND")), [found.object.cls, object, name]);
 }
 
 export function setSlotValue(m: Machine, object: Value, name: Sym, value: Value): Value {
-  const found = placeOf(object, name);
+  const found = placeOf(m, object, name);
   if (found === undefined) return slotMissing(m, object, name, "SETF", value);
   writePlace(found, value);
   return value;

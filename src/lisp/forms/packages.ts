@@ -4,6 +4,7 @@ import { textOf } from "../library/designators.ts";
 import type { Machine } from "../machine.ts";
 import {
   addPackage,
+  allPackages,
   currentPackage,
   findPackage,
   findSymbol,
@@ -12,6 +13,7 @@ import {
   noteDefinition,
   packageVariable,
 } from "../packages.ts";
+import { transferOut, withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Package, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
@@ -78,10 +80,7 @@ function defineChanges(): void {
       itemsOf(use).map((one) => getPackage(m, one)),
     ),
   );
-  defineFunction("DELETE-PACKAGE package", (m, pkg) => {
-    deletePackage(m, ownPackage(m, pkg));
-    return T;
-  });
+  defineFunction("DELETE-PACKAGE package", (m, pkg) => deletePackage(m, ownPackage(m, pkg)));
 }
 
 const listed = (value: Value): Value[] =>
@@ -169,9 +168,24 @@ function createPackage(
   return made;
 }
 
-function deletePackage(m: Machine, pkg: Package): void {
+/** NIL if it was already deleted. Packages that use it may go on without it. */
+function deletePackage(m: Machine, pkg: Package): Value {
+  if (!allPackages(m).includes(pkg)) return NIL;
+  const users = allPackages(m).filter(({ uses }) => uses.includes(pkg));
+  if (users.length > 0) {
+    const text = `${pkg.name} is used by ${users.map(({ name }) => name).join(", ")}`;
+    const report = () => "Delete it anyway.";
+    transferOut(m, (leave) =>
+      withRestarts(m, [{ name: named("CONTINUE"), report, invoke: () => leave(NIL) }], () =>
+        fault(m, pkg, text),
+      ),
+    );
+  }
+  for (const user of users) user.uses = user.uses.filter((used) => used !== pkg);
   for (const [name, found] of m.packages) if (found === pkg) m.packages.delete(name);
   for (const sym of pkg.symbols.values()) if (sym.pkg === pkg) sym.pkg = null;
+  pkg.uses = [];
+  return T;
 }
 
 function addUse(m: Machine, pkg: Package, used: Package): void {

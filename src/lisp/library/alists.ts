@@ -4,7 +4,7 @@ import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { cl, NIL, Sym } from "../symbol.ts";
+import { bool, cl, NIL, Sym } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 import { type Match, matchItem, matchPredicate } from "./designators.ts";
 
@@ -126,7 +126,7 @@ function definePropertyLists(): void {
   });
   defineValues("%REMF plist indicator", (m, plist, indicator) => {
     const { plist: rest, found } = withoutProperty(m, plist, indicator);
-    return m.values(rest, found === NIL ? NIL : found);
+    return m.values(rest, bool(found !== NIL));
   });
 }
 

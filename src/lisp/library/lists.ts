@@ -171,7 +171,13 @@ function takeItems(m: Machine, list: Value): { items: Value[]; tail: Value } {
 function defineTails(): void {
   defineFunction("LAST list &optional n", (m, list, n = 1) => lastTail(m, list, count(m, n)));
   defineFunction("BUTLAST list &optional n", (m, list, n = 1) => butLast(m, list, count(m, n)));
-  defineFunction("NBUTLAST list &optional n", (m, list, n = 1) => butLast(m, list, count(m, n)));
+  defineFunction("NBUTLAST list &optional n", (m, list, n = 1) => {
+    const rest = lastTail(m, list, count(m, n) + 1);
+    const kept = lastTail(m, list, count(m, n));
+    if (kept === list || !(rest instanceof Cons)) return NIL;
+    rest.cdr = NIL;
+    return list;
+  });
   defineFunction("LDIFF list object", (m, list, object) => {
     const items: Value[] = [];
     let at: Value = isList(m, list);

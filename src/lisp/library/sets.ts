@@ -120,7 +120,7 @@ function defineTrees(): void {
         const pairs = listItems(m, alist).filter((pair) => pair instanceof Cons);
         return replaceByPairs(m, tree, (subtree) => {
           const wanted = part(subtree);
-          return pairs.find((pair) => holds(pair.car, wanted));
+          return pairs.find((pair) => holds(wanted, pair.car));
         });
       },
     );

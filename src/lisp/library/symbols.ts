@@ -113,7 +113,10 @@ function definePackageQuestions(): void {
     "FIND-PACKAGE name",
     (m, name) => findPackage(m, name instanceof Package ? name : m.string(textOf(m, name))) ?? NIL,
   );
-  defineFunction("PACKAGE-NAME package", (m, pkg) => m.string(packageOf(m, pkg).name));
+  // A deleted package has no name.
+  defineFunction("PACKAGE-NAME package", (m, pkg) =>
+    allPackages(m).includes(packageOf(m, pkg)) ? m.string(packageOf(m, pkg).name) : NIL,
+  );
   defineFunction("PACKAGE-NICKNAMES package", (m, pkg) =>
     m.list(packageOf(m, pkg).nicknames.map((name) => m.string(name))),
   );

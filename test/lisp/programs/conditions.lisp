@@ -170,3 +170,22 @@ Conditions, handlers, restarts.
 (let ((c (make-condition 'simple-error :format-control "x" :format-arguments nil))) (restart-case (with-condition-restarts c (list (find-restart 'mine)) (not (null (find-restart 'mine c)))) (mine () 1)))
 ;; --- invoke-restart by object
 (restart-case (invoke-restart (find-restart 'r) 4) (r (x) (list 'r x)))
+;; --- restarts of restart-case belong to the condition it signals
+(handler-bind ((error (lambda (c2) (invoke-restart (find-restart 'foo c2)))))
+  (handler-bind ((error (lambda (c) (declare (ignore c)) (error "Blah"))))
+    (restart-case (restart-case (error "Boo!") (foo () 'bad)) (foo () 'good))))
+;; --- the same for signal, warn and cerror
+(flet ((try (thunk) (handler-bind ((error (lambda (c2) (invoke-restart (find-restart 'foo c2))))) (handler-bind ((condition (lambda (c) (declare (ignore c)) (error "Blah")))) (restart-case (funcall thunk) (foo () 'good))))))
+  (list (try (lambda () (restart-case (signal "Boo!") (foo () 'bad)))) (try (lambda () (restart-case (warn "Boo!") (foo () 'bad)))) (try (lambda () (restart-case (cerror "go" "Boo ~a" 1) (foo () 'bad))))))
+;; --- compute-restarts leaves out restarts of another condition
+(let ((other (make-condition 'error)))
+  (block done
+    (handler-bind ((error (lambda (c) (return-from done (list (count 'foo (compute-restarts other) :key #'restart-name) (count 'foo (compute-restarts c) :key #'restart-name) (count 'foo (compute-restarts) :key #'restart-name))))))
+      (restart-case (error "an error") (foo () 'bad) (foo () 'also-bad)))))
+;; --- restart-case of a macro that signals
+(macrolet ((%m (&rest args) (cons 'error args)))
+  (handler-bind ((error (lambda (c2) (invoke-restart (find-restart 'foo c2)))))
+    (handler-bind ((error (lambda (c) (declare (ignore c)) (error "Blah"))))
+      (restart-case (restart-case (%m "Boo!") (foo () 'bad)) (foo () 'good)))))
+;; --- continue of a cerror in restart-case
+(handler-bind ((error #'continue)) (restart-case (list (cerror "Go on with ~a" "Stopped at ~a" 7) :after) (foo () 'bad)))

@@ -237,3 +237,32 @@ nowhere-bound
 (let ((x 1)) (handler-bind ((type-error (lambda (c) (declare (ignore c)) (store-value "s")))) (check-type x string)) x)
 ;; --- time of nothing
 (progn (get-universal-time) (get-internal-real-time) t)
+;; --- return keeps all values out of a simple loop
+(multiple-value-list (loop (return (values 1 2 3))))
+;; --- return keeps all values out of prog and tagbody
+(list (multiple-value-list (prog () (return (values 1 2 3))))
+      (multiple-value-list (block nil (tagbody (return (values 1 2)))))
+      (multiple-value-list (block nil (tagbody again (let ((x 1)) (when (= x 1) (return (values 1 2))) (go again))))))
+;; --- return-from keeps all values out of a function
+(defun f1 () (loop (return-from f1 (values 1 2))))
+(defun f2 (xs) (dolist (x xs) (when (> x 1) (return-from f2 (values x :found)))))
+(defun f3 (n) (do ((i 0 (1+ i))) ((= i n) (values i :end)) (when (= i 3) (return (values i :three)))))
+(list (multiple-value-list (f1)) (multiple-value-list (f2 '(1 2 3))) (multiple-value-list (f3 2)) (multiple-value-list (f3 9)))
+;; --- return-from keeps all values through a closure and a tagbody
+(multiple-value-list (block b (tagbody (mapc (lambda (x) (when (= x 2) (return-from b (values x :two)))) '(1 2 3)))))
+;; --- ccase and ctypecase keep all values
+(let ((x 1)) (list (multiple-value-list (ccase x (1 (values 1 2)))) (multiple-value-list (ctypecase x (integer (values 3 4))))))
+;; --- incf evaluates its delta before it reads the place
+(let ((x 0)) (incf x (setf x 1)) x)
+;; --- decf and pushnew evaluate their arguments before they read the place
+(let ((x 10) (l '(1))) (list (decf x (setf x 3)) (pushnew 2 l :test (progn (setf l '(5)) #'eql)) l))
+;; --- define-modify-macro evaluates its arguments before it reads the place
+(define-modify-macro times (n) *)
+(let ((x 2)) (times x (setf x 5)) x)
+;; --- psetq of symbol macros evaluates in order
+(let ((c (list 1 2)) (log nil))
+  (symbol-macrolet ((a (car (progn (push :a log) c))) (b (cadr (progn (push :b log) c))))
+    (psetq a (progn (push :x log) b) b a)
+    (list c (reverse log))))
+;; --- remf evaluates the indicator before it reads the place
+(let ((x (list 'a 1 'b 2))) (list (remf x (progn (setf x (list 'e 5 'f 6)) 'a)) x))

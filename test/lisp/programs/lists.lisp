@@ -132,3 +132,9 @@
 (list (atom 1) (atom nil) (atom '(1)) (consp nil) (listp nil) (listp '(1 . 2)) (null nil) (null '(nil)))
 ;; --- equality of lists
 (list (eq '(1) '(1)) (equal '(1 (2)) '(1 (2))) (equal '(1 . 2) '(1 . 2)) (equal "a" "a") (equal "a" "A") (equalp "a" "A") (equalp '(1 "a") '(1.0 "A")))
+;; --- the test of sublis gets the part of the tree first
+(let ((calls nil)) (sublis '((1 . x)) 2 :test (lambda (a b) (push (list a b) calls) nil)) calls)
+;; --- sublis with an ordering test
+(list (sublis '((1 . a) (2 . b)) '(0 1 2 3) :test (lambda (x y) (and (numberp x) (> x y)))) (nsublis '((3 . y)) (list 1 2 3 4) :test (lambda (x y) (and (numberp x) (< x y)))))
+;; --- nbutlast changes its list
+(let ((x (list 1 2 3)) (y (list 1 2 3 4 5))) (list (nbutlast x) x (nbutlast y 3) y (nbutlast (list 1 2) 5) (nbutlast (list 1 2) 2) (nbutlast nil) (nbutlast (list* 1 2 3 4))))

@@ -214,3 +214,19 @@ Classes, generic functions and methods.
 (defclass a () ()) (slot-value (make-instance 'a) 'q)
 ;; --- slot-value of a number
 (handler-case (slot-value 5 'x) (error () 'refused))
+;; --- objects of a redefined class get the new slots
+(defclass redefined () ((a :initform 1 :initarg :a)))
+(defparameter *i* (make-instance 'redefined :a 7))
+(defclass redefined () ((a :initform 2) (b :initform 5) (c)))
+(list (slot-value *i* 'b) (slot-value *i* 'a) (slot-boundp *i* 'c) (typep *i* 'redefined))
+;; --- update-instance-for-redefined-class sees what was added and discarded
+(defclass moved () ((x :initform 3) (y :initform 4)))
+(defparameter *m* (make-instance 'moved))
+(defmethod update-instance-for-redefined-class :after ((o moved) added discarded plist &key) (setf (slot-value o 'sum) (list added discarded (getf plist 'y))))
+(defclass moved () ((x) (sum :initform nil)))
+(list (slot-value *m* 'sum) (slot-value *m* 'x))
+;; --- update-instance-for-different-class gets the old and the new object
+(defclass first-class () ((a :initform 1)))
+(defclass second-class () ((a :initform 2) (b :initform 3 :initarg :b)))
+(defmethod update-instance-for-different-class :before ((old first-class) (new second-class) &key) (print (list (slot-value old 'a) (slot-boundp new 'b))))
+(let ((o (make-instance 'first-class))) (change-class o 'second-class :b 9) (list (slot-value o 'a) (slot-value o 'b)))

@@ -42,3 +42,9 @@
 (list (string= 'a "A") (string-upcase 'x) (find-symbol (string 'car)) (intern (string-upcase "car")))
 ;; --- symbols are compared by identity
 (list (eq 'a 'a) (eq 'a 'A) (eq '|a| 'a) (eq :a 'a) (equal '#:a '#:a))
+;; --- a deleted package has no name
+(let ((p (make-package "TO-BE-DELETED" :use '()))) (list (delete-package p) (package-name p) (find-package "TO-BE-DELETED") (delete-package p)))
+;; --- deleting a package that another uses
+(let ((p (make-package "USED-PACKAGE" :use '())) (q (make-package "USING-PACKAGE" :use '())))
+  (use-package p q)
+  (list (handler-bind ((package-error #'continue)) (delete-package p)) (package-use-list q) (delete-package q)))

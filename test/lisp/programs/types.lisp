@@ -52,3 +52,12 @@
 (etypecase 5 (string 1) (symbol 2))
 ;; --- the declares only
 (list (the integer 5) (let ((x 1)) (declare (type integer x)) x))
+;; --- subtypep of negations
+(mapcar (lambda (pair) (multiple-value-list (subtypep (first pair) (second pair)))) '(((not null) (not symbol)) ((not cons) (not list)) ((not list) (not cons)) ((not symbol) (not null)) ((and symbol (not null)) symbol) (t (or null (not null))) ((and integer (not (integer 0 10))) (or (integer * -1) (integer 11 *)))))
+;; --- subtypep of members and ranges
+(mapcar (lambda (pair) (multiple-value-list (subtypep (first pair) (second pair)))) '((null boolean) (boolean symbol) ((integer 2 5) (member 2 3 4 5)) ((integer 2 6) (member 2 3 4 5)) ((member 1 2 3) (integer 0 5)) ((member 1 a) (or integer symbol)) ((integer (0) (3)) (integer 1 2)) ((rational 0 1) (rational (0) 1)) ((or (integer 0 4) (integer 5 9)) (integer 0 9)) ((eql 1) bit) (keyword symbol) ((integer 0 9) (or (integer 0 4) (integer 5 9)))))
+;; --- subtypep of conses and arrays
+(mapcar (lambda (pair) (multiple-value-list (subtypep (first pair) (second pair)))) '(((cons integer) (cons number)) ((cons integer symbol) (cons integer list)) ((cons (or integer symbol) t) (or (cons integer) (cons symbol))) (cons list) (list (or cons null)) ((array t (2 3)) (array t 2)) ((vector t 3) (array t (3))) ((array t 2) vector) (simple-vector vector) (list sequence) (vector sequence) ((cons nil t) nil)))
+;; --- subtypep of classes and structures
+(defclass ca () ()) (defclass cb (ca) ()) (defstruct sa) (defstruct (sb (:include sa))) (defstruct sc)
+(mapcar (lambda (pair) (multiple-value-list (subtypep (first pair) (second pair)))) '((cb ca) (ca cb) (cb standard-object) (sb sa) (sa sb) ((and sa sc) nil) (sa structure-object) (ca sa) ((and ca integer) nil) ((not ca) (not cb)) ((not cb) (not ca)) (warning condition) (error warning)))
