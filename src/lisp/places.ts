@@ -112,7 +112,7 @@ export function modifyForm(
 }
 
 /** A constant as it is, or a new temporary variable for the form. */
-export function hold(operand: Value, temps: (readonly [Sym, Value])[]): Value {
+function hold(operand: Value, temps: (readonly [Sym, Value])[]): Value {
   if (isConstant(operand)) return operand;
   const name = fresh("PART");
   temps.push([name, operand]);
