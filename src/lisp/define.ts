@@ -4,8 +4,8 @@
 
 import { Code, Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { cl, commonLisp, internShared, keyword, NIL, Package, type Sym, T } from "./symbol.ts";
-import { Cons, Float, listOf, type Opaque, type Value } from "./values.ts";
+import { cl, commonLisp, internShared, keyword, NIL, Package, Sym, T } from "./symbol.ts";
+import { Cons, Float, type Opaque, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so names do not clash. */
 const systemPackage = lockedPackage("LISP-SYSTEM");
@@ -272,21 +272,64 @@ export function form(template: Template): Value {
   return made;
 }
 
+/** A symbol that programs cannot name. */
+export const fresh = (name: string): Sym => new Sym(name, null);
+
+type Skeleton = Value | Hole | readonly Skeleton[];
+
+class Hole {
+  readonly index: number;
+  readonly isSpliced: boolean;
+  constructor(index: number, isSpliced: boolean) {
+    this.index = index;
+    this.isSpliced = isSpliced;
+  }
+}
+
+const skeletons = new WeakMap<TemplateStringsArray, Skeleton>();
+
+/** A form as Lisp text with holes; `@` splices the items of a hole: lisp`(if ${test} (progn @${body}))`. */
+export function lisp(strings: TemplateStringsArray, ...holes: (Template | undefined)[]): Value {
+  let skeleton = skeletons.get(strings);
+  if (skeleton === undefined) {
+    skeleton = parseText(strings.join("\0"));
+    skeletons.set(strings, skeleton);
+  }
+  return fill(skeleton, holes);
+}
+
 /** Parses a type: `list`, `(or (integer 1) null)`. */
-export function typeNamed(text: string): Value {
-  const words = text.toUpperCase().match(/[()]|[^\s()]+/g) ?? [];
-  const read = (): Value => {
+export const typeNamed = (text: string): Value => fill(parseText(text), []);
+
+function parseText(text: string): Skeleton {
+  const words = text.match(/[()']|#'|@?\0|[^\s()'@\0]+/g) ?? [];
+  let holes = 0;
+  const read = (): Skeleton => {
     const word = words.shift() as string;
-    if (word !== "(") return typeWord(word);
-    const items: Value[] = [];
+    if (word.endsWith("\0")) return new Hole(holes++, word.length === 2);
+    if (word === "'" || word === "#'") return [named(word === "'" ? "QUOTE" : "FUNCTION"), read()];
+    if (word !== "(") return parseWord(word);
+    const items: Skeleton[] = [];
     while (words[0] !== ")") items.push(read());
     words.shift();
-    return listOf(items);
+    return items;
   };
   return read();
 }
 
-function typeWord(word: string): Value {
+function parseWord(word: string): Value {
   if (/^-?\d+$/.test(word)) return Number(word);
-  return /^-?\d+\.\d+$/.test(word) ? new Float(Number(word)) : named(word);
+  return /^-?\d+\.\d+$/.test(word) ? new Float(Number(word)) : form(word.toUpperCase());
+}
+
+function fill(skeleton: Skeleton, holes: readonly (Template | undefined)[]): Value {
+  if (skeleton instanceof Hole) return form(holes[skeleton.index] ?? NIL);
+  if (!Array.isArray(skeleton)) return skeleton as Value;
+  let made: Value = NIL;
+  for (const item of skeleton.toReversed()) {
+    const spliced = item instanceof Hole && item.isSpliced ? holes[item.index] : undefined;
+    if (spliced === undefined) made = new Cons(fill(item, holes), made);
+    else for (const one of (spliced as Template[]).toReversed()) made = new Cons(form(one), made);
+  }
+  return made;
 }

@@ -2,7 +2,7 @@
 // functions need none: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
 
 import { Scope } from "./compile/scope.ts";
-import { form, named, type Template } from "./define.ts";
+import { form, fresh, lisp, named, type Template } from "./define.ts";
 import type { Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { Sym } from "./symbol.ts";
@@ -35,8 +35,6 @@ export function sessionPlaces(m: Machine): Map<Sym, PlaceExpander> {
   }
   return places;
 }
-
-export const fresh = (name: string): Sym => new Sym(name, null);
 
 export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
   // A missing macro argument arrives as undefined.
@@ -93,10 +91,8 @@ function isConstant(value: Value): boolean {
 /** `(let* (temps…) (let ((new value)) store))`, or with several new values. */
 function storeForm({ temps, stores, store }: Expansion, value: Template): Value {
   const bound = temps.map(([name, init]) => [name, init]);
-  const [only] = stores;
-  if (stores.length === 1 && only !== undefined)
-    return form(["LET*", [...bound, [only, value]], store]);
-  return form(["LET*", bound, ["MULTIPLE-VALUE-BIND", [...stores], value, store]]);
+  if (stores.length === 1) return lisp`(let* (@${bound} (${stores[0]} ${value})) ${store})`;
+  return lisp`(let* ${bound} (multiple-value-bind ${stores} ${value} ${store}))`;
 }
 
 /** Stores a new value computed from the old one. The arguments are evaluated before the place is read. */

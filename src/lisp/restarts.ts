@@ -163,6 +163,14 @@ export function transferOut(m: Machine, body: (leave: (value: Value) => never) =
   );
 }
 
+/** Runs `body` with a restart that returns its argument from here, or NIL. */
+export function offering(m: Machine, name: string, report: string, body: () => Value): Value {
+  return transferOut(m, (leave) => {
+    const invoke = (_: Machine, args: Value[]) => leave(args[0] ?? NIL);
+    return withRestarts(m, [{ name: named(name), report: () => report, invoke }], body);
+  });
+}
+
 export function catching(m: Machine, target: object, body: () => Value): Value {
   const state = dynamicState(m);
   try {

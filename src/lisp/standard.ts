@@ -2,12 +2,11 @@
 import { defineClasses } from "./classes.ts";
 import { defineSpecialForms } from "./compile/special-forms.ts";
 import { defineConditions } from "./conditions.ts";
-import { defineCases } from "./core/cases.ts";
 import { defineCalling, defineControl } from "./core/control.ts";
 import { defineConditionForms } from "./core/define-condition.ts";
 import { defineDefinitions, defineVariables } from "./core/definitions.ts";
 import { defineHandling } from "./core/handling.ts";
-import { defineMacros } from "./core/macros.ts";
+import { defineCases, defineMacros } from "./core/macros.ts";
 import { defineNames, defineTracing } from "./core/names.ts";
 import { defineParallel } from "./core/parallel.ts";
 import { defineRestarting } from "./core/restarting.ts";

@@ -1,6 +1,6 @@
 // catch and throw, unwind-protect, progv, funcall, apply and multiple values.
 import { Ended } from "../budgets.ts";
-import { defineFunction, defineMacro, defineValues, form } from "../define.ts";
+import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { dearSteps, type Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
@@ -17,21 +17,25 @@ export function defineControl(): void {
   defineFunction("%THROW tag values", throwTag);
   defineValues("%UNWIND-PROTECT thunk cleanup", unwindProtect);
   defineValues("%PROGV names values thunk", withDynamic);
-  defineMacro("CATCH", (whole) => form(["%CATCH", operand(whole), thunk(bodyOf(whole, 1))]));
-  defineMacro("THROW", (whole) =>
-    form(["%THROW", operand(whole), ["MULTIPLE-VALUE-LIST", itemsOf(whole.cdr)[1] ?? NIL]]),
-  );
-  defineMacro("UNWIND-PROTECT", (whole) =>
-    form(["%UNWIND-PROTECT", thunk([operand(whole)]), thunk(bodyOf(whole, 1))]),
-  );
-  defineMacro("PROGV", (whole) =>
-    form(["%PROGV", operand(whole), itemsOf(whole.cdr)[1] ?? NIL, thunk(bodyOf(whole, 2))]),
-  );
+  defineMacro("CATCH", (whole) => {
+    const [tag, ...body] = itemsOf(whole.cdr);
+    return lisp`(%catch ${tag} ${thunk(body)})`;
+  });
+  defineMacro("THROW", (whole) => {
+    const [tag, value] = itemsOf(whole.cdr);
+    return lisp`(%throw ${tag} (multiple-value-list ${value}))`;
+  });
+  defineMacro("UNWIND-PROTECT", (whole) => {
+    const [first, ...cleanup] = itemsOf(whole.cdr);
+    return lisp`(%unwind-protect ${thunk([first ?? NIL])} ${thunk(cleanup)})`;
+  });
+  defineMacro("PROGV", (whole) => {
+    const [names, values, ...body] = itemsOf(whole.cdr);
+    return lisp`(%progv ${names} ${values} ${thunk(body)})`;
+  });
 }
 
-const operand = (whole: Cons): Value => (whole.cdr instanceof Cons ? whole.cdr.car : NIL);
-const bodyOf = (whole: Cons, from: number): Value[] => itemsOf(whole.cdr).slice(from);
-export const thunk = (body: readonly Value[]): Value => form(["LAMBDA", [], ["PROGN", ...body]]);
+export const thunk = (body: readonly Value[]): Value => lisp`(lambda () (progn @${body}))`;
 
 function catchTag(m: Machine, tag: Value, body: Fn): Value {
   const entry: CatchTag = { tag };

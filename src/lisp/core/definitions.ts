@@ -8,6 +8,7 @@ import {
   defineValues,
   defineVariable,
   form,
+  lisp,
   named,
   nativeFunction,
 } from "../define.ts";
@@ -32,43 +33,31 @@ export function defineDefinitions(): void {
   defineFunction("%DEFPARAMETER name value documentation", defparameter);
   defineFunction("%DEFCONSTANT name value documentation", defconstant);
   defineFunction("%DEFINE-SYMBOL-MACRO name expansion", defineSymbolMacro);
-  defineFunction("%PROCLAIM specifier", proclaim);
   defineFunction("PROCLAIM specifier", proclaim);
-  defineMacro("LAMBDA", (whole) => form(["FUNCTION", whole]));
+  defineMacro("LAMBDA", (whole) => lisp`#'${whole}`);
   defineMacro("DEFUN", expandDefun);
   defineMacro("DEFMACRO", (whole) => {
-    const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-    return form([
-      "%DEFMACRO",
-      ["QUOTE", name],
-      ["QUOTE", lambdaList ?? NIL],
-      ["QUOTE", form(body)],
-    ]);
+    const [name, lambdaList, ...body] = itemsOf(whole.cdr);
+    return lisp`(%defmacro '${name} '${lambdaList} '${body})`;
   });
   defineMacro("DEFVAR", (whole) => {
-    const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
-    return form([
-      "%DEFVAR",
-      ["QUOTE", name],
-      init === undefined ? "NIL" : ["LAMBDA", [], init],
-      documentation ?? "NIL",
-    ]);
+    const [name, init, documentation] = itemsOf(whole.cdr);
+    const thunk = init === undefined ? NIL : lisp`(lambda () ${init})`;
+    return lisp`(%defvar '${name} ${thunk} ${documentation})`;
   });
-  defineMacro("DEFPARAMETER", (whole) => {
-    const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
-    return form(["%DEFPARAMETER", ["QUOTE", name], init ?? "NIL", documentation ?? "NIL"]);
-  });
-  defineMacro("DEFCONSTANT", (whole) => {
-    const [name, init, documentation] = itemsOf(whole.cdr) as [Value, Value?, Value?];
-    return form(["%DEFCONSTANT", ["QUOTE", name], init ?? "NIL", documentation ?? "NIL"]);
-  });
+  for (const kind of ["DEFPARAMETER", "DEFCONSTANT"])
+    defineMacro(kind, (whole) => {
+      const [name, init, documentation] = itemsOf(whole.cdr);
+      return lisp`(${`%${kind}`} '${name} ${init} ${documentation})`;
+    });
   defineMacro("DEFINE-SYMBOL-MACRO", (whole) => {
-    const [name, expansion] = itemsOf(whole.cdr) as [Value, Value];
-    return form(["%DEFINE-SYMBOL-MACRO", ["QUOTE", name], ["QUOTE", expansion]]);
+    const [name, expansion] = itemsOf(whole.cdr);
+    return lisp`(%define-symbol-macro '${name} '${expansion})`;
   });
-  defineMacro("DECLAIM", (whole) =>
-    form(["PROGN", ...itemsOf(whole.cdr).map((specifier) => ["%PROCLAIM", ["QUOTE", specifier]])]),
-  );
+  defineMacro("DECLAIM", (whole) => {
+    const proclaimed = itemsOf(whole.cdr).map((specifier) => lisp`(proclaim '${specifier})`);
+    return lisp`(progn @${proclaimed})`;
+  });
   defineMacro("DESTRUCTURING-BIND", expandDestructuring);
   defineValues("MACROEXPAND-1 form &optional environment", (m, whole, env) =>
     macroexpand(m, whole, env, true),
@@ -103,11 +92,7 @@ function expandDefun(whole: Cons, _: Opaque, m: Machine): Value {
   const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
   if (name === undefined || lambdaList === undefined)
     return m.programError("defun takes a name, a lambda list and a body");
-  return form([
-    "%DEFUN",
-    ["QUOTE", name],
-    ["FUNCTION", ["%NAMED-LAMBDA", name, lambdaList, ...body]],
-  ]);
+  return lisp`(%defun '${name} #'(%named-lambda ${name} ${lambdaList} @${body}))`;
 }
 
 function defun(m: Machine, name: Value, fn: Value): Value {
@@ -201,7 +186,7 @@ function expandDestructuring(whole: Cons, _: Opaque, m: Machine): Value {
     env: null,
     what: named("DESTRUCTURING-BIND"),
   });
-  return form(["LET*", [[value, list], ...bindings], ...body]);
+  return lisp`(let* ((${value} ${list}) @${bindings}) @${body})`;
 }
 
 function macroexpand(m: Machine, whole: Value, env: Value | undefined, once: boolean): Value {

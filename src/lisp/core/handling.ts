@@ -2,16 +2,15 @@
 
 import { budgetTexts, Ended, exceed } from "../budgets.ts";
 import { type Handler, reportOf, Unhandled } from "../conditions.ts";
-import { defineMacro, defineValues, form, type Template } from "../define.ts";
+import { defineMacro, defineValues, lisp } from "../define.ts";
 import type { Fn } from "../function.ts";
 import { type Backtrace, dearSteps, type Machine } from "../machine.ts";
 import { safely } from "../output.ts";
 import type { Position } from "../reader.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { type Cons, type Instance, itemsOf, type Value } from "../values.ts";
+import { type Cons, type Instance, itemsOf, listOf, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
-import { fresh } from "./macros.ts";
 
 export function defineHandling(): void {
   defineValues("%HANDLER-BIND types functions thunk", handlerBind);
@@ -24,31 +23,21 @@ export function defineHandling(): void {
         ? m.programError(`${m.show(binding)} is not a handler binding`)
         : { type, fn };
     });
-    return form([
-      "%HANDLER-BIND",
-      types(clauses),
-      ["LIST", ...clauses.map(({ fn }) => fn)],
-      thunk(body),
-    ]);
+    const functions = clauses.map(({ fn }) => fn);
+    return lisp`(%handler-bind '${types(clauses)} (list @${functions}) ${thunk(body)})`;
   });
   defineMacro("HANDLER-CASE", expandHandlerCase);
   defineMacro("IGNORE-ERRORS", (whole) => {
-    const condition = fresh("CONDITION");
-    return form([
-      "HANDLER-CASE",
-      ["PROGN", ...itemsOf(whole.cdr)],
-      ["ERROR", [condition], ["VALUES", "NIL", condition]],
-    ]);
+    const body = itemsOf(whole.cdr);
+    return lisp`(handler-case (progn @${body}) (error (%condition) (values nil %condition)))`;
   });
 }
 
-const types = (clauses: readonly { readonly type: Value }[]): Template => [
-  "QUOTE",
-  form(clauses.map(({ type }) => type)),
-];
+const types = (clauses: readonly { readonly type: Value }[]): Value =>
+  listOf(clauses.map(({ type }) => type));
 
 function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
-  const [expression, ...items] = itemsOf(whole.cdr);
+  const [expression = NIL, ...items] = itemsOf(whole.cdr);
   const clauses = items.map((item) => {
     const [type, lambdaList, ...body] = itemsOf(item);
     return type === undefined || lambdaList === undefined
@@ -59,30 +48,19 @@ function expandHandlerCase(whole: Cons, _: unknown, m: Machine): Value {
     type instanceof Sym && type.name === "NO-ERROR" && type.kind === "constant";
   const noError = clauses.find(isNoError);
   const handling = clauses.filter((clause) => !isNoError(clause));
-  const functions = handling.map(({ lambdaList, body }): Template => {
+  const functions = handling.map(({ lambdaList, body }) =>
     // A clause without a variable still gets the condition.
-    const unused = fresh("CONDITION");
-    return lambdaList === NIL
-      ? ["LAMBDA", [unused], ["DECLARE", ["IGNORE", unused]], ...body]
-      : ["LAMBDA", lambdaList, ...body];
-  });
-  const around = (inner: Template): Template => [
-    "%HANDLER-CASE",
-    types(handling),
-    ["LIST", ...functions],
-    ["LAMBDA", [], inner],
-  ];
-  if (noError === undefined) return form(around(expression ?? NIL));
-  const [failed, fine] = [fresh("FAILED"), fresh("FINE")];
-  return form([
-    "BLOCK",
-    failed,
-    [
-      "MULTIPLE-VALUE-CALL",
-      ["LAMBDA", noError.lambdaList, ...noError.body],
-      ["BLOCK", fine, ["RETURN-FROM", failed, around(["RETURN-FROM", fine, expression ?? NIL])]],
-    ],
-  ]);
+    lambdaList === NIL
+      ? lisp`(lambda (%condition) (declare (ignore %condition)) @${body})`
+      : lisp`(lambda ${lambdaList} @${body})`,
+  );
+  const around = (inner: Value): Value =>
+    lisp`(%handler-case '${types(handling)} (list @${functions}) (lambda () ${inner}))`;
+  if (noError === undefined) return around(expression);
+  return lisp`(block %failed
+    (multiple-value-call (lambda ${noError.lambdaList} @${noError.body})
+      (block %fine
+        (return-from %failed ${around(lisp`(return-from %fine ${expression})`)}))))`;
 }
 
 const ofType = (type: Value) => (m: Machine, condition: Value) =>

@@ -1,87 +1,118 @@
-// Conditionals, loops and other common macros.
-
-import { defineMacro, defineValues, form, type Template } from "../define.ts";
+// Conditionals, loops and other common macros. Variables with % cannot clash with those of programs.
+import {
+  defineFunction,
+  defineMacro,
+  defineValues,
+  form,
+  fresh,
+  lisp,
+  type Template,
+} from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { trace } from "../output.ts";
 import { expandOnce } from "../places.ts";
+import { offering } from "../restarts.ts";
 import { NIL, Sym, T } from "../symbol.ts";
-import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
-
-export function defineMacros(): void {
-  defineMacro("WHEN", (whole, _, m) =>
-    ifForm(m, whole, (test, body) => form(["IF", test, progn(body), "NIL"])),
-  );
-  defineMacro("UNLESS", (whole, _, m) =>
-    ifForm(m, whole, (test, body) => form(["IF", test, "NIL", progn(body)])),
-  );
-  defineMacro("AND", expandAnd);
-  defineMacro("COND", expandCond);
-  defineMacro("RETURN", (whole) => form(["RETURN-FROM", "NIL", ...operands(whole)]));
-  defineMacro("PROG1", (whole) => holding(whole, 0));
-  defineMacro("PROG2", (whole) => holding(whole, 1));
-  defineMacro("PROG", (whole) => prog(whole, "LET"));
-  defineMacro("PROG*", (whole) => prog(whole, "LET*"));
-  defineMacro("DO", (whole, _, m) => expandDo(m, whole, "LET", "PSETQ"));
-  defineMacro("DO*", (whole, _, m) => expandDo(m, whole, "LET*", "SETQ"));
-  defineMacro("DOLIST", expandDolist);
-  defineMacro("DOTIMES", expandDotimes);
-  defineMacro("PSETQ", expandPsetq);
-  defineMacro("MULTIPLE-VALUE-SETQ", expandValuesSetq);
-  defineMacro("NTH-VALUE", (whole) => {
-    const [index, values] = operands(whole) as [Value, Value];
-    return form(["NTH", index, ["MULTIPLE-VALUE-LIST", values]]);
-  });
-  defineMacro("TIME", (whole) => form(["%TIME", ["LAMBDA", [], ...operands(whole)]]));
-  defineValues("%TIME thunk", timed);
-}
+import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 
 const operands = (whole: Cons): Value[] => itemsOf(whole.cdr);
 
-export const progn = (body: readonly Value[]): Template =>
-  body.length === 1 ? (body[0] as Value) : ["PROGN", ...body];
-
-/** A symbol that programs cannot name. */
-export const fresh = (name: string): Sym => new Sym(name, null);
-
-function ifForm(m: Machine, whole: Cons, make: (test: Value, body: Value[]) => Value): Value {
-  const [test, ...body] = operands(whole);
-  return test === undefined
-    ? m.programError(`${m.show(whole.car)} needs a test`)
-    : make(test, body);
+export function defineMacros(): void {
+  defineMacro("WHEN", (whole, _, m) => {
+    const [test, ...body] = testAndBody(m, whole);
+    return lisp`(if ${test} ${progn(body)} nil)`;
+  });
+  defineMacro("UNLESS", (whole, _, m) => {
+    const [test, ...body] = testAndBody(m, whole);
+    return lisp`(if ${test} nil ${progn(body)})`;
+  });
+  defineMacro("AND", (whole) => {
+    const items = operands(whole);
+    const last = items.pop() ?? T;
+    return items.reduceRight((rest, item) => lisp`(if ${item} ${rest} nil)`, last);
+  });
+  defineMacro("COND", expandCond);
+  defineMacro("RETURN", (whole) => lisp`(return-from nil @${operands(whole)})`);
+  defineMacro("PROG1", (whole) => {
+    const [first, ...rest] = operands(whole);
+    return lisp`(let ((%value ${first})) @${rest} %value)`;
+  });
+  defineMacro("PROG2", (whole) => {
+    const [first, ...rest] = operands(whole);
+    return lisp`(progn ${first} (prog1 @${rest}))`;
+  });
+  for (const [name, binder] of [
+    ["PROG", "LET"],
+    ["PROG*", "LET*"],
+  ] as const)
+    defineMacro(name, (whole) => {
+      const [bindings, ...body] = operands(whole);
+      const { declarations, rest } = declarationsOf(body);
+      return lisp`(block nil (${binder} ${bindings} @${declarations} (tagbody @${rest})))`;
+    });
+  defineMacro("DO", (whole, _, m) => expandDo(m, whole, "LET", "PSETQ"));
+  defineMacro("DO*", (whole, _, m) => expandDo(m, whole, "LET*", "SETQ"));
+  defineMacro("DOLIST", (whole, _, m) => {
+    const { variable, over, result, declarations, rest } = iteration(m, whole);
+    const answer =
+      result === undefined ? NIL : lisp`(let ((${variable} nil)) ${variable} ${result})`;
+    return lisp`(block nil
+      (let ((%at ${over}))
+        (tagbody %top
+          (if (endp %at) (go %done) nil)
+          (let ((${variable} (car %at))) @${declarations} (tagbody @${rest}))
+          (setq %at (cdr %at))
+          (go %top)
+          %done)
+        ${answer}))`;
+  });
+  defineMacro("DOTIMES", (whole, _, m) => {
+    const { variable, over, result, declarations, rest } = iteration(m, whole);
+    return lisp`(block nil
+      (let ((%limit ${over}) (${variable} 0))
+        @${declarations}
+        (tagbody %top
+          (if (>= ${variable} %limit) (go %done) nil)
+          (tagbody @${rest})
+          (setq ${variable} (1+ ${variable}))
+          (go %top)
+          %done)
+        ${result}))`;
+  });
+  defineMacro("PSETQ", expandPsetq);
+  defineMacro("MULTIPLE-VALUE-SETQ", (whole) => {
+    const [names, values] = operands(whole) as [Value, Value];
+    const all = itemsOf(names);
+    if (all.length === 0) return lisp`(values ${values})`;
+    const held = all.map(() => fresh("NEW"));
+    const sets = all.map((name, index) => lisp`(setf ${name} ${held[index]})`);
+    return lisp`(multiple-value-bind ${held} ${values} @${sets} ${held[0]})`;
+  });
+  defineMacro("NTH-VALUE", (whole) => {
+    const [index, values] = operands(whole);
+    return lisp`(nth ${index} (multiple-value-list ${values}))`;
+  });
+  defineMacro("TIME", (whole) => lisp`(%time (lambda () @${operands(whole)}))`);
+  defineValues("%TIME thunk", timed);
 }
 
-function expandAnd(whole: Cons): Value {
+export const progn = (body: readonly Value[]): Value =>
+  body.length === 1 ? (body[0] as Value) : lisp`(progn @${body})`;
+
+function testAndBody(m: Machine, whole: Cons): Value[] {
   const items = operands(whole);
-  const last = items.pop() ?? T;
-  return form(items.reduceRight<Template>((rest, item) => ["IF", item, rest, "NIL"], last));
+  return items.length > 0 ? items : m.programError(`${m.show(whole.car)} needs a test`);
 }
 
 function expandCond(whole: Cons, _: Opaque, m: Machine): Value {
-  const clauses = operands(whole).map((clause) => {
+  return operands(whole).reduceRight((rest, clause) => {
     if (!(clause instanceof Cons))
       return m.programError(`${m.show(clause)} is not a clause of cond`);
-    return clause;
-  });
-  return form(
-    clauses.reduceRight<Template>((rest, clause) => {
-      const body = itemsOf(clause.cdr);
-      if (body.length === 0) return ["OR", clause.car, rest];
-      if (clause.car === T) return progn(body);
-      return ["IF", clause.car, progn(body), rest];
-    }, NIL),
-  );
-}
-
-/** Evaluates all, returns the value of the one at `index`. */
-function holding(whole: Cons, index: number): Value {
-  const items = operands(whole);
-  const value = fresh("VALUE");
-  return form([
-    "PROGN",
-    ...items.slice(0, index),
-    ["LET", [[value, items[index] ?? NIL]], ...items.slice(index + 1), value],
-  ]);
+    const body = itemsOf(clause.cdr);
+    if (body.length === 0) return lisp`(or ${clause.car} ${rest})`;
+    return clause.car === T ? progn(body) : lisp`(if ${clause.car} ${progn(body)} ${rest})`;
+  }, NIL);
 }
 
 function declarationsOf(body: readonly Value[]): { declarations: Value[]; rest: Value[] } {
@@ -92,131 +123,47 @@ function declarationsOf(body: readonly Value[]): { declarations: Value[]; rest: 
   return { declarations: body.slice(0, at), rest: body.slice(at) };
 }
 
-function prog(whole: Cons, binder: string): Value {
-  const [bindings, ...body] = operands(whole);
-  const { declarations, rest } = declarationsOf(body);
-  return form(["BLOCK", "NIL", [binder, bindings ?? NIL, ...declarations, ["TAGBODY", ...rest]]]);
-}
-
 function expandDo(m: Machine, whole: Cons, binder: string, setter: string): Value {
   const [variables, end, ...body] = operands(whole);
   if (variables === undefined || !(end instanceof Cons))
     return m.programError(`${m.show(whole.car)} needs variables and (end-test result …)`);
   const { declarations, rest } = declarationsOf(body);
   const specs = itemsOf(variables).map((spec) => (spec instanceof Cons ? itemsOf(spec) : [spec]));
-  const steps = specs
-    .filter((spec) => spec.length > 2)
-    .flatMap((spec) => [spec[0] as Value, spec[2] as Value]);
-  const [top, done] = [fresh("TOP"), fresh("DONE")];
-  return form([
-    "BLOCK",
-    "NIL",
-    [
-      binder,
-      specs.map((spec) => [spec[0] as Value, spec[1] ?? NIL]),
-      ...declarations,
-      [
-        "TAGBODY",
-        top,
-        ["IF", end.car, ["GO", done], "NIL"],
-        ["TAGBODY", ...rest],
-        ...(steps.length === 0 ? [] : [[setter, ...steps]]),
-        ["GO", top],
-        done,
-      ],
-      ["PROGN", ...itemsOf(end.cdr)],
-    ],
-  ]);
+  const bindings = specs.map(([name, init]) => lisp`(${name} ${init})`);
+  const steps = specs.flatMap(([name, , step]) =>
+    step === undefined ? [] : [name as Value, step],
+  );
+  const next = steps.length === 0 ? [] : [[setter, ...steps]];
+  return lisp`(block nil
+    (${binder} ${bindings}
+      @${declarations}
+      (tagbody %top (if ${end.car} (go %done) nil) (tagbody @${rest}) @${next} (go %top) %done)
+      (progn @${itemsOf(end.cdr)})))`;
 }
 
-function expandDolist(whole: Cons, _: Opaque, m: Machine): Value {
-  const [spec, ...body] = operands(whole);
-  const [variable, list, result] = spec === undefined ? [] : itemsOf(spec);
-  if (variable === undefined || list === undefined)
-    return m.programError("dolist needs (variable list)");
-  const { declarations, rest } = declarationsOf(body);
-  const [at, top, done] = [fresh("AT"), fresh("TOP"), fresh("DONE")];
-  return form([
-    "BLOCK",
-    "NIL",
-    [
-      "LET",
-      [[at, list]],
-      [
-        "TAGBODY",
-        top,
-        ["IF", ["ENDP", at], ["GO", done], "NIL"],
-        ["LET", [[variable, ["CAR", at]]], ...declarations, ["TAGBODY", ...rest]],
-        ["SETQ", at, ["CDR", at]],
-        ["GO", top],
-        done,
-      ],
-      ...(result === undefined ? ["NIL"] : [["LET", [[variable, "NIL"]], variable, result]]),
-    ],
-  ]);
-}
-
-function expandDotimes(whole: Cons, _: Opaque, m: Machine): Value {
-  const [spec, ...body] = operands(whole);
-  const [variable, count, result] = spec === undefined ? [] : itemsOf(spec);
-  if (variable === undefined || count === undefined)
-    return m.programError("dotimes needs (variable count)");
-  const { declarations, rest } = declarationsOf(body);
-  const [limit, top, done] = [fresh("LIMIT"), fresh("TOP"), fresh("DONE")];
-  return form([
-    "BLOCK",
-    "NIL",
-    [
-      "LET",
-      [
-        [limit, count],
-        [variable, 0],
-      ],
-      ...declarations,
-      [
-        "TAGBODY",
-        top,
-        ["IF", [">=", variable, limit], ["GO", done], "NIL"],
-        ["TAGBODY", ...rest],
-        ["SETQ", variable, ["1+", variable]],
-        ["GO", top],
-        done,
-      ],
-      result ?? NIL,
-    ],
-  ]);
+/** The parts of `(dolist (variable list result) body)`. */
+function iteration(m: Machine, whole: Cons) {
+  const [spec = NIL, ...body] = operands(whole);
+  const [variable, over, result] = itemsOf(spec);
+  if (variable === undefined || over === undefined)
+    return m.programError(
+      `${m.show(whole.car)} needs (variable ${whole.car === form("DOLIST") ? "list" : "count"})`,
+    );
+  return { variable, over, result, ...declarationsOf(body) };
 }
 
 function expandPsetq(whole: Cons, env: Opaque, m: Machine): Value {
   const items = operands(whole);
   // The parts of symbol macros are evaluated in order, too.
   if (items.some((item, at) => at % 2 === 0 && expandOnce(m, item, env) !== undefined))
-    return form(["PSETF", ...items]);
+    return lisp`(psetf @${items})`;
   if (items.length % 2 === 1) return m.programError("psetq takes names and values in pairs");
-  if (items.length === 2) return form(["PROGN", ["SETQ", ...items], "NIL"]);
-  const pairs = items.flatMap((name, index) =>
-    index % 2 === 0 ? [{ name, value: items[index + 1] as Value, held: fresh("NEW") }] : [],
-  );
-  return form([
-    "LET",
-    pairs.map(({ held, value }) => [held, value]),
-    ...pairs.map(({ name, held }) => ["SETQ", name, held]),
-    "NIL",
-  ]);
-}
-
-function expandValuesSetq(whole: Cons): Value {
-  const [names, values] = operands(whole) as [Value, Value];
-  const all = itemsOf(names);
-  if (all.length === 0) return form(["VALUES", values]);
-  const held = all.map(() => fresh("NEW"));
-  return form([
-    "MULTIPLE-VALUE-BIND",
-    held,
-    values,
-    ...all.map((name, index) => ["SETF", name, held[index] as Value]),
-    held[0] as Value,
-  ]);
+  if (items.length === 2) return lisp`(progn (setq @${items}) nil)`;
+  const names = items.filter((_, index) => index % 2 === 0);
+  const held = names.map(() => fresh("NEW"));
+  const bindings = held.map((name, index) => [name, items[2 * index + 1] as Value]);
+  const sets = names.flatMap((name, index) => [name, held[index] as Value]);
+  return lisp`(let ${bindings} (setq @${sets}) nil)`;
 }
 
 function timed(m: Machine, body: Value): Value {
@@ -230,4 +177,56 @@ function timed(m: Machine, body: Value): Value {
   );
   m.mv = mv;
   return value;
+}
+
+// case and typecase with their e- and c- variants.
+
+export function defineCases(): void {
+  for (const prefix of ["", "E", "C"]) {
+    defineMacro(`${prefix}CASE`, (whole, _, m) => expandCase(m, whole, prefix, false));
+    defineMacro(`${prefix}TYPECASE`, (whole, _, m) => expandCase(m, whole, prefix, true));
+  }
+  defineFunction("%CASE-FAILED name datum expected possibilities", (m, ...args) => {
+    const [name, datum, expected, possibilities] = args;
+    const slots = { NAME: name, DATUM: datum, POSSIBILITIES: possibilities };
+    return m.error("%CASE-FAILURE", { ...slots, "EXPECTED-TYPE": expected });
+  });
+  defineFunction("%WITH-STORE-VALUE signaller", (m, signaller: Fn) =>
+    offering(m, "STORE-VALUE", "Supply a new value.", () => m.call0(signaller)),
+  );
+}
+
+const isOtherwise = (keys: Value): boolean =>
+  keys === T ||
+  (keys instanceof Sym && keys.name === "OTHERWISE" && keys.pkg?.name === "COMMON-LISP");
+
+function expandCase(m: Machine, whole: Cons, prefix: string, isTypecase: boolean): Value {
+  const [key = NIL, ...items] = operands(whole);
+  const clauses = items.map((item) =>
+    item instanceof Cons
+      ? { keys: item.car, body: item.cdr === NIL ? [NIL] : itemsOf(item.cdr) }
+      : m.programError(`${m.show(item)} is not a clause`),
+  );
+  const wanted = clauses.flatMap(({ keys }) => {
+    if (isTypecase) return [keys];
+    return keys instanceof Cons || keys === NIL ? itemsOf(keys) : [keys];
+  });
+  const expected: Template = [isTypecase ? "OR" : "MEMBER", ...wanted];
+  const signal = lisp`(%case-failed '${whole.car} %key '${expected} '${listOf(wanted)})`;
+  const correct = lisp`(progn (setf ${key} (%with-store-value (lambda () ${signal}))) (go %again))`;
+  const failures: Readonly<Record<string, Value>> = { "": NIL, E: signal, C: correct };
+  const chosen = clauses.reduceRight((rest, { keys, body }, index) => {
+    const isLast = isTypecase || index === clauses.length - 1;
+    if (prefix === "" && isOtherwise(keys) && isLast) return progn(body);
+    const test = isTypecase ? lisp`(typep %key '${keys})` : keyTest(keys);
+    return lisp`(if ${test} ${progn(body)} ${rest})`;
+  }, failures[prefix] as Value);
+  if (prefix !== "C") return lisp`(let ((%key ${key})) ${chosen})`;
+  return lisp`(block %answer (tagbody %again (let ((%key ${key})) (return-from %answer ${chosen}))))`;
+}
+
+function keyTest(keys: Value): Value {
+  if (keys === NIL) return NIL;
+  if (!(keys instanceof Cons)) return lisp`(eql %key '${keys})`;
+  return lisp`(or @${itemsOf(keys).map((key) => lisp`(eql %key '${key})`)})`;
 }

@@ -1,14 +1,7 @@
 // restart-case, restart-bind, and finding and invoking restarts.
 import { findSpecial } from "../compile/scope.ts";
 import { isCondition, makeCondition } from "../conditions.ts";
-import {
-  defineFunction,
-  defineMacro,
-  defineValues,
-  form,
-  named,
-  type Template,
-} from "../define.ts";
+import { defineFunction, defineMacro, defineValues, lisp, named } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { expandOnce } from "../places.ts";
@@ -23,10 +16,9 @@ import {
   withRestarts,
 } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { keyword, NIL, Sym } from "../symbol.ts";
+import { keyword, NIL, optionOf, Sym } from "../symbol.ts";
 import { Cons, type Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
-import { fresh } from "./macros.ts";
 
 export function defineRestarting(): void {
   defineMacro("RESTART-CASE", expandRestartCase);
@@ -34,38 +26,22 @@ export function defineRestarting(): void {
     const [bindings = NIL, ...body] = itemsOf(whole.cdr);
     const specs = itemsOf(bindings).map((binding) => {
       const [name, fn, ...options] = itemsOf(binding) as [Value, Value, ...Value[]];
-      const option = (key: string): Template => options[options.indexOf(keyword(key)) + 1] ?? NIL;
-      const has = (key: string): boolean => options.includes(keyword(key));
-      return [
-        "LIST",
-        ["QUOTE", name],
-        fn,
-        ...["REPORT-FUNCTION", "INTERACTIVE-FUNCTION", "TEST-FUNCTION"].map(
-          (key): Template => (has(key) ? option(key) : "NIL"),
-        ),
-      ];
+      const [report, interactive, test] = ["REPORT", "INTERACTIVE", "TEST"].map((key) =>
+        optionOf(options, `${key}-FUNCTION`),
+      );
+      return lisp`(list '${name} ${fn} ${report} ${interactive} ${test})`;
     });
-    return form(["%RESTART-BIND", ["LIST", ...specs], thunk(body)]);
+    return lisp`(%restart-bind (list @${specs}) ${thunk(body)})`;
   });
   defineMacro("WITH-SIMPLE-RESTART", (whole) => {
     const [spec = NIL, ...body] = itemsOf(whole.cdr);
     const [name, control, ...args] = itemsOf(spec) as [Value, Value, ...Value[]];
-    const stream = fresh("STREAM");
-    return form([
-      "RESTART-CASE",
-      ["PROGN", ...body],
-      [
-        name,
-        [],
-        keyword("REPORT"),
-        ["LAMBDA", [stream], ["FORMAT", stream, control, ...args]],
-        ["VALUES", "NIL", "T"],
-      ],
-    ]);
+    return lisp`(restart-case (progn @${body})
+      (${name} () :report (lambda (%stream) (format %stream ${control} @${args})) (values nil t)))`;
   });
   defineMacro("WITH-CONDITION-RESTARTS", (whole) => {
     const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-    return form(["%WITH-CONDITION-RESTARTS", condition, restarts, thunk(body)]);
+    return lisp`(%with-condition-restarts ${condition} ${restarts} ${thunk(body)})`;
   });
   defineValues("%RESTART-CASE specs thunk", restartCase);
   defineValues("%RESTART-BIND specs thunk", restartBind);
@@ -112,7 +88,7 @@ const options = new Map([
 function expandRestartCase(whole: Cons, env: Opaque, m: Machine): Value {
   const [first = NIL, ...clauses] = itemsOf(whole.cdr);
   const expression = associated(expandAll(m, first, env), clauses.length);
-  const specs = clauses.map((clause): Template => {
+  const specs = clauses.map((clause) => {
     const [name, lambdaList = NIL, ...rest] = itemsOf(clause);
     if (!(name instanceof Sym))
       return m.programError(`${m.show(clause)} is not a clause of restart-case`);
@@ -121,16 +97,12 @@ function expandRestartCase(whole: Cons, env: Opaque, m: Machine): Value {
       const option = options.get(rest.shift() as Sym) as keyof typeof given;
       given[option] = rest.shift() as Value;
     }
-    return [
-      "LIST",
-      ["QUOTE", name],
-      ["LAMBDA", lambdaList, ...rest],
-      designator(given.report),
-      designator(given.interactive),
-      designator(given.test),
-    ];
+    const [report, interactive, test] = [given.report, given.interactive, given.test].map(
+      designator,
+    );
+    return lisp`(list '${name} (lambda ${lambdaList} @${rest}) ${report} ${interactive} ${test})`;
   });
-  return form(["%RESTART-CASE", ["LIST", ...specs], ["LAMBDA", [], expression]]);
+  return lisp`(%restart-case (list @${specs}) (lambda () ${expression}))`;
 }
 
 function expandAll(m: Machine, expression: Value, env: Opaque): Value {
@@ -151,23 +123,19 @@ function associated(expression: Value, count: number): Value {
   const [operator, ...args] = expression instanceof Cons ? itemsOf(expression) : [];
   const simple = signallers.get(operator as Sym);
   if (operator === undefined || simple === undefined) return expression;
-  const [condition, control] = [fresh("CONDITION"), fresh("CONTROL")];
   const isCerror = operator === named("CERROR");
   const [datum = NIL, ...more] = isCerror ? args.slice(1) : args;
-  const signal = isCerror ? [operator, control, condition, ...more] : [operator, condition];
-  return form([
-    "LET*",
-    [
-      [control, isCerror ? (args[0] ?? NIL) : NIL],
-      [condition, ["%CONDITION", ["QUOTE", simple], datum, ...more]],
-    ],
-    ["%ASSOCIATE", count, condition, ["LAMBDA", [], signal]],
-  ]);
+  const signal = isCerror
+    ? lisp`(cerror %control %condition @${more})`
+    : lisp`(${operator} %condition)`;
+  return lisp`(let* ((%control ${isCerror ? args[0] : NIL})
+                     (%condition (%condition '${simple} ${datum} @${more})))
+    (%associate ${count} %condition (lambda () ${signal})))`;
 }
 
 /** A string, or a function. */
-function designator(value: Value): Template {
-  return value === NIL || value instanceof Str ? value : ["FUNCTION", value];
+function designator(value: Value): Value {
+  return value === NIL || value instanceof Str ? value : lisp`#'${value}`;
 }
 
 function specOf(m: Machine, spec: Value, invokeIt: (fn: Fn, args: Value[]) => Value): RestartSpec {

@@ -5,6 +5,8 @@ import {
   defineMacro,
   defineValues,
   form,
+  fresh,
+  lisp,
   named,
   type Template,
 } from "../define.ts";
@@ -16,13 +18,13 @@ import {
   definePlace,
   type Expansion,
   expandPlace,
-  fresh,
   modifyForm,
   sessionPlaces,
   setfForm,
 } from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
+import { progn } from "./macros.ts";
 
 export function defineSetf(): void {
   defineMacro("SETF", (whole, env, m) =>
@@ -46,15 +48,9 @@ export function defineSetf(): void {
   defineMacro("DEFSETF", expandDefsetf);
   defineMacro("DEFINE-SETF-EXPANDER", (whole) => {
     const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-    return form([
-      "%DEFINE-SETF-EXPANDER",
-      ["QUOTE", name],
-      [
-        "LAMBDA",
-        ["%PLACE"],
-        ["DESTRUCTURING-BIND", withoutEnvironment(lambdaList), ["CDR", "%PLACE"], ...body],
-      ],
-    ]);
+    const [plain, env] = takeEnvironment(lambdaList);
+    return lisp`(%define-setf-expander '${name}
+      (lambda (%place ${env}) (destructuring-bind ${plain} (cdr %place) (block ${name} @${body}))))`;
   });
   defineMacro("DEFINE-MODIFY-MACRO", expandModifyMacro);
   defineFunction("%DEFSETF-SHORT name updater", defsetfShort);
@@ -71,7 +67,7 @@ function pairs(m: Machine, whole: Cons, make: (place: Value, value: Value) => Va
   const forms: Value[] = [];
   for (let at = 0; at < items.length; at += 2)
     forms.push(make(items[at] as Value, items[at + 1] as Value));
-  return forms.length === 1 ? (forms[0] as Value) : form(["PROGN", ...forms]);
+  return progn(forms);
 }
 
 /** For a macro `(name place argument…)`. */
@@ -95,34 +91,26 @@ function pushed(m: Machine, whole: Cons, env: Opaque, adder: string, options: Va
   if (place instanceof Sym) return push(item);
   // The item is written first, so it is evaluated first.
   const held = fresh("ITEM");
-  return form(["LET", [[held, item]], push(held)]);
+  return lisp`(let ((${held} ${item})) ${push(held)})`;
 }
 
 function expandPop(whole: Cons, env: Opaque, m: Machine): Value {
   const place = itemsOf(whole.cdr)[0] ?? m.programError("pop needs a place");
   const expansion = expandPlace(m, place, env);
-  const old = fresh("OLD");
-  return form([
-    "LET*",
-    [
-      ...expansion.temps.map(([name, init]) => [name, init]),
-      [old, expansion.access],
-      [expansion.stores[0] as Sym, ["CDR", old]],
-    ],
-    expansion.store,
-    ["CAR", old],
-  ]);
+  const { stores, store, access } = expansion;
+  return lisp`(let* (@${bound(expansion)} (%old ${access}) (${stores[0]} (cdr %old)))
+    ${store}
+    (car %old))`;
 }
+
+const bound = ({ temps }: Expansion): Value[] => temps.map(([name, init]) => form([name, init]));
 
 function expandRemf(whole: Cons, env: Opaque, m: Machine): Value {
   const [place, indicator] = itemsOf(whole.cdr) as [Value, Value];
-  const { temps, stores, store, access } = expandPlace(m, place, env);
-  const [found, key] = [fresh("FOUND"), fresh("KEY")];
-  return form([
-    "LET*",
-    [...temps.map(([name, init]) => [name, init]), [key, indicator]],
-    ["MULTIPLE-VALUE-BIND", [stores[0] as Sym, found], ["%REMF", access, key], store, found],
-  ]);
+  const expansion = expandPlace(m, place, env);
+  const { stores, store, access } = expansion;
+  return lisp`(let* (@${bound(expansion)} (%indicator ${indicator}))
+    (multiple-value-bind (${stores[0]} %found) (%remf ${access} %indicator) ${store} %found))`;
 }
 
 function expandPsetf(whole: Cons, env: Opaque, m: Machine): Value {
@@ -135,21 +123,11 @@ function expandPsetf(whole: Cons, env: Opaque, m: Machine): Value {
       value: items[at + 1] as Value,
     });
   const stores = expansions.map(({ expansion }) => expansion.store);
-  return form(
-    expansions.reduceRight<Template>(
-      (inner, { expansion, value }) => nested(expansion, value, inner),
-      ["PROGN", ...stores, "NIL"],
-    ),
+  return expansions.reduceRight(
+    (inner, { expansion, value }) =>
+      lisp`(let* ${bound(expansion)} (multiple-value-bind ${expansion.stores} ${value} ${inner}))`,
+    lisp`(progn @${stores} nil)`,
   );
-}
-
-/** Binds the parts and the new values of a place around `inner`. */
-function nested({ temps, stores }: Expansion, value: Template, inner: Template): Template {
-  return [
-    "LET*",
-    temps.map(([name, init]) => [name, init]),
-    ["MULTIPLE-VALUE-BIND", [...stores], value, inner],
-  ];
 }
 
 function expandShiftf(whole: Cons, env: Opaque, m: Machine): Value {
@@ -159,22 +137,18 @@ function expandShiftf(whole: Cons, env: Opaque, m: Machine): Value {
   const places = items.map((place) => expandPlace(m, place, env));
   const first = places[0] as Expansion;
   const answer = first.stores.map(() => fresh("OLD"));
-  const values = [...places.slice(1).map(({ access }): Template => access), last];
-  const body: Template = ["PROGN", ...places.map(({ store }) => store), ["VALUES", ...answer]];
-  const stored = places.reduceRight<Template>(
-    (inner, { stores }, index) => [
-      "MULTIPLE-VALUE-BIND",
-      [...stores],
-      values[index] as Template,
-      inner,
-    ],
+  const values = [...places.slice(1).map(({ access }) => access), last];
+  const body = lisp`(progn @${places.map(({ store }) => store)} (values @${answer}))`;
+  return lisp`(let* ${places.flatMap(bound)}
+    (multiple-value-bind ${answer} ${first.access} ${storing(places, values, body)}))`;
+}
+
+/** Binds the new values of each place around `body`. */
+function storing(places: readonly Expansion[], values: readonly Value[], body: Value): Value {
+  return places.reduceRight(
+    (inner, { stores }, index) => lisp`(multiple-value-bind ${stores} ${values[index]} ${inner})`,
     body,
   );
-  return form([
-    "LET*",
-    places.flatMap(({ temps }) => temps.map(([name, init]) => [name, init])),
-    ["MULTIPLE-VALUE-BIND", answer, first.access, stored],
-  ]);
 }
 
 function expandRotatef(whole: Cons, env: Opaque, m: Machine): Value {
@@ -183,42 +157,31 @@ function expandRotatef(whole: Cons, env: Opaque, m: Machine): Value {
   const values = places.map(
     (_, index) => (places[(index + 1) % places.length] as Expansion).access,
   );
-  const body: Template = ["PROGN", ...places.map(({ store }) => store), "NIL"];
-  const stored = places.reduceRight<Template>(
-    (inner, { stores }, index) => [
-      "MULTIPLE-VALUE-BIND",
-      [...stores],
-      values[index] as Value,
-      inner,
-    ],
-    body,
-  );
-  return form([
-    "LET*",
-    places.flatMap(({ temps }) => temps.map(([name, init]) => [name, init])),
-    stored,
-  ]);
+  const body = lisp`(progn @${places.map(({ store }) => store)} nil)`;
+  return lisp`(let* ${places.flatMap(bound)} ${storing(places, values, body)})`;
 }
 
 function expandDefsetf(whole: Cons, _: Opaque, m: Machine): Value {
   const [name, second, stores, ...body] = itemsOf(whole.cdr) as [Value, Value, Value?, ...Value[]];
-  if (second instanceof Sym && second !== NIL)
-    return form(["%DEFSETF-SHORT", ["QUOTE", name], ["QUOTE", second]]);
+  if (second instanceof Sym && second !== NIL) return lisp`(%defsetf-short '${name} '${second})`;
   if (stores === undefined)
     return m.programError("defsetf takes a name, a lambda list, store variables and a body");
   // The expander gets the store variables first, then the operands' variables.
-  return form([
-    "%DEFSETF-LONG",
-    ["QUOTE", name],
-    itemsOf(stores).length,
-    ["LAMBDA", listOf(itemsOf(stores), withoutEnvironment(second)), ["BLOCK", name, ...body]],
-  ]);
+  const [plain, env] = takeEnvironment(second);
+  const parameters = [env, ...itemsOf(stores), ...itemsOf(plain)];
+  const count = itemsOf(stores).length;
+  return lisp`(%defsetf-long '${name} ${count} (lambda ${parameters} (block ${name} @${body})))`;
 }
 
-function withoutEnvironment(lambdaList: Value): Value {
+/** The lambda list without `&environment`, and its variable. */
+function takeEnvironment(lambdaList: Value): [Value, Value] {
   const items = itemsOf(lambdaList);
   const at = items.indexOf(named("&ENVIRONMENT"));
-  return at < 0 ? lambdaList : listOf(items.filter((_, index) => index !== at && index !== at + 1));
+  if (at < 0) return [lambdaList, fresh("ENVIRONMENT")];
+  return [
+    listOf(items.filter((_, index) => index !== at && index !== at + 1)),
+    items[at + 1] ?? NIL,
+  ];
 }
 
 function placeName(m: Machine, name: Value): Sym {
@@ -235,18 +198,22 @@ function defsetfShort(m: Machine, name: Value, updater: Value): Value {
 }
 
 function defsetfLong(m: Machine, name: Value, count: Value, expander: Value): Value {
-  sessionPlaces(m).set(placeName(m, name), (machine, place) => {
+  sessionPlaces(m).set(placeName(m, name), (machine, place, env) => {
     const plain = callExpansion(place, () => NIL);
     const operands = itemsOf(plain.access).slice(1);
     const stores = Array.from({ length: count as number }, () => fresh("NEW"));
-    return { ...plain, stores, store: machine.apply(expander as Fn, [...stores, ...operands]) };
+    return {
+      ...plain,
+      stores,
+      store: machine.apply(expander as Fn, [env, ...stores, ...operands]),
+    };
   });
   return name;
 }
 
 function defineExpander(m: Machine, name: Value, expander: Value): Value {
-  sessionPlaces(m).set(placeName(m, name), (machine, place) => {
-    const first = machine.call1(expander as Fn, place);
+  sessionPlaces(m).set(placeName(m, name), (machine, place, env) => {
+    const first = machine.call2(expander as Fn, place, env);
     const [temps = NIL, values = NIL, stores = NIL, store = NIL, access = NIL] =
       machine.allValues(first);
     const inits = itemsOf(values);
@@ -283,9 +250,8 @@ function expandModifyMacro(whole: Cons): Value {
     if (item === named("&REST")) rest = items[++at] as Value;
     else if (item !== named("&OPTIONAL")) names.push(item instanceof Cons ? item.car : item);
   }
-  const env = fresh("ENV");
-  const call: Template = ["%MODIFY-PLACE", place, ["QUOTE", fn], ["LIST*", ...names, rest], env];
-  return form(["DEFMACRO", name, form([place, ...items, "&ENVIRONMENT", env]), call]);
+  return lisp`(defmacro ${name} (${place} @${items} &environment %env)
+    (%modify-place ${place} '${fn} (list* @${names} ${rest}) %env))`;
 }
 
 function definePlaces(): void {
@@ -299,7 +265,7 @@ function definePlaces(): void {
   definePlace("THE", (m, place, env) => {
     const [type, inner] = itemsOf(place.cdr) as [Value, Value];
     const expansion = expandPlace(m, inner, env);
-    return { ...expansion, access: form(["THE", type, expansion.access]) };
+    return { ...expansion, access: lisp`(the ${type} ${expansion.access})` };
   });
   definePlace("VALUES", expandValues);
   definePlace("GETF", expandGetf);
@@ -313,8 +279,8 @@ function expandValues(m: Machine, place: Cons, env: Opaque): Expansion {
   return {
     temps: parts.flatMap(({ temps }) => temps),
     stores: parts.map(({ stores }) => stores[0] as Sym),
-    store: form(["VALUES", ...parts.map(({ store }) => store)]),
-    access: form(["VALUES", ...parts.map(({ access }) => access)]),
+    store: lisp`(values @${parts.map(({ store }) => store)})`,
+    access: lisp`(values @${parts.map(({ access }) => access)})`,
   };
 }
 
@@ -327,16 +293,10 @@ function expandGetf(m: Machine, place: Cons, env: Opaque): Expansion {
     [key, indicator],
   ];
   if (missing !== undefined) temps.push([other, missing]);
-  const store: Template = [
-    "LET",
-    [[list.stores[0] as Sym, ["%PUTF", list.access, key, value]]],
-    list.store,
-    value,
-  ];
   return {
     temps,
     stores: [value],
-    store: form(store),
+    store: lisp`(let ((${list.stores[0]} (%putf ${list.access} ${key} ${value}))) ${list.store} ${value})`,
     access: form(["GETF", list.access, key, ...(missing === undefined ? [] : [other])]),
   };
 }
@@ -345,17 +305,13 @@ function expandBits(m: Machine, place: Cons, env: Opaque, depositor: string): Ex
   const [specifier, inner] = itemsOf(place.cdr) as [Value, Value];
   const integer = expandPlace(m, inner, env);
   const [bytes, value] = [fresh("BYTE"), fresh("NEW")];
-  const store: Template = [
-    "LET",
-    [[integer.stores[0] as Sym, [depositor, value, bytes, integer.access]]],
-    integer.store,
-    value,
-  ];
+  const [integral] = integer.stores;
+  const changed = lisp`(${depositor} ${value} ${bytes} ${integer.access})`;
   return {
     temps: [[bytes, specifier], ...integer.temps],
     stores: [value],
-    store: form(store),
-    access: form([place.car, bytes, integer.access]),
+    store: lisp`(let ((${integral} ${changed})) ${integer.store} ${value})`,
+    access: lisp`(${place.car} ${bytes} ${integer.access})`,
   };
 }
 
@@ -371,7 +327,7 @@ function expandApply(m: Machine, place: Cons): Expansion {
   const value = plain.stores[0] as Sym;
   return {
     ...plain,
-    store: form(["APPLY", ["FUNCTION", ["SETF", name]], value, ...temps]),
-    access: form(["APPLY", fn, ...temps]),
+    store: lisp`(apply #'(setf ${name}) ${value} @${temps})`,
+    access: lisp`(apply ${fn} @${temps})`,
   };
 }

@@ -8,15 +8,14 @@ import {
   signalCondition,
   slotName,
 } from "../conditions.ts";
-import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
+import { defineFunction, defineMacro, lisp, named } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { keepWarning, write } from "../output.ts";
-import { transferOut, withRestarts } from "../restarts.ts";
+import { offering, transferOut, withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { NIL, type Sym, T } from "../symbol.ts";
+import { NIL, type Sym } from "../symbol.ts";
 import { type Cons, Instance, itemsOf, type Opaque, Stream, type Value } from "../values.ts";
-import { fresh } from "./macros.ts";
 
 export function defineSignalling(): void {
   defineFunction("MAKE-CONDITION type &rest initargs", (m, type, initargs) =>
@@ -126,24 +125,12 @@ function cerror(m: Machine, control: Value, datum: Value, args: Value[]): Value 
 
 export function warn(m: Machine, condition: Instance): Value {
   if (!isCondition(condition, "WARNING")) return m.typeError(condition, "WARNING");
-  return transferOut(m, (leave) =>
-    withRestarts(
-      m,
-      [
-        {
-          name: named("MUFFLE-WARNING"),
-          report: () => "Skip the warning.",
-          invoke: () => leave(NIL),
-        },
-      ],
-      () => {
-        signalCondition(m, condition);
-        keepWarning(m, reportOf(m, condition));
-        writeWarning(m, condition);
-        return NIL;
-      },
-    ),
-  );
+  return offering(m, "MUFFLE-WARNING", "Skip the warning.", () => {
+    signalCondition(m, condition);
+    keepWarning(m, reportOf(m, condition));
+    writeWarning(m, condition);
+    return NIL;
+  });
 }
 
 /** Warnings are recorded separately, unless the program has redirected the error output. */
@@ -156,20 +143,12 @@ function writeWarning(m: Machine, condition: Instance): void {
 
 /** `(assert test (place…) datum argument…)`: a correction repeats the test. */
 function expandAssert(whole: Cons): Value {
-  const [test = NIL, places = NIL, datum, ...args] = itemsOf(whole.cdr);
-  const [again, done] = [fresh("AGAIN"), fresh("DONE")];
-  const signal: Template = [
-    "%ASSERT-FAILED",
-    ["QUOTE", test],
-    datum ?? "NIL",
-    ["LIST", ...args],
-    ["QUOTE", places],
-  ];
-  return form([
-    "BLOCK",
-    done,
-    ["TAGBODY", again, ["IF", test, ["RETURN-FROM", done, "NIL"], "NIL"], signal, ["GO", again]],
-  ]);
+  const [test, places, datum, ...args] = itemsOf(whole.cdr);
+  return lisp`(block %done
+    (tagbody %again
+      (if ${test} (return-from %done nil) nil)
+      (%assert-failed '${test} ${datum} (list @${args}) '${places})
+      (go %again)))`;
 }
 
 function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value {
@@ -180,19 +159,7 @@ function assertFailed(m: Machine, test: Value, datum: Value, args: Value): Value
           "FORMAT-ARGUMENTS": m.list([test]),
         })
       : designated(m, datum, itemsOf(args), "SIMPLE-ERROR");
-  return transferOut(m, (leave) =>
-    withRestarts(
-      m,
-      [
-        {
-          name: named("CONTINUE"),
-          report: () => "Try the assertion again.",
-          invoke: () => leave(NIL),
-        },
-      ],
-      () => m.raise(condition),
-    ),
-  );
+  return offering(m, "CONTINUE", "Try the assertion again.", () => m.raise(condition));
 }
 
 /** `(check-type place type text)`: STORE-VALUE sets the place and repeats the check. */
@@ -200,23 +167,11 @@ function expandCheckType(whole: Cons, _: Opaque, m: Machine): Value {
   const [place, type, text] = itemsOf(whole.cdr);
   if (place === undefined || type === undefined)
     return m.programError("check-type takes a place and a type");
-  const [again, done] = [fresh("AGAIN"), fresh("DONE")];
-  const store: Template = [
-    "SETF",
-    place,
-    ["%CHECK-FAILED", ["QUOTE", place], place, ["QUOTE", type], text ?? "NIL"],
-  ];
-  return form([
-    "BLOCK",
-    done,
-    [
-      "TAGBODY",
-      again,
-      ["IF", ["TYPEP", place, ["QUOTE", type]], ["RETURN-FROM", done, "NIL"], "NIL"],
-      store,
-      ["GO", again],
-    ],
-  ]);
+  return lisp`(block %done
+    (tagbody %again
+      (if (typep ${place} '${type}) (return-from %done nil) nil)
+      (setf ${place} (%check-failed '${place} ${place} '${type} ${text}))
+      (go %again)))`;
 }
 
 function checkFailed(m: Machine, place: Value, datum: Value, type: Value, text: Value): Value {
@@ -232,17 +187,6 @@ function checkFailed(m: Machine, place: Value, datum: Value, type: Value, text: 
     "FORMAT-CONTROL": m.string(control),
     "FORMAT-ARGUMENTS": NIL,
   });
-  return transferOut(m, (leave) =>
-    withRestarts(
-      m,
-      [
-        {
-          name: named("STORE-VALUE"),
-          report: () => `Give ${m.show(place)} a new value.`,
-          invoke: (_, args) => leave(args[0] ?? T),
-        },
-      ],
-      () => m.raise(condition),
-    ),
-  );
+  const report = `Give ${m.show(place)} a new value.`;
+  return offering(m, "STORE-VALUE", report, () => m.raise(condition));
 }

@@ -13,7 +13,7 @@ import {
   noteDefinition,
   packageVariable,
 } from "../packages.ts";
-import { transferOut, withRestarts } from "../restarts.ts";
+import { offering } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Package, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
@@ -174,12 +174,7 @@ function deletePackage(m: Machine, pkg: Package): Value {
   const users = allPackages(m).filter(({ uses }) => uses.includes(pkg));
   if (users.length > 0) {
     const text = `${pkg.name} is used by ${users.map(({ name }) => name).join(", ")}`;
-    const report = () => "Delete it anyway.";
-    transferOut(m, (leave) =>
-      withRestarts(m, [{ name: named("CONTINUE"), report, invoke: () => leave(NIL) }], () =>
-        fault(m, pkg, text),
-      ),
-    );
+    offering(m, "CONTINUE", "Delete it anyway.", () => fault(m, pkg, text));
   }
   for (const user of users) user.uses = user.uses.filter((used) => used !== pkg);
   for (const [name, found] of m.packages) if (found === pkg) m.packages.delete(name);
