@@ -1,9 +1,10 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|tui|workflow] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|tui|workflow|commands] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
 import code from "./code.mjs";
 import coldStart from "./cold-start.mjs";
+import commands from "./commands.mjs";
 import door from "./door.mjs";
 import { short } from "./figures.mjs";
 import http from "./http.mjs";
@@ -35,6 +36,7 @@ const scenarios = [
   planner,
   tui,
   workflow,
+  commands,
 ];
 
 const { values: options } = parseArgs({

@@ -46,6 +46,7 @@ function crowdedHome(): Home {
     },
     "~/.codex/config.toml": `[mcp_servers.github]\ncommand = "npx"\nargs = ["-y", "@modelcontextprotocol/server-github"]\nenv = { GITHUB_TOKEN = "${canary}" }\n`,
     "~/.gemini/settings.json": '{ "mcpServers": ',
+    "~/.continue/config.yaml": "mcpServers:\n  - name: diary\n    command: diary\n",
     "~/.codeium/windsurf/mcp_config.json": {
       mcpServers: {
         search: { serverUrl: "https://mcp.example.com/s/Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5MTIz/mcp" },
@@ -92,6 +93,7 @@ describe("guildhall init", () => {
       "My-Files",
       "github-vscode",
       "search",
+      "diary",
     ]);
     expect(warnings).toEqual([]);
     expect(config.mcpServers.sentry).toMatchObject({

@@ -3,7 +3,7 @@ import { homedir } from "node:os";
 import { basename, dirname, join, posix, win32 } from "node:path";
 import { ConfigError, type Path } from "../../config/error.ts";
 import { decode, readRegularFile } from "../../config/files.ts";
-import { parseJsonText, positionOf, readValue } from "../../config/json.ts";
+import { parseJsonText, readValue } from "../../config/json.ts";
 import { parseTomlFile } from "../../config/toml.ts";
 
 /** Where files of clients are searched. Passed in, so that a test never reads the real home. */
@@ -109,7 +109,7 @@ export async function parseDocument(file: string, text: string): Promise<Documen
     return { file, text, format, tree: {}, locate: () => `${file}:1:1` };
   try {
     if (format === "json") return parseJson(file, text);
-    if (format === "yaml") return await parseYaml(file, text);
+    if (format === "yaml") return (await import("./yaml.ts")).parseYaml(file, text);
     const { tree, locate } = parseTomlFile({ file, text });
     return { file, text, format, tree, locate };
   } catch (error) {
@@ -127,21 +127,4 @@ function parseJson(file: string, text: string): Document {
   // The mark is replaced by a space, to keep all offsets.
   const { root, locate } = parseJsonText({ file, text: text.replace(/^\ufeff/, " ") });
   return { file, text, format: "json", tree: readValue(root), locate };
-}
-
-async function parseYaml(file: string, text: string): Promise<Document> {
-  const { isNode, parseDocument: parse } = await import("yaml");
-  const document = parse(text, { prettyErrors: true });
-  const [first] = document.errors;
-  if (first) {
-    const { line = 1, col = 1 } = first.linePos?.[0] ?? {};
-    throw new ConfigError(
-      `${file}:${line}:${col}: invalid YAML (${first.message.split("\n")[0]?.replace(/ at line .*$/, "")})`,
-    );
-  }
-  const locate = (path: Path): string => {
-    const node = path.length === 0 ? document.contents : document.getIn(path, true);
-    return `${file}:${positionOf(text, isNode(node) ? (node.range?.[0] ?? 0) : 0)}`;
-  };
-  return { file, text, format: "yaml", tree: document.toJS({ maxAliasCount: 100 }) ?? {}, locate };
 }
