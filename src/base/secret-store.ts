@@ -67,17 +67,18 @@ export function openSecretStore(
     return replacePrivate(index, `${JSON.stringify({ secrets }, null, 2)}\n`);
   }
 
+  let hasKeyring = true;
+
   /** The other place must not keep an older value. */
   async function keep(id: string, value: string): Promise<KeptSecret["kept"]> {
-    try {
-      await keyring.write(id, value);
-    } catch {
-      // No keyring, or one that is locked or too small: the reason does not matter, there is the file.
-      await files.write(id, value);
-      return "file";
-    }
-    await files.remove(id);
-    return "keyring";
+    // No keyring, or one that is locked or too small: the reason does not matter, and asking again takes time.
+    hasKeyring &&= await keyring.write(id, value).then(
+      () => true,
+      () => false,
+    );
+    if (hasKeyring) await files.remove(id);
+    else await files.write(id, value);
+    return hasKeyring ? "keyring" : "file";
   }
 
   return {

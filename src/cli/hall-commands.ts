@@ -55,6 +55,7 @@ export const hallCommands: CommandGroups = {
         "--from <client...>": `read only these clients (${clientIds})`,
         "--all": "include servers of other projects",
         "--force": "write the file from scratch; the old one is backed up",
+        "--no-secrets": "do not copy keys from the clients' files to the secrets of this project",
         "--dry-run": "show the changes without writing anything",
       },
       examples: ["init", "init --yes", "init --from cursor vscode --dry-run", "init --yes --json"],

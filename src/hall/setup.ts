@@ -1,10 +1,13 @@
 import { realpath } from "node:fs/promises";
 import { basename } from "node:path";
+import { openSecretStore } from "../base/secret-store.ts";
 import { projectFiles } from "../upstream/program.ts";
 import { type Client, clients } from "./import/clients.ts";
 import { type Machine, shorten, thisMachine } from "./import/document.ts";
 import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
+import type { FoundSecret } from "./import/inline-secrets.ts";
 import type { ImportedServer } from "./import/merge.ts";
+import { findMovable, moveSecrets, readStored } from "./import/move-secrets.ts";
 import {
   applyInstall,
   applyUninstall,
@@ -38,6 +41,8 @@ export interface ImportRequest {
   /** Write the file from scratch; the old one is backed up. */
   readonly force?: boolean | undefined;
   readonly dryRun?: boolean | undefined;
+  /** Decides whether the keys with these names are copied to the project's secrets. Default: they are. */
+  moveKeys?: ((names: readonly string[]) => Promise<boolean>) | undefined;
   /** Chooses among the servers found. Default: all that belong to this project. */
   choose?:
     | ((
@@ -63,6 +68,8 @@ export interface ImportReport {
     readonly from: string;
     readonly elsewhere?: string | undefined;
   }[];
+  /** Keys in other clients' files that are now secrets of the project. */
+  readonly secrets: readonly string[];
   /** Variables to set, and the file that holds the value now. */
   readonly variables: readonly { readonly name: string; readonly place?: string | undefined }[];
   readonly warnings: readonly string[];
@@ -85,17 +92,22 @@ export async function importServers(request: ImportRequest): Promise<ImportOutco
   const chosenClients = from?.map(getClient);
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);
+  const store = openSecretStore();
+  const stored = await readStored(store, machine.folder);
   const findings = await findServers({
     machine,
     existing: force ? {} : project.servers,
     from: chosenClients,
     ownScript: process.argv[1],
+    stored,
   });
 
   const usual = findings.servers.filter(({ elsewhere }) => all || elsewhere === undefined);
   const chosen =
     choose && findings.servers.length > 0 ? await choose(findings.servers, usual) : usual;
   const after = await addToProjectFile(project, chosen, force);
+  const keys = await chooseKeys(findMovable(after, findings.secrets, stored), request);
+  if (!dryRun) await moveSecrets(store, machine.folder, keys);
   const isChanged = after !== project.text;
   const isWritten = isChanged && !dryRun;
   const backup = isWritten && force ? await backUp(project, machine) : undefined;
@@ -106,9 +118,22 @@ export async function importServers(request: ImportRequest): Promise<ImportOutco
     file: shorten(project.file, machine),
     state: isChanged ? written : "unchanged",
     backup,
-    ...summariseImport(findings, chosen, machine),
+    ...summariseImport(findings, chosen, { ...machine.env, ...stored, ...valuesOf(keys) }),
+    secrets: keys.map(({ variable }) => variable),
   };
   return { report, findings, before: project.text ?? "", after };
+}
+
+async function chooseKeys(
+  keys: readonly FoundSecret[],
+  { moveKeys = async () => true }: ImportRequest,
+): Promise<readonly FoundSecret[]> {
+  if (keys.length === 0) return keys;
+  return (await moveKeys(keys.map(({ variable }) => variable))) ? keys : [];
+}
+
+function valuesOf(keys: readonly FoundSecret[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(keys.map(({ variable, value }) => [variable, value]));
 }
 
 async function backUp(project: ProjectFile, machine: Machine): Promise<string | undefined> {
@@ -120,9 +145,9 @@ async function backUp(project: ProjectFile, machine: Machine): Promise<string | 
 function summariseImport(
   { servers, known, secrets, warnings, files }: Findings,
   chosen: readonly ImportedServer[],
-  { env }: Machine,
-): Omit<ImportReport, "file" | "state" | "backup"> {
-  const unset = new Set(chosen.flatMap(({ server }) => findUnset(server, env)));
+  values: NodeJS.ProcessEnv,
+): Omit<ImportReport, "file" | "state" | "backup" | "secrets"> {
+  const unset = new Set(chosen.flatMap(({ server }) => findUnset(server, values)));
   return {
     added: chosen.map(({ name, server, sightings, notes }) => ({
       name,
@@ -183,6 +208,8 @@ export interface PreparedInstall {
   readonly isNoop: boolean;
   /** Each file before and after, with secrets masked. */
   readonly changes: readonly FileEdit[];
+  /** Keys of moved servers that become secrets of the project. */
+  readonly secrets: readonly string[];
   /** Variables to set before the hall starts. */
   readonly variables: readonly string[];
   readonly warnings: readonly string[];
@@ -203,18 +230,23 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
   const project = await readProjectFile(machine);
   const command = commandFor(target, project);
   const first = await planInstall(target, command);
+  const store = openSecretStore();
+  const stored = await readStored(store, machine.folder);
   const found = await findServers({
     machine,
     from: [target.client],
     file: first.file,
     existing: project.servers,
     ownScript: process.argv[1],
+    stored,
   });
   const moving = request.move ? selectMoving(found) : { names: [], servers: [] };
   const plan = request.move ? await planInstall(target, command, moving.names) : first;
   const config = await addToProjectFile(project, moving.servers);
   const staying = request.move ? await findStaying(target, first.file) : [];
 
+  const keys = request.move ? findMovable(config, found.secrets, stored) : [];
+  const values = { ...machine.env, ...stored, ...valuesOf(keys) };
   const mask = createMask(found.secrets);
   const projectChange: FileEdit = {
     file: shorten(project.file, machine),
@@ -227,11 +259,13 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
     plan,
     isNoop: isNoop(plan),
     changes: [...(isProjectChanged ? [projectChange] : []), ...changesOf(plan, machine, mask)],
-    variables: request.move ? unsetVariables(moving, found, machine) : [],
+    secrets: keys.map(({ variable }) => variable),
+    variables: request.move ? unsetVariables(moving, found, values) : [],
     warnings: [...found.warnings, ...staying],
     file: shorten(plan.file, machine),
     async apply() {
-      // Write ours first: a server must be in the hall before it leaves the client.
+      // Write ours first: a server and its keys must be in the hall before they leave the client.
+      await moveSecrets(store, machine.folder, keys);
       if (isMoving) await writeThrough(project.file, config, machine.folder);
       return isNoop(plan) ? null : applyInstall(plan, openRecords(machine.env));
     },
@@ -257,6 +291,7 @@ export async function prepareUninstall(request: InstallRequest): Promise<Prepare
     plan,
     isNoop: isNoop(plan),
     changes: changesOf(plan, machine, createMask([...found.secrets, ...restored])),
+    secrets: [],
     variables: [],
     warnings: [],
     file: shorten(plan.file, machine),
@@ -315,7 +350,11 @@ async function findStaying({ client, machine }: InstallTarget, file: string): Pr
     .map(({ name, place }) => `${place}: ${name} stays there; \`guildhall init\` imports it`);
 }
 
-function unsetVariables({ servers }: Moving, { secrets }: Findings, { env }: Machine): string[] {
+function unsetVariables(
+  { servers }: Moving,
+  { secrets }: Findings,
+  env: NodeJS.ProcessEnv,
+): string[] {
   const kept = secrets.map(({ variable }) => variable).filter((name) => env[name] === undefined);
   return [...new Set([...servers.flatMap(({ server }) => findUnset(server, env)), ...kept])];
 }

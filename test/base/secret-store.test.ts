@@ -114,7 +114,7 @@ describe("with a keyring", () => {
     keyring.isLocked = true;
     expect(await store.set({ name: "TOKEN" }, "first")).toBe("file");
     keyring.isLocked = false;
-    expect(await store.set({ name: "TOKEN" }, "second")).toBe("keyring");
+    expect(await openSecretStore(folder, keyring).set({ name: "TOKEN" }, "second")).toBe("keyring");
     expect(readdirSync(folder).sort()).toEqual(["index.json", "key"]);
     expect(await valuesOf(store)).toEqual([["TOKEN", "second"]]);
   });

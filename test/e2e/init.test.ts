@@ -67,7 +67,9 @@ describe("guildhall init", () => {
     const before = home.files();
     const { code, stdout, stderr } = await home.run(cli, ["init"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(stdout).toContain("export GITHUB_TOKEN=…   # the value is in .mcp.json:");
+    expect(stdout).toContain(
+      "stored as secrets of this project: GITHUB_TOKEN, SENTRY_TOKEN, MY_FILES_TOKEN, SEARCH_KEY",
+    );
     expect(stdout).toContain("~/.gemini/settings.json:1:");
     expect(stdout).toContain("1 server of other projects not added");
     expect(stdout).toContain("guildhall install claude-code");
@@ -77,16 +79,8 @@ describe("guildhall init", () => {
     expect(text).toContain("// from Claude Code: .mcp.json; also in Cursor, Codex");
     expect(text + stdout).not.toMatch(/canary/i);
     expect(text + stdout).not.toContain("Y2FuYXJ5");
-    const variables = {
-      GITHUB_TOKEN: "a",
-      SENTRY_TOKEN: "b",
-      MY_FILES_TOKEN: "c",
-      SEARCH_KEY: "d",
-    };
-    const { config, warnings } = await loadConfig({
-      folder: home.project,
-      env: { ...home.env, ...variables },
-    });
+    // A hall that is started from the desktop has the same keys.
+    const { config, warnings } = await loadConfig({ folder: home.project, env: home.env });
     expect(Object.keys(config.mcpServers)).toEqual([
       "github",
       "sentry",
@@ -98,22 +92,30 @@ describe("guildhall init", () => {
     expect(warnings).toEqual([]);
     expect(config.mcpServers.sentry).toMatchObject({
       url: "https://mcp.sentry.dev/mcp",
-      headers: { Authorization: "Bearer b" },
+      headers: { Authorization: "Bearer canary-bearer-1234" },
     });
 
     // Other programs' files are as they were, and there is nothing else new.
     const { [home.locate("./guildhall.json")]: _, ...after } = home.files();
-    expect(after).toEqual(before);
+    const ours = home.locate("~/.local/share/guildhall/secrets");
+    const others = Object.entries(after).filter(([file]) => !file.startsWith(ours));
+    expect(Object.fromEntries(others)).toEqual(before);
   });
 
   test("a second run finds everything known and changes nothing; --dry-run never writes", async () => {
     using home = crowdedHome();
     const dry = await initJson(home, "--dry-run");
-    expect(dry).toMatchObject({ state: "would be written" });
+    expect(dry).toMatchObject({ state: "would be written", secrets: expect.arrayContaining([]) });
     expect(existsSync(home.locate("./guildhall.json"))).toBe(false);
+    expect(existsSync(home.locate("~/.local/share/guildhall/secrets"))).toBe(false);
     expect(await initJson(home, "--yes")).toMatchObject({ state: "written" });
     const text = home.read("./guildhall.json");
-    expect(await initJson(home)).toMatchObject({ state: "unchanged", added: [], variables: [] });
+    expect(await initJson(home)).toMatchObject({
+      state: "unchanged",
+      added: [],
+      secrets: [],
+      variables: [],
+    });
     // Also when a secret has been renewed since, and the client still has the old one.
     const { stdout } = await home.run(cli, ["init", "--json"], {
       MY_FILES_TOKEN: "renewed",
@@ -121,6 +123,20 @@ describe("guildhall init", () => {
     });
     expect(JSON.parse(stdout)).toMatchObject({ state: "unchanged", added: [] });
     expect(home.read("./guildhall.json")).toBe(text);
+  });
+
+  test("leaves keys where they are with --no-secrets, and stores them when it is run again without", async () => {
+    using home = makeHome({
+      "./.mcp.json": { mcpServers: { github: { ...github, env: { GITHUB_TOKEN: canary } } } },
+    });
+    const { stdout } = await home.run(cli, ["init", "--yes", "--no-secrets"]);
+    expect(stdout).toMatch(
+      /still missing:\n {2}guildhall secret set GITHUB_TOKEN {3}# .*\.mcp\.json/,
+    );
+    expect(existsSync(home.locate("~/.local/share/guildhall/secrets"))).toBe(false);
+    expect(await initJson(home)).toMatchObject({ state: "unchanged", secrets: ["GITHUB_TOKEN"] });
+    const { config } = await loadConfig({ folder: home.project, env: home.env });
+    expect(config.mcpServers.github).toMatchObject({ env: { GITHUB_TOKEN: canary } });
   });
 
   test("adds to a config that is there, and keeps its servers, its comments, its mode and its link", async () => {

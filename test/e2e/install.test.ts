@@ -54,7 +54,12 @@ describe("guildhall install", () => {
       "~/.cursor/mcp.json": { mcpServers: { everywhere: { command: "e" } } },
     });
     const told = await json(home, "install", "cursor", "--move");
-    expect(told).toMatchObject({ state: "changed", moved: ["search"], variables: ["SEARCH_KEY"] });
+    expect(told).toMatchObject({
+      state: "changed",
+      moved: ["search"],
+      secrets: ["SEARCH_KEY"],
+      variables: [],
+    });
     expect(told.warnings).toEqual([
       expect.stringMatching(
         /^\.cursor\/mcp\.json:5:5: odd: skipped: command: is a whole command line/,
@@ -62,11 +67,9 @@ describe("guildhall install", () => {
       expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere stays there/),
     ]);
     expect(JSON.stringify(told)).not.toContain(canary);
-    const { config } = await loadConfig({
-      folder: home.project,
-      env: { ...home.env, SEARCH_KEY: "x" },
-    });
+    const { config } = await loadConfig({ folder: home.project, env: home.env });
     expect(Object.keys(config.mcpServers)).toEqual(["search"]);
+    expect(JSON.stringify(config.mcpServers.search)).toContain(canary);
     expect(home.read("./.cursor/mcp.json")).toContain('"odd"');
     const holding = Object.entries(home.files()).flatMap(([name, text]) =>
       text.includes(canary) ? [name] : [],

@@ -24,6 +24,8 @@ interface InitOptions extends JsonOption {
   readonly force?: boolean;
   readonly all?: boolean;
   readonly from?: readonly string[];
+  /** False with --no-secrets. */
+  readonly secrets?: boolean;
 }
 
 export async function runInit(options: InitOptions): Promise<void> {
@@ -34,6 +36,11 @@ export async function runInit(options: InitOptions): Promise<void> {
     waiting.clear();
     return chooseServers(...found);
   };
+  const moveKeys: typeof offerSecrets = async (names) => {
+    if (!isAsking || dryRun) return true;
+    waiting.clear();
+    return offerSecrets(names);
+  };
   const importing = importServers({
     folder: process.cwd(),
     from,
@@ -41,6 +48,7 @@ export async function runInit(options: InitOptions): Promise<void> {
     force,
     dryRun,
     choose: isAsking ? choose : undefined,
+    moveKeys: options.secrets === false ? async () => false : moveKeys,
   });
   const outcome = await waiting.during("looking for the servers of your clients", importing);
   const { report, findings } = outcome;
@@ -49,6 +57,15 @@ export async function runInit(options: InitOptions): Promise<void> {
   const next = formatNext(report);
   print(report, canBuild ? text : `${text}\n\n${next}`, options);
   if (canBuild && !(await buildNow(report, findings))) process.stdout.write(`\n${next}\n`);
+}
+
+async function offerSecrets(names: readonly string[]): Promise<boolean> {
+  const { confirm, isCancel } = await import("@clack/prompts");
+  const isWanted = await confirm({
+    message: `Store ${names.join(", ")} as secrets of this project? Otherwise each hall needs them in its environment.`,
+  });
+  if (isCancel(isWanted)) throw new HallError("CANCELLED", "nothing was written");
+  return isWanted;
 }
 
 async function chooseServers(
@@ -122,6 +139,7 @@ function formatOutcome(
       : []),
     ...report.warnings.map((warning) => wrapProse(`${paint("yellow", "!")} ${visible(warning)}`)),
     ...(diff === "" ? [] : ["", diff]),
+    ...formatSecrets(report.secrets, isDryRun),
     ...formatVariables(report.variables),
   ].join("\n");
 }
@@ -140,11 +158,17 @@ function formatState({ file, state, added, known }: ImportReport, { files }: Fin
   return `${file} ${state}: ${plural(added.length, "server")} added${already}`;
 }
 
+function formatSecrets(names: readonly string[], isDryRun: boolean): readonly string[] {
+  if (names.length === 0) return [];
+  const does = isDryRun ? "would be stored" : "stored";
+  return ["", wrapProse(`${does} as secrets of this project: ${names.join(", ")}`)];
+}
+
 function formatVariables(variables: ImportReport["variables"]): readonly string[] {
   if (variables.length === 0) return [];
   const lines = variables.map(({ name, place }) => {
     const where = place === undefined ? "" : `   # the value is in ${visible(place)}`;
-    return `  export ${name}=…${where}`;
+    return `  guildhall secret set ${name}${where}`;
   });
-  return ["", "Set these variables before the hall starts:", ...lines];
+  return ["", "Values that are still missing:", ...lines];
 }

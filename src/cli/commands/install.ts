@@ -62,7 +62,7 @@ interface Installed extends PreparedInstall {
 }
 
 function printResult(action: Action, installed: Installed, options: InstallOptions): void {
-  const { plan, backup, diffs, variables, warnings } = installed;
+  const { plan, backup, diffs, secrets, variables, warnings } = installed;
   const { client, scope, name, moved } = plan;
   const state = stateOf(installed, options);
   const value = {
@@ -74,6 +74,7 @@ function printResult(action: Action, installed: Installed, options: InstallOptio
     moved,
     backup,
     diff: stripVTControlCharacters(diffs.join("\n\n")),
+    secrets,
     variables,
     warnings,
   };
@@ -88,7 +89,7 @@ function stateOf({ isNoop, plan }: Installed, { dryRun }: InstallOptions): strin
 
 function formatResult(
   action: Action,
-  { plan, isNoop, file, backup, variables, warnings }: Installed,
+  { plan, isNoop, file, backup, secrets, variables, warnings }: Installed,
   state: string,
   { dryRun }: InstallOptions,
 ): readonly string[] {
@@ -100,11 +101,15 @@ function formatResult(
     lines.push(`${isInstall ? "moved to the hall" : "moved back"}: ${moved.join(", ")}`);
   if (backup !== null) lines.push(`the previous file is saved as ${backup}`);
   lines.push(...warnings.map((warning) => `${paint("yellow", "!")} ${visibleLines(warning)}`));
-  if (variables.length > 0) {
-    const where = backup === null ? "" : "   # the value is in the backup";
-    lines.push("Set these variables before the hall starts:");
-    lines.push(...variables.map((each) => `  export ${each}=…${where}`));
+  if (secrets.length > 0) {
+    const does = dryRun ? "would be stored" : "stored";
+    lines.push(`${does} as secrets of this project: ${secrets.join(", ")}`);
   }
+  if (variables.length > 0)
+    lines.push(
+      "Values that are still missing:",
+      ...variables.map((each) => `  guildhall secret set ${each}`),
+    );
   if (isNoop || dryRun) return lines;
   const undo = `; undo with: guildhall uninstall ${client.id}${scope === "user" ? " --user" : ""}`;
   return [...lines, `Restart ${client.name}${isInstall ? undo : "."}`];

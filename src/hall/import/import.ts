@@ -35,6 +35,8 @@ export interface ImportOptions {
   readonly existing?: JsonObject | undefined;
   /** The file of this process: an entry that runs it is a hall. */
   readonly ownScript?: string | undefined;
+  /** Secrets that the hall has: a name with another value is not used again. */
+  readonly stored?: Readonly<Record<string, string>> | undefined;
 }
 
 /** The servers of other clients. */
@@ -61,8 +63,9 @@ export async function findServers({
   file: only,
   existing = {},
   ownScript,
+  stored = {},
 }: ImportOptions): Promise<Findings> {
-  const keeper = createKeeper(machine.env);
+  const keeper = createKeeper({ ...machine.env, ...stored });
   const sightings: Sighting[] = [];
   const warnings: string[] = [];
   const files: FoundFile[] = [];
