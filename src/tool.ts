@@ -241,6 +241,8 @@ export interface Toolkit {
    * with this.
    */
   off?(): HallError;
+  /** Why a tool that it has and does not list cannot be called; undefined for any other name. */
+  refusalOf?(tool: string): HallError | undefined;
   /** Why it currently offers nothing or less than usual; shown to clients, so that no list is silently incomplete. */
   problem?(): string | undefined;
   close(): Promise<void>;

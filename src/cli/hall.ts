@@ -3,6 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
 import type { HallClient, HallClientOptions } from "../hall/hall-client.ts";
 import { getServer, loadSettings, type Settings } from "../hall/settings.ts";
+import { createToolFilter, disabledTool } from "../upstream/lists.ts";
 import type { JsonOption } from "./declaration.ts";
 import { below, createWaiting, type Waiting } from "./live.ts";
 
@@ -78,6 +79,7 @@ export async function getTool(
 
   const [server = "", tool] = name.replace("__", ".").split(".", 2);
   if (Object.hasOwn(loaded.unusable, server)) getServer(server, loaded);
+  if (tool !== undefined) refuseDisabled(server, tool, loaded);
   const near = found.length > 1 ? found : findNear(name, names);
   // The tools of a server that is down, or not approved, are not listed at all.
   if (tool === undefined || names.some((each) => each.startsWith(`${server}.`)))
@@ -87,6 +89,14 @@ export async function getTool(
     hint: `No tools of ${server} are known. If it is one of your servers, build shows what it offers or why it fails.`,
     command: "build",
   });
+}
+
+/** Throws UNAVAILABLE for a tool that the config leaves out. */
+function refuseDisabled(prefix: string, tool: string, { config }: Settings["loaded"]): void {
+  const [, entry] =
+    Object.entries(config.mcpServers).find(([id, server]) => (server.prefix ?? id) === prefix) ??
+    [];
+  if (entry && !createToolFilter(entry.tools)(tool)) throw disabledTool(`${prefix}.${tool}`);
 }
 
 /** The tools a name may mean: the one with this full name, also written with `__`, else all with this bare name. */

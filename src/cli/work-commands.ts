@@ -19,7 +19,23 @@ export const workCommands: CommandGroups = {
           examples: ["tools show time_tool.current_time"],
           load: async () => (await import("./commands/tools.ts")).runToolShow,
         },
+        "disable <pattern>": {
+          does: "leave tools of a server out: not listed, found, grouped or callable; written to the config",
+          examples: ["tools disable github.delete_repository", "tools disable 'github.delete_*'"],
+          load: async () => (await import("./commands/tools.ts")).runToolsDisable,
+        },
+        "enable <pattern>": {
+          does: "offer disabled tools of a server again",
+          examples: ["tools enable 'github.delete_*'"],
+          load: async () => (await import("./commands/tools.ts")).runToolsEnable,
+        },
       },
+    },
+
+    "expose [faces]": {
+      does: "set what clients see (tools, search, agents, code, or several with commas; default: what fits), and show it: tools, bytes, tokens",
+      examples: ["expose", "expose search", "expose tools,agents", "expose default"],
+      load: async () => (await import("./commands/expose.ts")).runExpose,
     },
 
     resources: {
@@ -88,6 +104,11 @@ export const workCommands: CommandGroups = {
           does: "show one group: its tools and instructions",
           examples: ["groups show web_research"],
           load: async () => (await import("./commands/groups.ts")).runGroupsShow,
+        },
+        "create <group> <tools...>": {
+          does: "make a group of tools; they leave the groups they were in, and builds keep it",
+          examples: ["groups create planning github.create_issue github.list_issues"],
+          load: async () => (await import("./commands/groups.ts")).runGroupsCreate,
         },
         "move <tool> <group>": {
           does: "move a tool to another group; builds keep it there",

@@ -207,7 +207,7 @@ function usesWorkflow(loaded: Settings["loaded"]): boolean {
   return isSet || isNamed || isBuiltinOn("speckit", loaded);
 }
 
-function acceptInside({ hall }: Project, preset?: string): Channel {
+export function acceptInside({ hall }: Project, preset?: string): Channel {
   const [near, far] = createMemoryPair();
   hall.server.accept(far, { rights: within(preset, localRights, hall.server.presets) });
   return near;

@@ -1,7 +1,7 @@
 import { visible } from "../base/sanitize.ts";
 import { collectServers } from "../config/configured-servers.ts";
 import { createToolFilter } from "../upstream/lists.ts";
-import { readLock } from "../upstream/lock.ts";
+import { lockedTools, readLock } from "../upstream/lock.ts";
 import { findUnapproved } from "./discover.ts";
 import type { Settings } from "./settings.ts";
 import { formatTarget } from "./setup.ts";
@@ -31,7 +31,7 @@ export async function listServers(settings: Settings): Promise<readonly ListedSe
   return servers.map(([name, server]) => {
     const entry = server.type === "unusable" ? server.entry : server;
     const isShown = createToolFilter(entry?.tools ?? { include: ["*"], exclude: [] });
-    const tools = lock.servers[name]?.offer.tools.map((tool) => tool.name);
+    const tools = lockedTools(lock, name);
     const held = unapproved.get(name);
     return {
       name,

@@ -353,10 +353,13 @@ class ToolkitRegistry implements Registry {
     if (held) throw refuseHeld(held, toolkit.id);
   }
 
-  /** A tool of a toolkit that could not be listed yet is unavailable, not unknown. */
+  /** A tool that is disabled, or of a toolkit that could not be listed yet, is unavailable, not unknown. */
   #requireListed(name: string): void {
     for (const { toolkit, tools } of this.#entries.values()) {
-      if (tools.length > 0 || !isOf(toolkit, name)) continue;
+      if (!isOf(toolkit, name)) continue;
+      const refusal = toolkit.refusalOf?.(bareName(toolkit, name));
+      if (refusal) throw refusal;
+      if (tools.length > 0) continue;
       if (toolkit.off) throw toolkit.off();
       const problem = toolkit.problem?.();
       if (problem !== undefined)
@@ -404,6 +407,11 @@ function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolea
 
 export function isOf({ id, prefix = id }: Pick<Toolkit, "id" | "prefix">, name: string): boolean {
   return prefix !== "" && (name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`));
+}
+
+/** The tool's own name in a full name of this toolkit, as `isOf` finds it. */
+function bareName({ id, prefix = id }: Toolkit, name: string): string {
+  return name.slice(prefix.length).replace(/^(\.|__)/, "");
 }
 
 // By code unit, not by locale, so that the order is the same on every machine.

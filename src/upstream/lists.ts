@@ -159,7 +159,14 @@ export function createToolFilter(filter: ServerConfig["tools"]): (name: string) 
     (include?.some((glob) => glob.test(name)) ?? true) && !exclude.some((glob) => glob.test(name));
 }
 
-function globToExpression(glob: string): RegExp {
+/** The refusal of a tool that the config leaves out. */
+export function disabledTool(fullName: string): HallError {
+  return new HallError("UNAVAILABLE", `the tool "${fullName}" is disabled in the config`, {
+    next: [{ do: "run-command", command: `tools enable ${fullName}` }],
+  });
+}
+
+export function globToExpression(glob: string): RegExp {
   return new RegExp(
     `^${glob
       .split("*")

@@ -53,6 +53,12 @@ export async function readLock(folder: string, warn: (message: string) => void):
   return emptyLock;
 }
 
+/** The names of a server's tools; undefined if the lock does not have them. */
+export function lockedTools({ servers }: Lock, server: string): readonly string[] | undefined {
+  const locked = Object.hasOwn(servers, server) ? servers[server] : undefined;
+  return isLockedServer(locked) ? locked.offer.tools.map(({ name }) => name) : undefined;
+}
+
 /** Checks an entry: a file that was merged by hand may contain anything. */
 export function isLockedServer(value: unknown): value is LockedServer {
   if (

@@ -24,7 +24,7 @@ import type { Limits } from "../wire/channel.ts";
 import type { Carrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { KnownOffer } from "./known-offer.ts";
-import { createToolFilter, type Offer } from "./lists.ts";
+import { createToolFilter, disabledTool, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
 import { approvalOf, sourceOf } from "./source.ts";
@@ -202,6 +202,12 @@ class UpstreamServer implements Upstream {
     const tools = this.offer().tools.filter((tool) => this.#isShown(tool.name));
     if (timeoutSeconds === undefined) return tools;
     return tools.map((tool) => ({ ...tool, facts: { timeoutMs: timeoutSeconds * 1000 } }));
+  }
+
+  refusalOf(tool: string): HallError | undefined {
+    const isOffered = this.offer().tools.some(({ name }) => name === tool);
+    if (!isOffered || this.#isShown(tool)) return undefined;
+    return disabledTool(`${this.prefix ?? this.id}.${tool}`);
   }
 
   async call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {

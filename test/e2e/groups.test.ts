@@ -228,11 +228,23 @@ test("a dry run shows the groups; moved tools and renamed groups survive the nex
         timeout: 10_000,
       })
       .toContain("favourites_agent");
+    await expect(json("groups", "create", "my graph", "memory.open_nodes")).resolves.toMatchObject({
+      name: "my_graph_agent",
+      tools: ["memory.open_nodes"],
+    });
+    await expect
+      .poll(async () => (await client.listTools()).tools.map(({ name }) => name), {
+        timeout: 10_000,
+      })
+      .toContain("my_graph_agent");
   });
   await guildhall("build", "--yes", "--regroup", "--json");
   expect((await json<{ tools: string[] }>("groups", "show", "favourites")).tools).toContain(
     "memory.read_graph",
   );
+  expect((await json<{ tools: string[] }>("groups", "show", "my_graph")).tools).toEqual([
+    "memory.open_nodes",
+  ]);
   const refusals = [
     [["show", "favorites"], 66, "did you mean favourites_agent"],
     [["move", "memory.raed_graph", "favourites"], 66, "did you mean memory.read_graph"],

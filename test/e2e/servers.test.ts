@@ -48,6 +48,30 @@ test("a server is added, disabled, enabled and removed; a running hall follows",
     return tools.some(({ name }) => name.startsWith("notes__"));
   };
   await until(shows);
+
+  const names = async (): Promise<string> => JSON.stringify(await hall.result("tools/list", {}));
+  const call = (): Promise<unknown> =>
+    hall.request("tools/call", { name: "notes__told", arguments: {} });
+  expect(await run("tools", "disable", "notes.t*")).toMatchObject({ code: 0 });
+  await until(async () => !(await names()).includes("notes__told"));
+  expect(JSON.stringify(await call())).toContain("guildhall tools enable notes.told");
+  expect((await run("call", "notes.told")).stderr).toContain("guildhall tools enable notes.told");
+  expect(await list()).toMatchObject([{ name: "notes", tools: ["echo"] }]);
+  expect(await run("tools", "enable", "notes.told")).toMatchObject({ code: 0 });
+  await until(async () => (await names()).includes("notes__told"));
+  expect(JSON.stringify(await call())).toContain("no such issue");
+
+  const search = await run("expose", "search", "--json");
+  expect(JSON.parse(search.stdout)).toMatchObject({
+    expose: "search",
+    tools: ["call_tool", "evaluate-lisp", "find_tools"],
+    changed: true,
+  });
+  const usual = JSON.parse((await run("expose", "default", "--json")).stdout);
+  expect(usual.tools).toContain("notes__told");
+  expect(usual.bytes).toBeGreaterThan(usual.tokens);
+  expect(home.read("./guildhall.json")).not.toContain("expose");
+
   await run("disable", "notes");
   await until(async () => !(await shows()));
   expect(await list()).toMatchObject([{ name: "notes", state: "disabled" }]);

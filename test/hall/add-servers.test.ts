@@ -7,6 +7,8 @@ import { parseJsonText, readValue } from "../../src/config/json.ts";
 import { addServers } from "../../src/hall/add-servers.ts";
 import { editConfig, editServer } from "../../src/hall/config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../../src/hall/import/pasted.ts";
+import { loadSettings } from "../../src/hall/settings.ts";
+import { switchTools } from "../../src/hall/tool-switch.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -175,4 +177,55 @@ test("a table of TOML is written whole", async () => {
   expect(readFileSync(join(folder, "guildhall.toml"), "utf8")).toBe(
     '# ours\n[mcpServers.two]\ncommand = "b"\n\n[mcpServers.one]\ncommand = "a"\ndisabled = true\n',
   );
+});
+
+describe("tools of a server", () => {
+  async function switched(pattern: string, isOn: boolean): Promise<unknown> {
+    const settings = await loadSettings({ folder }, "silent");
+    await switchTools(settings, pattern, isOn);
+    return (servers().git as JsonObject).tools;
+  }
+  beforeEach(() => {
+    const tools = ["read", "delete_branch", "delete_tag"].map((name) => ({
+      name,
+      inputSchema: {},
+    }));
+    const offer = { tools, resources: [], templates: [], prompts: [] };
+    const git = {
+      source: "",
+      era: "legacy",
+      protocol: "",
+      info: {},
+      capabilities: {},
+      pins: {},
+      offer,
+    };
+    mkdirSync(join(folder, ".guildhall"));
+    write(JSON.stringify({ lockVersion: 1, servers: { git } }), ".guildhall/tools.lock.json");
+    write('{"mcpServers": {"git": {"command": "a"}, "hub": {"command": "b", "prefix": "h"}}}');
+  });
+
+  test("are disabled and enabled by pattern, by full name or by a name that only one has", async () => {
+    expect(await switched("git.delete_*", false)).toEqual({ exclude: ["delete_*"] });
+    expect(await switched("git__delete_*", false)).toEqual({ exclude: ["delete_*"] });
+    expect(await switched("read", false)).toEqual({ exclude: ["delete_*", "read"] });
+    expect(await switched("git.read", true)).toEqual({ exclude: ["delete_*"] });
+    // One tool of a pattern: the others stay disabled.
+    expect(await switched("delete_tag", true)).toEqual({ exclude: ["delete_branch"] });
+    expect(await switched("git.*", true)).toBeUndefined();
+  });
+
+  test("are added to a list of the tools to offer", async () => {
+    write('{"mcpServers": {"git": {"command": "a", "tools": {"include": ["read"]}}}}');
+    expect(await switched("git.delete_tag", true)).toEqual({ include: ["read", "delete_tag"] });
+  });
+
+  test.each([
+    ["git", '"git" is a server'],
+    ["gti.read", "did you mean git?"],
+    ["git.reed", "did you mean git.read?"],
+    ["nothing", 'unknown tool "nothing"'],
+  ])("are not guessed: %s", async (pattern, said) => {
+    await expect(switched(pattern, false)).rejects.toThrow(said);
+  });
 });

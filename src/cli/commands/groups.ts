@@ -1,4 +1,10 @@
-import { agentName, fileNameOf, replaceFields, writeTools } from "../../agents/agent-file.ts";
+import {
+  agentName,
+  fileNameOf,
+  replaceFields,
+  writeAgentFile,
+  writeTools,
+} from "../../agents/agent-file.ts";
 import {
   agentPath,
   type FoldedAgent,
@@ -11,7 +17,7 @@ import { countVotes, type Votes } from "../../agents/local/votes.ts";
 import { HallError } from "../../base/errors.ts";
 import { removeProjectFile, replaceProjectFile } from "../../base/project-files.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import { findNear } from "../../base/text.ts";
+import { findNear, plural } from "../../base/text.ts";
 import { notifyHall } from "../../hall/admin-client.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";
@@ -24,7 +30,7 @@ import { readLock } from "../../upstream/lock.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject, matchTools, unknownName, withHall } from "../hall.ts";
 import { createWaiting } from "../live.ts";
-import { print, table } from "../print.ts";
+import { print, table, wrapProse } from "../print.ts";
 
 /** Lists the groups and their tools. */
 export async function runGroupsList(options: JsonOption): Promise<void> {
@@ -86,6 +92,39 @@ export async function runGroupsShow(name: string, options: JsonOption): Promise<
   );
 }
 
+/** Makes a group of tools, which leave the groups they were in. */
+export async function runGroupsCreate(
+  wish: string,
+  tools: readonly string[],
+  options: JsonOption,
+): Promise<void> {
+  const { settings, agents, targets } = await readGroups();
+  const { folder } = settings;
+  const name = agentName(wish);
+  const fileName = fileNameOf(name);
+  if (agents.some((other) => other.agent.name === name || other.fileName === fileName))
+    throw new HallError("CONFLICT", `the group ${name} already exists`, {
+      hint: "Add tools to it with `guildhall groups move`, or choose another name.",
+    });
+  const moved = [...new Set(tools.map((tool) => getTarget(tool, targets)))];
+  const names = moved.map(({ fullName }) => fullName);
+  const after = writeAgentFile({
+    name,
+    // No words of the caller: models read this, and nobody reviews it.
+    description: `For ${name.replace(/_agent$/, "").replaceAll("_", " ")}, with ${names.join(", ")}.`,
+    tools: names,
+    instructions: "",
+  });
+  await replaceProjectFile(folder, agentPath(fileName), after);
+  await approveRewritten(await openProjectLedger(settings), [
+    { path: `agents/${fileName}`, before: undefined, after },
+  ]);
+  const from = await takeOut(moved, { settings, agents, targets });
+  await notifyHall(folder, { groupsChanged: {} });
+  const text = `created ${name} with ${plural(names.length, "tool")}${formatOrigin(from)} (.guildhall/agents/${fileName}); edit its description there`;
+  print({ name, file: fileName, tools: names, from }, wrapProse(text), options);
+}
+
 /** Moves a tool to one group. Builds keep it there. */
 export async function runGroupsMove(
   tool: string,
@@ -93,31 +132,54 @@ export async function runGroupsMove(
   options: JsonOption,
 ): Promise<void> {
   const { settings, agents, targets } = await openGroups();
-  const { folder } = settings;
   const home = getAgent(group, agents);
-  const { fullName, toolkit } = getTarget(tool, targets);
-  const pattern = `${toolkit.prefix ?? toolkit.id}.*`;
-  const hasTool = ({ agent }: FoldedAgent): boolean =>
-    agent.tools.includes(fullName) || agent.tools.includes(pattern);
+  const target = getTarget(tool, targets);
+  const { fullName } = target;
+  const others = agents.filter((other) => other !== home);
+  const from = await takeOut([target], { settings, agents: others, targets });
+  if (!hasTool(home, target)) await writeToolsOf(settings, home, [...home.agent.tools, fullName]);
+  await notifyHall(settings.folder, { groupsChanged: {} });
 
-  const from = agents.filter((other) => other !== home && hasTool(other));
-  const siblings = targets
-    .filter((target) => target.toolkit === toolkit && target.fullName !== fullName)
-    .map((target) => target.fullName);
+  const text = `moved ${fullName} to ${home.agent.name}${formatOrigin(from)}`;
+  print({ tool: fullName, to: home.agent.name, from }, text, options);
+}
+
+function formatOrigin(names: readonly string[]): string {
+  return names.length > 0 ? ` from ${names.join(", ")}` : "";
+}
+
+function patternOf({ toolkit }: Target): string {
+  return `${toolkit.prefix ?? toolkit.id}.*`;
+}
+
+function hasTool({ agent }: FoldedAgent, target: Target): boolean {
+  return agent.tools.includes(target.fullName) || agent.tools.includes(patternOf(target));
+}
+
+/** Takes tools out of groups and returns the names of those that had one. */
+async function takeOut(
+  moved: readonly Target[],
+  {
+    settings,
+    agents,
+    targets,
+  }: Pick<Awaited<ReturnType<typeof readGroups>>, "settings" | "agents" | "targets">,
+): Promise<readonly string[]> {
+  const from = agents.filter((agent) => moved.some((target) => hasTool(agent, target)));
   for (const other of from) {
-    // `server.*` minus one tool becomes a list.
     const left = other.agent.tools
-      .filter((name) => name !== fullName)
-      .flatMap((name) => (name === pattern ? siblings : [name]));
+      .filter((name) => !moved.some(({ fullName }) => fullName === name))
+      // `server.*` minus one tool becomes a list.
+      .flatMap((name) => {
+        if (!moved.some((target) => patternOf(target) === name)) return [name];
+        const siblings = targets.filter(
+          (each) => patternOf(each) === name && !moved.includes(each),
+        );
+        return siblings.map(({ fullName }) => fullName);
+      });
     await writeToolsOf(settings, other, left);
   }
-  if (!hasTool(home)) await writeToolsOf(settings, home, [...home.agent.tools, fullName]);
-  await notifyHall(folder, { groupsChanged: {} });
-
-  const names = from.map(({ agent }) => agent.name);
-  const origin = names.length > 0 ? ` from ${names.join(", ")}` : "";
-  const text = `moved ${fullName} to ${home.agent.name}${origin}`;
-  print({ tool: fullName, to: home.agent.name, from: names }, text, options);
+  return from.map(({ agent }) => agent.name);
 }
 
 function writeToolsOf(
@@ -217,15 +279,19 @@ export async function voteForGroups(client: HallClient, task: string): Promise<V
 
 /** Throws NOT_FOUND without groups. */
 async function openGroups() {
+  const opened = await readGroups();
+  const { agents, problems } = opened;
+  if (agents.length > 0) return opened;
+  const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
+  throw new HallError("NOT_FOUND", `this project has no groups yet${why}`, {
+    next: [{ do: "run-command", command: "build" }],
+  });
+}
+
+async function readGroups() {
   const settings = await loadProject();
   const { folder, log } = settings;
   const { agents, problems } = await readAgentFolder(folder);
-  if (agents.length === 0) {
-    const why = problems.length > 0 ? `: ${problems.join("; ")}` : "";
-    throw new HallError("NOT_FOUND", `this project has no groups yet${why}`, {
-      next: [{ do: "run-command", command: "build" }],
-    });
-  }
   const lock = await readLock(folder, (message) => log.warn(message));
   const targets = await createWaiting().during(
     "reading the tools",

@@ -1,10 +1,11 @@
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { plural, shortenLine } from "../../base/text.ts";
+import { switchTools } from "../../hall/tool-switch.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import type { JsonOption } from "../declaration.ts";
-import { getTool, noteUnlisted, withHall } from "../hall.ts";
-import { print, table } from "../print.ts";
+import { getTool, loadProject, noteUnlisted, withHall } from "../hall.ts";
+import { print, table, wrapProse } from "../print.ts";
 
 export async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
   if (query.length === 0) await listAll(options);
@@ -86,6 +87,26 @@ export async function runToolShow(name: string, options: JsonOption): Promise<vo
     },
     { tool: name },
   );
+}
+
+export async function runToolsEnable(pattern: string, options: JsonOption): Promise<void> {
+  await runSwitch(pattern, true, options);
+}
+
+export async function runToolsDisable(pattern: string, options: JsonOption): Promise<void> {
+  await runSwitch(pattern, false, options);
+}
+
+async function runSwitch(pattern: string, isOn: boolean, options: JsonOption): Promise<void> {
+  const done = await switchTools(await loadProject(), pattern, isOn);
+  const { server, tools, file, isChanged } = done;
+  const state = isOn ? "enabled" : "disabled";
+  const names = tools.length > 0 ? `: ${tools.map(visible).join(", ")}` : "; no known tool matches";
+  const undo = `to undo: \`guildhall tools ${isOn ? "disable" : "enable"} '${pattern}'\``;
+  const text = isChanged
+    ? `${state} ${plural(tools.length, "tool")} of ${server} in ${file}${names}\n${undo}`
+    : `already ${state}${names}`;
+  print({ pattern, ...done, enabled: isOn }, wrapProse(text), options);
 }
 
 export async function runResources(options: JsonOption): Promise<void> {
