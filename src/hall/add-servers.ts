@@ -4,11 +4,12 @@ import { findNameProblems } from "../config/servers.ts";
 import type { ServerEntry } from "./import/clients.ts";
 import { shorten, thisMachine } from "./import/document.ts";
 import { findUnset, readEntry } from "./import/import.ts";
-import { createKeeper, type FoundSecret } from "./import/inline-secrets.ts";
+import { createKeeper } from "./import/inline-secrets.ts";
 import { validName } from "./import/merge.ts";
 import { anyClient } from "./import/pasted.ts";
 import { addToProjectFile, readProjectFile } from "./install/project-file.ts";
 import { writeThrough } from "./install/records.ts";
+import { openProjectSecrets } from "./secrets.ts";
 import { formatTarget } from "./setup.ts";
 
 export interface AddReport {
@@ -19,27 +20,27 @@ export interface AddReport {
     readonly target: string;
     readonly notes: readonly string[];
   }[];
-  /** Variables that the entries name and that are not set here. */
+  /** Names of the secrets that were taken out of the entries and stored. */
+  readonly secrets: readonly string[];
+  /** Variables that the entries name and that are set nowhere. */
   readonly variables: readonly string[];
 }
 
-export interface Added {
-  readonly report: AddReport;
-  /** Values that were taken out of the entries, to be kept elsewhere; never printed. */
-  readonly secrets: readonly FoundSecret[];
-}
-
 /**
- * Adds servers to the project's config, as other clients write them. Secrets become variables. Throws CONFLICT for a
+ * Adds servers to the project's config, as other clients write them. Secrets are stored apart. Throws CONFLICT for a
  * name that is taken, and VALIDATION for an entry that cannot be used; then nothing is written.
  */
 export async function addServers(
   folder: string,
   entries: readonly Pick<ServerEntry, "name" | "value">[],
-): Promise<Added> {
+): Promise<AddReport> {
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);
-  const keeper = createKeeper(machine.env);
+  const secrets = await openProjectSecrets(machine.folder);
+  const stored = secrets.list().filter(({ scope }) => scope !== "other project");
+  // The values of stored secrets are not known here, so their names are not used for others.
+  const taken = Object.fromEntries(stored.map(({ name }) => [name, ""]));
+  const keeper = createKeeper({ ...machine.env, ...taken });
   const ownScript = process.argv[1];
   const servers = [];
   for (const { name: given, value } of entries) {
@@ -53,18 +54,21 @@ export async function addServers(
       throw new HallError("VALIDATION", `"${name}" cannot be added: ${found}`);
     servers.push({ name, ...found });
   }
+  // Before the entry: a running hall reads it at once.
+  for (const { variable, value } of keeper.found()) await secrets.set(variable, value);
   await writeThrough(project.file, await addToProjectFile(project, servers), machine.folder);
+  const found = keeper.found().map(({ variable }) => variable);
+  const isSet = (name: string): boolean => found.includes(name) || Object.hasOwn(taken, name);
+  const unset = servers.flatMap(({ server }) => findUnset(server, machine.env));
   return {
-    report: {
-      file: shorten(project.file, machine),
-      added: servers.map(({ name, server, notes }) => ({
-        name,
-        target: formatTarget(server),
-        notes,
-      })),
-      variables: [...new Set(servers.flatMap(({ server }) => findUnset(server, machine.env)))],
-    },
-    secrets: keeper.found(),
+    file: shorten(project.file, machine),
+    added: servers.map(({ name, server, notes }) => ({
+      name,
+      target: formatTarget(server),
+      notes,
+    })),
+    secrets: found,
+    variables: [...new Set(unset)].filter((name) => !isSet(name)),
   };
 }
 

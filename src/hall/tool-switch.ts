@@ -1,6 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
+import { collectServers } from "../config/configured-servers.ts";
 import { globToExpression } from "../upstream/lists.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
 import { editServer } from "./config-edit.ts";
@@ -73,12 +74,12 @@ function listIn(value: unknown): readonly string[] {
   return Array.isArray(value) ? value.map(String) : [];
 }
 
-async function readPattern({ folder, config }: Settings, pattern: string): Promise<Meant> {
+async function readPattern({ folder, loaded }: Settings, pattern: string): Promise<Meant> {
   const lock = await readLock(folder, () => {});
   const known = (server: string): readonly string[] => lockedTools(lock, server) ?? [];
-  const servers = Object.entries(config.mcpServers).map(([server, { prefix = server }]) => ({
+  const servers = Object.entries(collectServers(loaded)).map(([server, entry]) => ({
     server,
-    prefix,
+    prefix: (entry.type === "unusable" ? entry.entry : entry)?.prefix ?? server,
   }));
   const [, named, glob] = /^(.+?)(?:\.|__)(.+)$/s.exec(pattern) ?? [];
   if (named === undefined || glob === undefined) {

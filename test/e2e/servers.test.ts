@@ -40,7 +40,11 @@ test("a server is added, disabled, enabled and removed; a running hall follows",
 
   await using hall = spawnHall(["--alone"], {
     cwd: home.project,
-    env: { ...home.env, API_TOKEN: secret },
+    env: {
+      ...home.env,
+      XDG_DATA_HOME: home.locate("~/.local/share"),
+      XDG_CONFIG_HOME: home.locate("~/.config"),
+    },
   });
   await hall.greet();
   const shows = async (): Promise<boolean> => {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { parseJsonText, readValue } from "../../src/config/json.ts";
+import { loadConfig } from "../../src/config/load.ts";
 import { addServers } from "../../src/hall/add-servers.ts";
 import { editConfig, editServer } from "../../src/hall/config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../../src/hall/import/pasted.ts";
@@ -13,7 +14,8 @@ import { switchTools } from "../../src/hall/tool-switch.ts";
 let folder: string;
 beforeEach(() => {
   folder = realpathSync(mkdtempSync(join(tmpdir(), "guildhall-add-")));
-  for (const name of ["HOME", "XDG_CONFIG_HOME"]) vi.stubEnv(name, join(folder, "home"));
+  for (const name of ["HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME"])
+    vi.stubEnv(name, join(folder, "home"));
 });
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -84,10 +86,10 @@ describe("a pasted text", () => {
   });
 });
 
-test("secrets in headers, variables and arguments become variables, and are handed on once", async () => {
+test("secrets in headers, variables and arguments are stored, and the file has their names", async () => {
   const secret = "ghp_0123456789abcdefghijABCDEFGHIJ012345";
   const env = [`GITHUB_TOKEN=${secret}`, "MODE=test", "PASSED"];
-  const { report, secrets } = await addServers(folder, [
+  const report = await addServers(folder, [
     { name: "git", value: entryFrom(["npx", "git-server"], { env, headers: [] }) },
     {
       name: "docs",
@@ -111,8 +113,17 @@ test("secrets in headers, variables and arguments become variables, and are hand
       headers: { Authorization: `Bearer \${GITHUB_TOKEN}` },
     },
   });
-  expect(secrets).toMatchObject([{ variable: "GITHUB_TOKEN", value: secret }]);
-  expect(report.variables).toEqual(["GITHUB_TOKEN", "PASSED"]);
+  expect(report).toMatchObject({ secrets: ["GITHUB_TOKEN"], variables: ["PASSED"] });
+  const { config } = await loadConfig({ folder, env: { ...process.env, PASSED: "yes" } });
+  expect(config.mcpServers.git).toMatchObject({ env: { GITHUB_TOKEN: secret } });
+
+  // Another server's secret of the same name gets another one.
+  const other = "ghp_ABCDEFGHIJ0123456789abcdefghij543210";
+  const value = entryFrom(["npx", "b"], { env: [`GITHUB_TOKEN=${other}`], headers: [] });
+  expect(await addServers(folder, [{ name: "b", value }])).toMatchObject({
+    secrets: ["B_GITHUB_TOKEN"],
+    variables: [],
+  });
 });
 
 test("nothing is written if one of the servers cannot be added", async () => {

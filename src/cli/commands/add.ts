@@ -1,7 +1,7 @@
 import { text as readStream } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
-import { type Added, addServers } from "../../hall/add-servers.ts";
+import { type AddReport, addServers } from "../../hall/add-servers.ts";
 import { entryFrom, isClaudeLine, readClaudeLine, readPasted } from "../../hall/import/pasted.ts";
 import type { JsonOption } from "../declaration.ts";
 import { paint, wrapProse } from "../print.ts";
@@ -21,11 +21,8 @@ export async function runAdd(
   words: readonly string[],
   options: AddOptions,
 ): Promise<void> {
-  const added = await addServers(process.cwd(), await readEntries(name, words, options));
-  const { report } = added;
-  if (!options.json) process.stdout.write(`${wrapProse(formatAdded(added))}\n`);
-  // So that it can be started now; later the variable must be set.
-  for (const { variable, value } of added.secrets) process.env[variable] ??= value;
+  const report = await addServers(process.cwd(), await readEntries(name, words, options));
+  if (!options.json) process.stdout.write(`${wrapProse(formatAdded(report))}\n`);
   const names = report.added.map((server) => server.name);
   await runBuild(names, { ...options, added: report, chosen: names });
 }
@@ -66,18 +63,13 @@ async function readInput(): Promise<string> {
   });
 }
 
-function formatAdded({ report, secrets }: Added): string {
-  const { file, added, variables } = report;
-  const places = new Set(secrets.map(({ variable }) => variable));
+function formatAdded({ file, added, secrets, variables }: AddReport): string {
   return [
     ...added.flatMap(({ name, target, notes }) => [
       `added ${paint("bold", name)} to ${file}: ${visible(target)}`,
       ...notes.map((note) => `  note: ${visible(note)}`),
     ]),
-    ...variables.map((name) =>
-      places.has(name)
-        ? `  its secret is not written to ${file}; keep it in the variable ${name}`
-        : `  set the variable ${name} before the hall starts`,
-    ),
+    ...secrets.map((name) => `  ${name} is stored as a secret of this project, not in ${file}`),
+    ...variables.map((name) => `  set its value: \`guildhall secret set ${name}\``),
   ].join("\n");
 }
