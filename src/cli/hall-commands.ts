@@ -8,6 +8,11 @@ const asking = {
   "-y, --yes": "do not ask",
   "--dry-run": "show the changes without writing anything",
 };
+const ofUser = "the hall of your own config file, without a project";
+const port = [
+  "the port to listen on; 0 for any free one (default: the config's, else 8080)",
+  wholeNumber("port", 0, 65_535),
+] as const;
 const until = { "--until <time>": ["only for this long: 90s, 30m, 2h, 7d", parseUntil] } as const;
 const yes = { "-y, --yes": "do not ask" };
 
@@ -27,16 +32,16 @@ export const hallCommands: CommandGroups = {
       options: {
         "--host <address>":
           "the address to listen on; any but loopback needs --token-file (default: the config's, else 127.0.0.1)",
-        "--port <number>": [
-          "the port to listen on; 0 for any free one (default: the config's, else 8080)",
-          wholeNumber("port", 0, 65_535),
-        ],
+        "--port <number>": port,
         "--token-file <file>":
           "a file with the token every caller must send (default: the config's)",
         "--expose <faces>": mcpFlags["--expose <faces>"],
         "--static": mcpFlags["--static"],
         "--log-level <level>":
           "level of the log on stderr: trace, debug, info, warn, error, silent (default: the config's, else info)",
+        "--user": "serve your own config file, without a project",
+        "--log-file <file>":
+          "write the log to this file and FILE.1, at most 1 MB each, not to stderr",
         "--json": "print the address as JSON, and the log as JSON even in a terminal",
       },
       examples: [
@@ -45,6 +50,46 @@ export const hallCommands: CommandGroups = {
         "serve --host 0.0.0.0 --token-file /etc/guildhall/token",
       ],
       load: async () => (await import("./commands/serve.ts")).runServe,
+    },
+
+    start: {
+      does: "run `serve` for this project in the background, and print how to connect",
+      options: { "--user": ofUser, "--port <number>": port },
+      examples: ["start", "start --port 9000", "start --user"],
+      load: async () => (await import("./commands/start.ts")).runStart,
+    },
+
+    stop: {
+      does: "end the running hall of this project; running calls get a moment to finish",
+      options: { "--user": ofUser },
+      examples: ["stop", "stop --user"],
+      load: async () => (await import("./commands/start.ts")).runStop,
+    },
+
+    open: {
+      does: "open the page of the running hall in your browser, and print its address",
+      options: { "--user": ofUser },
+      examples: ["open", "open --json"],
+      load: async () => (await import("./commands/start.ts")).runOpen,
+    },
+
+    service: {
+      does: "let your own hall start when you log in (systemd, launchd)",
+      examples: ["service install --dry-run", "service remove"],
+      subcommands: {
+        install: {
+          does: "write the service, which runs `serve --user`, and start it; shows it and asks first",
+          options: asking,
+          examples: ["service install", "service install --dry-run"],
+          load: async () => (await import("./commands/service.ts")).runServiceInstall,
+        },
+        remove: {
+          does: "stop the service and remove it",
+          options: asking,
+          examples: ["service remove"],
+          load: async () => (await import("./commands/service.ts")).runServiceRemove,
+        },
+      },
     },
   },
   "Setup:": {

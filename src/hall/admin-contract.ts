@@ -27,6 +27,8 @@ export interface AdminMethods {
   offers: { params: Record<string, never>; result: { servers: Readonly<Record<string, Offer>> } };
   /** For halls without a store file. */
   statistics: { params: { since?: number }; result: Statistics };
+  /** Ends the hall as a signal does, after the answer; the result is what ends. */
+  stop: { params: Record<string, never>; result: HallStatus };
   restart: { params: { server: string }; result: { state: UpstreamState } };
 }
 
@@ -67,6 +69,8 @@ export interface HallStatus {
   readonly pid: number;
   readonly project: string;
   readonly startedAt: number;
+  /** Where it listens over HTTP; absent in a hall for stdio only. */
+  readonly url?: string | undefined;
   readonly clients: number;
   readonly store: StoreState;
   readonly upstreams: readonly UpstreamStatus[];

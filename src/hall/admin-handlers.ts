@@ -9,6 +9,9 @@ import type { Hall } from "./hall.ts";
 import { openAgents } from "./project-texts.ts";
 import type { Settings } from "./settings.ts";
 
+/** Long enough for the answer to be written. */
+const answerMs = 50;
+
 /** Handles the admin requests on the hall's local socket. */
 export function createHandlers(
   hall: Hall,
@@ -18,17 +21,23 @@ export function createHandlers(
   const startedAt = Date.now();
   const replaceGroups = async (): Promise<void> =>
     hall.groups.replace(await openAgents(folder, hall.trust?.entries() ?? noEntries, hall.log));
+  const status = async (): Promise<HallStatus> => ({
+    version,
+    pid: process.pid,
+    project: folder,
+    startedAt,
+    url: hall.server.url,
+    clients: hall.server.clientCount,
+    store: hall.store.state(),
+    upstreams: describeUpstreams(hall),
+    registrations: describeRegistrations(hall),
+  });
   return {
-    status: async (): Promise<HallStatus> => ({
-      version,
-      pid: process.pid,
-      project: folder,
-      startedAt,
-      clients: hall.server.clientCount,
-      store: hall.store.state(),
-      upstreams: describeUpstreams(hall),
-      registrations: describeRegistrations(hall),
-    }),
+    status,
+    async stop() {
+      setTimeout(() => process.kill(process.pid, "SIGTERM"), answerMs);
+      return status();
+    },
     sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
       pending: hall.approvals

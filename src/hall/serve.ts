@@ -47,6 +47,7 @@ export async function serveProject(
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
     findOwner: openNamedTokens().find,
   });
+  server.url = listener.url;
   return {
     url: listener.url,
     needsToken: listener.needsToken,

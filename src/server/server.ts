@@ -95,6 +95,8 @@ export interface ServerParts extends ServerOptions {
 export class Server {
   readonly registry: Registry;
   readonly limits: Limits;
+  /** Where it listens over HTTP, once it does. */
+  url: string | undefined;
   /** Set again when the config changes. */
   presets: Presets = {};
   readonly #lists: ToolLists;

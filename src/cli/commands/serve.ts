@@ -1,4 +1,6 @@
+import { createRotatingFile } from "../../base/rotating-file.ts";
 import { version } from "../../base/version.ts";
+import { openUserFolder } from "../../hall/daemon.ts";
 import { serveProject } from "../../hall/serve.ts";
 import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
 import { ownCommand } from "../../hall/setup.ts";
@@ -11,12 +13,18 @@ interface ServeOptions extends SettingsOptions {
   readonly port?: number;
   readonly tokenFile?: string;
   readonly static?: boolean;
+  readonly user?: boolean;
+  readonly logFile?: string;
 }
 
 /** Serves until the process is asked to stop. */
 export async function runServe(options: ServeOptions): Promise<void> {
-  const { host, port, tokenFile } = options;
-  const settings = await loadSettings(options, "info", { listen: { host, port, tokenFile } });
+  const { host, port, tokenFile, logFile } = options;
+  if (options.user) process.chdir(await openUserFolder());
+  const log = logFile === undefined ? undefined : createRotatingFile(logFile);
+  const settings = await loadSettings({ ...options, ...(log ? { sink: log } : {}) }, "info", {
+    listen: { host, port, tokenFile },
+  });
   const hall = await serveProject(settings, { isStatic: options.static ?? false });
   const { url, needsToken } = hall;
   process.stdout.write(
@@ -29,6 +37,7 @@ export async function runServe(options: ServeOptions): Promise<void> {
     onStopSignals(resolve, () => void hall.close(0));
   });
   await hall.close(drainMs);
+  log?.flush();
 }
 
 /** The lines that connect common clients to this hall, over HTTP and over stdio. */

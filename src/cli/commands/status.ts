@@ -32,10 +32,11 @@ function formatStatus(status: ProjectStatus): string {
     const unlisted = status.unlisted.length > 0 ? [formatUnlisted(status.unlisted)] : [];
     return [...lines, ...unlisted, ...formatTokens(status)].join("\n");
   }
-  const { version, pid, startedAt, clients, store, upstreams, registrations } = status;
+  const { version, pid, startedAt, url, clients, store, upstreams, registrations } = status;
+  const where = url === undefined ? "" : `, ${url}`;
   const minutes = Math.round((Date.now() - startedAt) / 60_000);
   return [
-    `hall ${version}, process ${pid}, running for ${minutes} min, ${plural(clients, "client")}`,
+    `hall ${version}, process ${pid}, running for ${minutes} min, ${plural(clients, "client")}${where}`,
     ...formatStore(store),
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),

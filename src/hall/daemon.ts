@@ -1,0 +1,122 @@
+import { spawn } from "node:child_process";
+import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { HallError } from "../base/errors.ts";
+import { dataFolder, makePrivateFolder, placePrivate } from "../base/files.ts";
+import { askHall } from "./admin-client.ts";
+import type { HallStatus } from "./admin-contract.ts";
+import { logFolder } from "./server-logs.ts";
+
+/** Halls that run in the background: one per project, and one for the user's own config. */
+
+/** The project of the user's own hall. Its config is empty, so the user's own file is all that counts. */
+export async function openUserFolder(): Promise<string> {
+  const folder = makePrivateFolder(join(dataFolder(), "user"));
+  const file = join(folder, "guildhall.json");
+  if (!existsSync(file)) await placePrivate(file, "{}\n");
+  return folder;
+}
+
+export interface StartedHall {
+  readonly isNew: boolean;
+  readonly status: HallStatus & { readonly url: string };
+  readonly logFile: string;
+}
+
+export interface StartOptions {
+  readonly folder: string;
+  readonly port?: number | undefined;
+}
+
+const startMsMax = 60_000;
+const pollMs = 100;
+
+/** Runs `serve` in a process of its own. Throws UNAVAILABLE with its reason if it does not start. */
+export async function startInBackground({ folder, port }: StartOptions): Promise<StartedHall> {
+  const logFile = join(makePrivateFolder(await logFolder(folder)), "hall.log");
+  const running = await askHall(folder, "status", {});
+  if (running) return { isNew: false, status: requireUrl(running), logFile };
+
+  const before = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
+  const child = spawnServe(folder, logFile, port);
+  let hasEnded = false;
+  child.once("exit", () => {
+    hasEnded = true;
+  });
+  const giveUpAt = performance.now() + startMsMax;
+  while (!hasEnded && performance.now() < giveUpAt) {
+    await sleep(pollMs);
+    // While it starts, it may not answer in time.
+    const status = await askHall(folder, "status", {}).catch(() => undefined);
+    if (status?.url !== undefined)
+      return { isNew: true, status: { ...status, url: status.url }, logFile };
+  }
+  child.kill();
+  throw new HallError("UNAVAILABLE", `the hall did not start: ${readReason(logFile, before)}`, {
+    hint: `Its log is ${logFile}.`,
+  });
+}
+
+function requireUrl(status: HallStatus): StartedHall["status"] {
+  const { url, pid } = status;
+  if (url !== undefined) return { ...status, url };
+  throw new HallError(
+    "CONFLICT",
+    `the hall of this project runs in the process of a client (${pid}) and ends with it`,
+    { hint: "Close that client first; afterwards it connects to the hall in the background." },
+  );
+}
+
+function spawnServe(folder: string, logFile: string, port: number | undefined) {
+  const stderr = openSync(logFile, "a", 0o600);
+  const flags = port === undefined ? [] : ["--port", String(port)];
+  const args = [
+    process.argv[1] ?? "",
+    "serve",
+    "--folder",
+    folder,
+    "--log-file",
+    logFile,
+    ...flags,
+  ];
+  const child = spawn(process.execPath, args, {
+    cwd: folder,
+    detached: true,
+    stdio: ["ignore", "ignore", stderr],
+  });
+  closeSync(stderr);
+  child.unref();
+  return child;
+}
+
+/** Its last words on stderr, which are not lines of the log. */
+function readReason(logFile: string, from: number): string {
+  const lines = readFileSync(logFile).subarray(from).toString("utf8").split("\n");
+  const words = lines.filter((line) => line !== "" && !line.startsWith("{"));
+  return words.join(" ").replace(/^guildhall: /, "") || `no answer within ${startMsMax / 1000} s`;
+}
+
+const stopMsMax = 30_000;
+
+/** Ends the running hall. Undefined if there is none. Throws TIMEOUT if it does not end. */
+export async function stopRunning(folder: string): Promise<HallStatus | undefined> {
+  const ended = await askHall(folder, "stop", {});
+  if (!ended) return undefined;
+  const giveUpAt = performance.now() + stopMsMax;
+  while (isRunning(ended.pid)) {
+    if (performance.now() > giveUpAt)
+      throw new HallError("TIMEOUT", `the hall (process ${ended.pid}) has not ended yet`);
+    await sleep(pollMs);
+  }
+  return ended;
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== "ESRCH";
+  }
+}
