@@ -1,6 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { SecretStore } from "../base/secret-store.ts";
 import type { UnusableServer } from "./configured-servers.ts";
+import { readEnvFiles } from "./env-file.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
 import { type ConfigFile, projectFilesOf } from "./files.ts";
@@ -32,6 +33,7 @@ export interface Sources {
   readonly env: NodeJS.ProcessEnv;
   readonly flags: PartialConfig;
   readonly store: SecretStore;
+  readonly userFile: string;
 }
 
 /** More invalid servers than this point to a broken file. */
@@ -44,8 +46,12 @@ export async function assembleConfig({
   env,
   flags,
   store,
+  userFile,
 }: Sources): Promise<
-  Pick<LoadedConfig, "config" | "unusable" | "toApprove" | "warnings" | "secrets">
+  Pick<LoadedConfig, "config" | "unusable" | "toApprove" | "warnings" | "secrets"> & {
+    /** Files to watch. */
+    readonly envFiles: readonly string[];
+  }
 > {
   const ofFiles: Layer[] = [];
   for (const file of files) {
@@ -65,19 +71,25 @@ export async function assembleConfig({
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const stored = await readValues(tree, { folder, env, store });
   const expanded = expandVariables(tree, stored.values);
+  const envFiles = await readEnvFiles(expanded.tree, {
+    folder,
+    userFile,
+    sourceAt: (path) => sourceAt(layers, path),
+  });
   const checked: WrittenConfig = {
-    tree: expanded.tree,
+    tree: envFiles.tree,
     folder,
     users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
-    isOfProject,
+    isOfProject: (path) => envFiles.isOfProject(path) || isOfProject(path),
     isOfOverride: (path) => sourceAt(layers, path) === "override",
   };
   const nameProblems = findNameProblems(expanded.tree);
-  const { config, problems } = await validateWithout(expanded.tree, [
+  const { config, problems } = await validateWithout(envFiles.tree, [
     ...(await explainUnset(
       expanded.problems.filter(({ path }) => !isDisabled(expanded.tree, path)),
       stored,
     )),
+    ...envFiles.problems,
     ...nameProblems,
     ...findServerProblems(checked, stored.values),
     ...findProjectProblems(checked),
@@ -97,7 +109,10 @@ export async function assembleConfig({
   const complete = withWritten(
     withDefaults(config),
     mergeTrees(mergeLayers(ofFiles), namedVariables(variables)),
-    (path) => sourceAt(ofFiles, path) === "project",
+    {
+      isOfProject: (path) => sourceAt(ofFiles, path) === "project",
+      envFiles: envFiles.ofServers,
+    },
   );
   const unusable = [...ofServers].map(([name, own]): [string, UnusableServer] => {
     // Under a prefix that is not its own, nothing of it is listed.
@@ -117,7 +132,12 @@ export async function assembleConfig({
       ),
     ),
     warnings: tell(foreign, layers),
-    secrets: findSecrets(expanded.tree, variables.tree, [...expanded.secrets, ...stored.secrets]),
+    secrets: findSecrets(expanded.tree, variables.tree, [
+      ...expanded.secrets,
+      ...stored.secrets,
+      ...envFiles.secrets,
+    ]),
+    envFiles: envFiles.files,
   };
 }
 

@@ -55,14 +55,29 @@ export async function loadConfig({
   const files = await readConfigFiles(userFile, projectFiles);
   const isUntouched = files.length === 0 && configVariables(env).length === 0;
   const found = isUntouched
-    ? { config: defaultsWith(flags), unusable: {}, toApprove: [], warnings: [], secrets: [] }
-    : await (await import("./assemble.ts")).assembleConfig({ folder, files, env, flags, store });
+    ? {
+        config: defaultsWith(flags),
+        unusable: {},
+        toApprove: [],
+        warnings: [],
+        secrets: [],
+        envFiles: [],
+      }
+    : await (await import("./assemble.ts")).assembleConfig({
+        folder,
+        files,
+        env,
+        flags,
+        store,
+        userFile,
+      });
+  const { envFiles, ...rest } = found;
   return {
-    ...found,
+    ...rest,
     config: freeze(found.config),
     unusable: freeze(found.unusable),
     files: files.map(({ file }) => file),
-    places: [userFile, ...projectFiles, store.index],
+    places: [userFile, ...projectFiles, store.index, ...envFiles],
   };
 }
 

@@ -46,6 +46,10 @@ const stdioServer = object("A program on this machine.", {
   command: field("The program to start, without arguments; no shell is used.", text()),
   args: field("Its arguments.", z._default(z.array(z.string()), [])),
   env: field("Its environment variables, besides a few of the hall's.", map(z.string())),
+  envFile: field(
+    "A dotenv file with further environment variables, relative to the folder of this file. A project's must be inside the project, and is approved with its contents.",
+    z.optional(text()),
+  ),
   cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
   ...ours,
 });

@@ -289,7 +289,6 @@ export const foreignKeys: Readonly<Record<string, string>> = {
   excludeTools: "use tools.exclude",
   disabledTools: "use tools.exclude",
   timeout: "use timeoutSeconds",
-  envFile: "set the variables before the hall starts and list them in env",
   authProviderType: "use headers",
   ...Object.fromEntries(
     "description gallery icon version sandbox sandboxEnabled dev watchPaths"

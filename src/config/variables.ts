@@ -1,4 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
+import type { EnvFile } from "./env-file.ts";
 import { type Path, type Problem, quote } from "./error.ts";
 import type { Layer } from "./layer.ts";
 import type { Config } from "./schema.ts";
@@ -153,22 +154,41 @@ export interface Written {
   readonly env?: JsonObject;
   readonly headers?: JsonObject;
   readonly oauth?: JsonObject;
+  readonly envFile?: string;
+  /** What the file of `envFile` sets. */
+  readonly fromFile?: EnvFile | undefined;
   /** The entry is from the project's file. */
   readonly isOfProject?: boolean;
 }
 
-const writtenFields = ["command", "args", "cwd", "url", "env", "headers", "oauth"] as const;
+const writtenFields = [
+  "command",
+  "args",
+  "cwd",
+  "url",
+  "env",
+  "headers",
+  "oauth",
+  "envFile",
+] as const;
 
 /** Adds to each server what `tree`, the unexpanded layers, has for it. */
 export function withWritten(
   config: Config,
   { mcpServers }: JsonObject,
-  isOfProject: (path: Path) => boolean,
+  {
+    isOfProject,
+    envFiles,
+  }: {
+    isOfProject(path: Path): boolean;
+    readonly envFiles: ReadonlyMap<string, EnvFile>;
+  },
 ): Config {
   const servers = Object.entries(config.mcpServers).map(([name, entry]) => {
     const unexpanded = isObject(mcpServers) ? mcpServers[name] : undefined;
     const texts: Written = {
       ...(isObject(unexpanded) ? writtenIn(unexpanded) : {}),
+      ...(envFiles.has(name) ? { fromFile: envFiles.get(name) } : {}),
       isOfProject: isOfProject(["mcpServers", name]),
     };
     return [name, { ...entry, [written]: texts }];

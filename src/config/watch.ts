@@ -55,6 +55,8 @@ export function watchConfig(
       )
         return;
       good = next;
+      // It may name other files.
+      rewatch();
       listener.changed(next);
     } catch (error) {
       refuse(error instanceof Error ? error : new Error(String(error)));

@@ -10,8 +10,10 @@ import { projectFiles, realProgram } from "./program.ts";
  * another secret to an approved server. The values do not: they change, and the lock is committed.
  */
 export function sourceOf(config: ServerConfig): string {
-  const { env, headers, oauth, ...reached } = config[written] ?? {};
-  const texts = Object.entries({ env, headers, oauth }).filter(([, text]) => text !== undefined);
+  const { env, headers, oauth, envFile, fromFile, ...reached } = config[written] ?? {};
+  const texts = Object.entries({ env, headers, oauth, envFile }).filter(
+    ([, text]) => text !== undefined,
+  );
   const rest = [
     ...(texts.length > 0 ? [Object.fromEntries(texts)] : []),
     ...(config.prefix === undefined ? [] : [{ prefix: config.prefix }]),
@@ -20,7 +22,10 @@ export function sourceOf(config: ServerConfig): string {
     return hashOf([
       reached.command ?? config.command,
       reached.args ?? config.args,
-      Object.keys(config.env).sort(),
+      // Those of the file differ between machines, and the lock is committed.
+      Object.keys(config.env)
+        .filter((name) => !fromFile?.names.includes(name))
+        .sort(),
       reached.cwd ?? config.cwd ?? null,
       ...rest,
     ]);
@@ -34,9 +39,18 @@ export function sourceOf(config: ServerConfig): string {
 
 /** What a person approves: the source, and the contents of the project's files that it runs. */
 export function approvalOf(config: ServerConfig): string {
-  const files = config.type === "stdio" ? projectFiles(config) : {};
+  const files = config.type === "stdio" ? boundFiles(config) : {};
   const source = sourceOf(config);
   return Object.keys(files).length === 0 ? source : hashOf([source, files]);
+}
+
+/** The project's files that it runs, and its dotenv file. */
+function boundFiles(
+  config: Extract<ServerConfig, { readonly type: "stdio" }>,
+): Readonly<Record<string, string>> {
+  const { fromFile, envFile = "" } = config[written] ?? {};
+  const digest = fromFile?.digest;
+  return { ...projectFiles(config), ...(digest === undefined ? {} : { [envFile]: digest }) };
 }
 
 /** The same for display. Literal values of a project's file are shown: they decide what runs, and where it sends data. */
@@ -55,14 +69,21 @@ function describeAddress(config: ServerConfig): string {
     const { url = config.url, headers = config.headers, oauth = {} } = texts;
     return `${url} over ${config.type}${listed(" with headers", headers, texts)}${listed(" and a login with", oauth, texts)}`;
   }
-  const { cwd = config.cwd, env = config.env } = texts;
-  return `${commandLine(config).map(quoted).join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}${describeProgram(config)}`;
+  const { cwd = config.cwd, env = texts.fromFile ? {} : config.env } = texts;
+  return `${commandLine(config).map(quoted).join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}${describeEnvFile(texts)}${describeProgram(config)}`;
+}
+
+/** Names only: the values may be secrets of the user. */
+function describeEnvFile({ envFile, fromFile }: Written): string {
+  if (envFile === undefined || !fromFile) return "";
+  const names = [...fromFile.names].sort().map(quoted).join(", ") || "nothing";
+  return ` and ${names} from ${quoted(envFile)}`;
 }
 
 /** The program that its PATH finds, and the project's files that it runs. */
 function describeProgram(config: Extract<ServerConfig, { readonly type: "stdio" }>): string {
   const program = realProgram(config);
-  const files = Object.entries(projectFiles(config)).map(
+  const files = Object.entries(boundFiles(config)).map(
     ([file, digest]) => `${quoted(file)} (sha256 ${digest.slice(0, 12)})`,
   );
   const found =

@@ -58,6 +58,7 @@ export const commonKeys: KeyReaders = {
   command: renamed("command"),
   args: (args) => ({ args: Array.isArray(args) ? args.map(toText) : args }),
   env: textMap("env"),
+  envFile: renamed("envFile"),
   cwd: renamed("cwd"),
   url: renamed("url"),
   headers: textMap("headers"),
@@ -85,7 +86,7 @@ const transports: Readonly<Record<string, string>> = {
 /** Removes defaults, empty values, and fields of the other kind of server. */
 function withoutDefaults(server: JsonObject): JsonObject {
   const isMixed = "command" in server && "url" in server;
-  const foreign = typeof server.url === "string" ? ["args", "env", "cwd"] : ["headers"];
+  const foreign = typeof server.url === "string" ? ["args", "env", "envFile", "cwd"] : ["headers"];
   const kept = Object.entries(server).filter(([key, value]) => {
     if (key === "type") return value !== "stdio" && value !== "http";
     const isEmpty = typeof value === "object" && Object.keys(value ?? {}).length === 0;

@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError, fieldOf, type Problem } from "../../config/error.ts";
+import { isInside } from "../../config/project-limits.ts";
 import { findServerProblems } from "../../config/servers.ts";
 import { validateTree } from "../../config/validate.ts";
 import { expandVariables, variablesIn } from "../../config/variables.ts";
@@ -130,21 +132,28 @@ export async function readEntry(
     return `only ${client.name} can resolve ${[...new Set(rewritten.unresolved)].join(", ")}`;
   if (server.command === undefined && server.url === undefined)
     return `no command or url (an extension of ${client.name}?)`;
-  const checked = await checkServer(server, machine);
+  const { server: usable, notes } = withoutForeignFile(server, machine);
+  const checked = await checkServer(usable, machine);
   if (typeof checked === "string") return checked;
   return {
     server: hideSecrets(name, checked.server, keep),
-    notes: [...checked.notes, ...describeIgnored(unknownKeys, client)],
+    notes: [...checked.notes, ...notes, ...describeIgnored(unknownKeys, client)],
   };
 }
 
+/** A project's config may name only a dotenv file of the project. */
+function withoutForeignFile(
+  server: JsonObject,
+  { folder }: Machine,
+): { readonly server: JsonObject; readonly notes: readonly string[] } {
+  const { envFile, ...rest } = server;
+  if (typeof envFile !== "string" || isInside(resolve(folder, envFile), folder))
+    return { server, notes: [] };
+  return { server: rest, notes: [`ignored envFile: "${envFile}" is outside the project`] };
+}
+
 function describeIgnored(keys: readonly string[], client: Pick<Client, "name">): string[] {
-  const others = keys.filter((key) => key !== "envFile");
-  const notes = keys.includes("envFile")
-    ? ["envFile is not supported: set its variables in the environment and list them in env"]
-    : [];
-  if (others.length > 0) notes.push(`ignored ${others.join(", ")}: specific to ${client.name}`);
-  return notes;
+  return keys.length > 0 ? [`ignored ${keys.join(", ")}: specific to ${client.name}`] : [];
 }
 
 /** Applies our own rules, because one invalid entry would be an error in our config. */

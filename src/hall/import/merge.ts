@@ -109,13 +109,24 @@ function freeName(wanted: string, client: string, taken: ReadonlyMap<string, str
 }
 
 /** Two entries are the same server if everything that reaches it is equal. */
-function identityOf({ type, command, args, env, cwd, url, headers, oauth }: JsonObject): string {
+function identityOf({
+  type,
+  command,
+  args,
+  env,
+  envFile,
+  cwd,
+  url,
+  headers,
+  oauth,
+}: JsonObject): string {
   return JSON.stringify(
     sortKeys({
       type,
       command,
       args: args ?? [],
       env: env ?? {},
+      envFile,
       cwd,
       url,
       headers: headers ?? {},
