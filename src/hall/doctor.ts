@@ -7,6 +7,7 @@ import { environmentOf, realProgram } from "../upstream/program.ts";
 import { commandLine } from "../upstream/source.ts";
 import { adviseUnset } from "../upstream/unusable.ts";
 import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
+import { readClientVariables } from "./import/missing-variables.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
@@ -49,9 +50,15 @@ export async function diagnoseServers(
     });
   const discoveries = await discoverApproved(settings, options);
   await recordInProject(settings, { discoveries });
+  const hasFailed = discoveries.some((each) => !("found" in each));
+  const ofClients = hasFailed ? await readClientVariables(settings.folder) : new Map();
   return servers.map(([name, config]) => {
     const discovery = discoveries.find((each) => each.name === name);
-    const checks = checkServer(config, discovery);
+    const isFailing = discovery !== undefined && !("found" in discovery);
+    const checks = [
+      ...checkServer(config, discovery),
+      ...(isFailing ? checkVariables(config, ofClients.get(name)) : []),
+    ];
     return { name, ok: checks.every(({ ok }) => ok), checks };
   });
 }
@@ -84,6 +91,24 @@ function checkEntry(config: ServerConfig): readonly Check[] {
         }
       : { what: `program: ${program}`, ok: true },
     { what: `environment variables: ${variables || "none needed"}`, ok: true },
+  ];
+}
+
+/** A server that works in another client may lack a variable here. */
+function checkVariables(
+  config: ServerConfig | UnusableServer,
+  found: { readonly client: string; readonly names: readonly string[] } | undefined,
+): readonly Check[] {
+  if (config.type !== "stdio" || !found) return [];
+  const passed = environmentOf(config);
+  const missing = found.names.filter((name) => !Object.hasOwn(passed, name));
+  if (missing.length === 0) return [];
+  return [
+    {
+      what: `${found.client} also passes it ${missing.join(", ")}`,
+      ok: false,
+      advice: 'Add the variables it needs to "env" of its entry.',
+    },
   ];
 }
 
