@@ -117,10 +117,15 @@ function facesOf({ expose }: Config): FaceChoice {
   }
 }
 
+let uncaughtLog: Log | undefined;
+
 /** An uncaught error must not end every client's connection: it is logged, and the hall keeps running. */
 function logUncaught(log: Log): void {
-  process.on("uncaughtException", (err) => log.error({ err }, "uncaught exception"));
-  process.on("unhandledRejection", (err) => log.error({ err }, "unhandled rejection"));
+  if (!uncaughtLog) {
+    process.on("uncaughtException", (err) => uncaughtLog?.error({ err }, "uncaught exception"));
+    process.on("unhandledRejection", (err) => uncaughtLog?.error({ err }, "unhandled rejection"));
+  }
+  uncaughtLog = log;
 }
 
 /** The entry of one server. Throws NOT_FOUND with near names, UNAVAILABLE for an invalid entry. */

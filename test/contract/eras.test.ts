@@ -2,7 +2,7 @@ import { describe, test, vi } from "vitest";
 import { behaviours, clientLines, openCell, upstreamLines } from "./eras.ts";
 
 // Most of the time goes by in waiting.
-vi.setConfig({ maxConcurrency: 4 });
+vi.setConfig({ maxConcurrency: 12 });
 
 const cells = clientLines.flatMap((client) =>
   upstreamLines.map(

@@ -17,14 +17,15 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-test("20 processes killed while writing lose no acknowledged row, the chain is intact, and their calls end as lost", async () => {
+test("8 processes killed while writing lose no acknowledged row, the chain is intact, and their calls end as lost", async () => {
   const { kills, acknowledged, missing, broken, warnings, alive, running, lost } = await crash(
     built,
     join(folder, "state.db"),
-    20,
+    8,
+    5,
   );
-  expect([kills, missing, broken, warnings, alive]).toEqual([20, [], undefined, [], 0]);
-  expect(acknowledged).toBeGreaterThan(100);
+  expect([kills, missing, broken, warnings, alive]).toEqual([8, [], undefined, [], 0]);
+  expect(acknowledged).toBeGreaterThanOrEqual(40);
   expect(running).toBe(0);
   expect(lost).toBeGreaterThan(0);
 });
