@@ -116,6 +116,8 @@ function unknownIn(words: readonly string[]): readonly string[] {
     isFound = true;
   }
   const options = command.options.flatMap(({ long, short }) => [long, short]);
-  const unknown = words.filter((word) => word.startsWith("--") && !options.includes(word));
+  // What follows `--` belongs to another program.
+  const ours = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
+  const unknown = ours.filter((word) => word.startsWith("--") && !options.includes(word));
   return isFound ? unknown : [words[0] ?? "", ...unknown];
 }

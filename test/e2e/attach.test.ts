@@ -388,7 +388,7 @@ describe.concurrent("when the hall", () => {
             result: { tools: expect.any(Array) },
           });
         expect(
-          (await Promise.all(last.map((client) => callTool(client, "echo.echo")))).map(said),
+          (await Promise.all(last.map((client) => callTool(client, "box.echo")))).map(said),
         ).toEqual(last.map(() => "{}"));
       }
       expect(await project.status()).toMatchObject({ pid: last[0]?.pid, clients: 1 });
