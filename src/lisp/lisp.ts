@@ -1,12 +1,11 @@
 // The public interface: a session and its evaluations. Sessions share nothing that a program can change.
-import { type Budgets, defaultBudgets } from "./budgets.ts";
+import { type Budgets, createRoom, defaultBudgets, showValues } from "./budgets.ts";
 import { compileLambda, evaluateForm } from "./compile/compile.ts";
 import { reportOf, Unhandled } from "./conditions.ts";
 import { type ConditionReport, reportCondition } from "./core/handling.ts";
 import { named, nativeFunction } from "./define.ts";
 import { formatText } from "./format/format.ts";
 import { type Host, Machine } from "./machine.ts";
-import { createRoom, showValues } from "./output.ts";
 import {
   addPackage,
   currentPackage,

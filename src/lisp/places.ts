@@ -1,11 +1,12 @@
 // Places of setf. An expansion evaluates the parts of a place once, and reads and stores it. Places that are
 // functions need none: `(setf (f a b) v)` calls the function `(setf f)` with v, a and b.
-
-import { Scope } from "./compile/scope.ts";
+import { Scope } from "./compile/nodes.ts";
 import { form, fresh, lisp, named, type Template } from "./define.ts";
 import type { Macro } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { Sym } from "./symbol.ts";
+import { keywordOf } from "./packages.ts";
+import { Str } from "./string.ts";
+import { NIL, Sym } from "./symbol.ts";
 import { Cons, itemsOf, Opaque, type Value } from "./values.ts";
 
 export interface Expansion {
@@ -145,4 +146,261 @@ export function expandOnce(m: Machine, whole: Value, env: Value | undefined): Va
   return macro === null
     ? undefined
     : macro.expand(whole, env instanceof Opaque ? env : new Opaque("ENVIRONMENT", null), m);
+}
+// Parses lambda lists. Those of macros may contain nested patterns.
+
+/** A longer list is circular. */
+const parametersMax = 4_096;
+
+export interface Parameter {
+  /** A symbol, or a pattern in a macro's lambda list. */
+  readonly name: Value;
+  readonly init: Value;
+  readonly supplied: Sym | null;
+}
+
+export interface LambdaList {
+  readonly whole: Value | null;
+  readonly environment: Sym | null;
+  readonly required: readonly Value[];
+  readonly optional: readonly Parameter[];
+  readonly rest: Value | null;
+  readonly hasKeys: boolean;
+  readonly keys: readonly (Parameter & { readonly key: Sym })[];
+  readonly allowOtherKeys: boolean;
+  readonly aux: readonly Parameter[];
+}
+
+type Section = "required" | "optional" | "rest" | "key" | "aux" | "whole" | "environment" | "after";
+
+const sections = new Map<Sym, Section>([
+  [named("&OPTIONAL"), "optional"],
+  [named("&REST"), "rest"],
+  [named("&BODY"), "rest"],
+  [named("&KEY"), "key"],
+  [named("&AUX"), "aux"],
+  [named("&WHOLE"), "whole"],
+  [named("&ENVIRONMENT"), "environment"],
+]);
+const allowOther = named("&ALLOW-OTHER-KEYS");
+const order: readonly Section[] = ["required", "optional", "rest", "after", "key", "aux"];
+
+/** `patterns` allows nested lists, `&whole`, `&body`, `&environment` and a dotted end, as in macros. */
+export function parseLambdaList(m: Machine, lambdaList: Value, patterns: boolean): LambdaList {
+  const made = {
+    whole: null as Value | null,
+    environment: null as Sym | null,
+    rest: null as Value | null,
+    hasKeys: false,
+    allowOtherKeys: false,
+  };
+  const required: Value[] = [];
+  const optional: Parameter[] = [];
+  const keys: (Parameter & { key: Sym })[] = [];
+  const aux: Parameter[] = [];
+  let section: Section = "required";
+  const fault = (): never => m.programError(`${m.show(lambdaList)} is not a valid lambda list`);
+  let at = lambdaList;
+  let count = 0;
+  for (; at instanceof Cons; at = at.cdr) {
+    if (++count > parametersMax)
+      m.programError(`a lambda list has more than ${parametersMax} parts`);
+    const item: Value = at.car;
+    const next: Section | undefined = item instanceof Sym ? sections.get(item) : undefined;
+    if (item === allowOther) made.allowOtherKeys = true;
+    else if (next !== undefined) {
+      if (!patterns && (next === "whole" || next === "environment")) fault();
+      if (
+        order.includes(next) &&
+        order.indexOf(next) <= order.indexOf(section) &&
+        section !== "required"
+      )
+        fault();
+      if (next === "whole" || next === "environment") {
+        const name: Value = at.cdr instanceof Cons ? at.cdr.car : fault();
+        if (next === "whole") made.whole = name;
+        else made.environment = name instanceof Sym ? name : fault();
+        at = at.cdr as Cons;
+      } else {
+        section = next;
+        if (next === "key") made.hasKeys = true;
+      }
+    } else if (section === "required") required.push(checkedName(m, item, patterns));
+    else if (section === "optional") optional.push(parameter(m, item, patterns));
+    else if (section === "rest") {
+      made.rest = checkedName(m, item, patterns);
+      section = "after";
+    } else if (section === "key") keys.push(keyParameter(m, item, patterns));
+    else if (section === "aux") aux.push(parameter(m, item, patterns));
+    else fault();
+  }
+  if (section === "rest") fault();
+  if (at !== NIL) {
+    if (!patterns || made.rest !== null) fault();
+    made.rest = checkedName(m, at, patterns);
+  }
+  return { ...made, required, optional, keys, aux };
+}
+
+function checkedName(m: Machine, name: Value, patterns: boolean): Value {
+  if (name instanceof Sym && name.kind !== "constant") return name;
+  if (patterns && (name instanceof Cons || name === NIL)) return name;
+  return m.programError(`${m.show(name)} cannot be the name of a variable`);
+}
+
+function parameter(m: Machine, item: Value, patterns: boolean): Parameter {
+  if (!(item instanceof Cons))
+    return { name: checkedName(m, item, patterns), init: NIL, supplied: null };
+  const init = item.cdr instanceof Cons ? item.cdr.car : NIL;
+  const more = item.cdr instanceof Cons ? item.cdr.cdr : NIL;
+  const supplied = more instanceof Cons ? checkedName(m, more.car, false) : null;
+  return { name: checkedName(m, item.car, patterns), init, supplied: supplied as Sym | null };
+}
+
+function keyParameter(m: Machine, item: Value, patterns: boolean): Parameter & { key: Sym } {
+  const head = item instanceof Cons ? item.car : item;
+  if (item instanceof Cons && head instanceof Cons) {
+    const [key, name] = [head.car, head.cdr instanceof Cons ? head.cdr.car : NIL];
+    if (!(key instanceof Sym)) m.programError(`${m.show(key)} cannot be a keyword`);
+    return { ...parameter(m, new Cons(name, item.cdr), patterns), key };
+  }
+  const plain = parameter(m, item, patterns);
+  const { name } = plain.name as Sym;
+  return { ...plain, key: keywordOf(m, name) };
+}
+
+// Converts patterns of `destructuring-bind` and macros to bindings for `let*`.
+
+interface Source {
+  /** The whole form, for `&whole`. */
+  readonly whole: Value;
+  /** A form whose value is the list to destructure. */
+  readonly operands: Value;
+  readonly env: Sym | null;
+  /** The subject of error messages. */
+  readonly what: Value;
+}
+
+/** `(name form)` pairs, in order. */
+export function destructure(m: Machine, pattern: Value, source: Source): Value[] {
+  const made: Value[] = [];
+  take(m, pattern, source, made);
+  return made;
+}
+
+const bind = (made: Value[], name: Value, init: Template): void => {
+  made.push(form([name, init]));
+};
+
+function take(m: Machine, pattern: Value, source: Source, made: Value[]): void {
+  const list = parseLambdaList(m, pattern, true);
+  if (list.whole !== null) bindPattern(m, list.whole, source.whole, source, made);
+  if (list.environment !== null) bind(made, list.environment, source.env ?? NIL);
+  const rest = new Sym("REST", null);
+  const max =
+    list.rest !== null || list.hasKeys ? NIL : list.required.length + list.optional.length;
+  const what = form(["QUOTE", source.what]);
+  bind(made, rest, ["%CHECK-PATTERN", source.operands, list.required.length, max, what]);
+  for (const name of list.required) {
+    bindPattern(m, name, form(["CAR", rest]), source, made);
+    bind(made, rest, ["CDR", rest]);
+  }
+  for (const { name, init, supplied } of list.optional) {
+    if (supplied !== null) bind(made, supplied, ["IF", rest, "T", "NIL"]);
+    bindPattern(m, name, form(["IF", rest, ["CAR", rest], init]), source, made);
+    bind(made, rest, ["CDR", rest]);
+  }
+  if (list.rest !== null) bindPattern(m, list.rest, rest, source, made);
+  if (list.hasKeys) takeKeys(m, list, rest, what, source, made);
+  for (const { name, init } of list.aux) bindPattern(m, name, init, source, made);
+}
+
+function takeKeys(
+  m: Machine,
+  list: ReturnType<typeof parseLambdaList>,
+  rest: Sym,
+  what: Value,
+  source: Source,
+  made: Value[],
+): void {
+  const known = form(["QUOTE", form(list.keys.map(({ key }) => key))]);
+  bind(made, rest, ["%CHECK-KEYS", rest, known, list.allowOtherKeys ? "T" : "NIL", what]);
+  for (const { key, name, init, supplied } of list.keys) {
+    const found = new Sym("FOUND", null);
+    bind(made, found, ["%FIND-KEY", rest, ["QUOTE", key]]);
+    if (supplied !== null) bind(made, supplied, ["IF", found, "T", "NIL"]);
+    bindPattern(m, name, form(["IF", found, ["CAR", found], init]), source, made);
+  }
+}
+
+function bindPattern(m: Machine, name: Value, init: Value, source: Source, made: Value[]): void {
+  if (name instanceof Sym && name !== NIL) {
+    bind(made, name, init);
+    return;
+  }
+  const part = new Sym("PART", null);
+  bind(made, part, init);
+  if (name === NIL || name instanceof Cons)
+    take(m, name, { ...source, whole: part, operands: part, env: null }, made);
+}
+
+/** The natives that the bindings call. */
+export function checkPattern(m: Machine, value: Value, min: Value, max: Value, what: Value): Value {
+  let count = 0;
+  let at = value;
+  const limit = max === NIL ? Number.POSITIVE_INFINITY : (max as number);
+  for (
+    ;
+    at instanceof Cons && count <= limit && (max !== NIL || count < (min as number));
+    at = at.cdr
+  )
+    count++;
+  if (count < (min as number) || count > limit || (max !== NIL && at !== NIL)) {
+    const exact = min === max ? `exactly ${min}` : `${min} to ${max}`;
+    const needed = max === NIL ? `at least ${min}` : exact;
+    mismatch(
+      m,
+      what,
+      `${m.show(value)} does not fit the lambda list of ${m.show(what)}: it needs ${needed} element(s)`,
+    );
+  }
+  return value;
+}
+
+/** A PROGRAM-ERROR for a macro call, an ERROR for `destructuring-bind`. */
+function mismatch(m: Machine, what: Value, text: string): never {
+  if (what === named("DESTRUCTURING-BIND")) m.error("%PATTERN-MISMATCH", { TEXT: new Str(text) });
+  m.programError(text);
+}
+
+export function checkKeys(
+  m: Machine,
+  value: Value,
+  known: Value,
+  allow: Value,
+  what: Value,
+): Value {
+  let allowed = allow !== NIL;
+  let unknown: Value | null = null;
+  for (let at = value; at instanceof Cons; at = at.cdr.cdr) {
+    if (!(at.cdr instanceof Cons))
+      return mismatch(m, what, `odd number of keyword arguments for ${m.show(what)}`);
+    if (at.car === named(":ALLOW-OTHER-KEYS")) allowed ||= at.cdr.car !== NIL;
+    else if (!contains(known, at.car)) unknown ??= at.car;
+  }
+  if (unknown !== null && !allowed)
+    mismatch(m, what, `${m.show(what)} does not accept the keyword argument ${m.show(unknown)}`);
+  return value;
+}
+
+function contains(items: Value, item: Value): boolean {
+  for (let at = items; at instanceof Cons; at = at.cdr) if (at.car === item) return true;
+  return false;
+}
+
+/** The list whose first element is the value for `key`, or NIL. */
+export function findKey(_: Machine, value: Value, key: Value): Value {
+  for (let at = value; at instanceof Cons && at.cdr instanceof Cons; at = at.cdr.cdr)
+    if (at.car === key) return at.cdr;
+  return NIL;
 }

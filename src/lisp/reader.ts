@@ -1,12 +1,11 @@
 // Text to forms, one at a time, because a form may change the package in which the next is read. The position
 // of every list is recorded for "missing )" and for backtraces.
 
-import { expandBackquote, splice, unquote } from "./backquote.ts";
 import { form } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol, intern, keywordOf } from "./packages.ts";
 import { readNumber } from "./rationals.ts";
-import { dispatchMacros } from "./reader-macros.ts";
+import { dispatchMacros, expandBackquote, splice, unquote } from "./reader-macros.ts";
 import { Str } from "./string.ts";
 import { NIL, type Sym, T } from "./symbol.ts";
 import type { Cons, Value } from "./values.ts";

@@ -8,7 +8,7 @@ import { NIL, Sym } from "../symbol.ts";
 import { Cons, Opaque, type Value } from "../values.ts";
 import { analyseLambda } from "./lambda.ts";
 import type { Binding, Lambda, Node } from "./nodes.ts";
-import { findSpecial, Scope, splitBody, type Target, Variable } from "./scope.ts";
+import { findSpecial, Scope, splitBody, type Target, Variable } from "./nodes.ts";
 
 /**
  * The context of a form. `direct`: targets that an EXIT returned here would reach, because all forms in

@@ -1,14 +1,14 @@
 // Compiles forms: analysis, then closures.
 import { form as makeForm, named } from "../define.ts";
 import { Fn, type Macro } from "../function.ts";
-import { destructure } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
+import { destructure } from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import { Analyser, outermost } from "./analyse.ts";
 import { makeCode } from "./function-entry.ts";
 import { analyseLambda, emptyLambda } from "./lambda.ts";
-import { type Scope, splitBody } from "./scope.ts";
+import { type Scope, splitBody } from "./nodes.ts";
 
 const topName = named("%TOP-LEVEL");
 const progn = named("PROGN");

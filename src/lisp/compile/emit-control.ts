@@ -7,8 +7,8 @@ import { EXIT, NIL } from "../symbol.ts";
 import { Opaque, type Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
 import { bindVariable, readVariable } from "./emit-variables.ts";
+import type { Target, Variable } from "./nodes.ts";
 import { type Mode, type Node, notTail, type Run, type Test } from "./nodes.ts";
-import type { Target, Variable } from "./scope.ts";
 
 export interface Token {
   active: boolean;

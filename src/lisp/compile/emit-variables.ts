@@ -3,8 +3,7 @@ import { Box, Fn, type Frame } from "../function.ts";
 import { EXIT, NIL, Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Emitter } from "./emit.ts";
-import { type Lambda, type Mode, type Node, notTail, type Run } from "./nodes.ts";
-import { Variable } from "./scope.ts";
+import { type Lambda, type Mode, type Node, notTail, type Run, Variable } from "./nodes.ts";
 
 /** The contents of the variable's slot: the value or its box. */
 function readPlace(e: Emitter, variable: Variable): Run {

@@ -7,8 +7,7 @@ import { AGAIN, keyword, NIL, T } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import { Emitter, isSingle } from "./emit.ts";
 import { bindVariable } from "./emit-variables.ts";
-import type { Lambda, Run } from "./nodes.ts";
-import type { Variable } from "./scope.ts";
+import type { Lambda, Run, Variable } from "./nodes.ts";
 
 export function makeCode(m: Machine, lambda: Lambda): Code {
   const single = isSingle(lambda.body);

@@ -1,10 +1,10 @@
 // Analyses lambda expressions. Parameters get the first slots of the frame.
-import { parseLambdaList } from "../lambda-lists.ts";
+import { parseLambdaList } from "../places.ts";
 import { NIL, type Sym } from "../symbol.ts";
 import type { Value } from "../values.ts";
 import type { Analyser, Place } from "./analyse.ts";
 import type { Binding, KeyParameter, Lambda, Node, OptionalParameter } from "./nodes.ts";
-import { type Scope, splitBody, Target, type Variable } from "./scope.ts";
+import { type Scope, splitBody, Target, type Variable } from "./nodes.ts";
 
 const nothing: Node = { kind: "constant", value: NIL };
 

@@ -15,7 +15,7 @@ import {
 import { compileMacro } from "./compile.ts";
 import { analyseLambda, closeBlock } from "./lambda.ts";
 import type { Lambda, Node } from "./nodes.ts";
-import { defineSpecial, type Scope, splitBody, Target, type Variable } from "./scope.ts";
+import { defineSpecial, type Scope, splitBody, Target, type Variable } from "./nodes.ts";
 
 export function defineSpecialForms(): void {
   defineSpecial("QUOTE", (a, operands) => ({

@@ -13,10 +13,9 @@ import {
   nativeFunction,
 } from "../define.ts";
 import { Fn } from "../function.ts";
-import { checkKeys, checkPattern, destructure, findKey } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, refuseLocked, setFunction } from "../packages.ts";
-import { expandOnce, macroFor } from "../places.ts";
+import { checkKeys, checkPattern, destructure, expandOnce, findKey, macroFor } from "../places.ts";
 import { featureList } from "../reader-macros.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, type Package, Sym } from "../symbol.ts";

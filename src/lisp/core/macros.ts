@@ -1,4 +1,6 @@
 // Conditionals, loops and other common macros. Variables with % cannot clash with those of programs.
+
+import { trace } from "../budgets.ts";
 import {
   defineFunction,
   defineMacro,
@@ -10,7 +12,6 @@ import {
 } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { trace } from "../output.ts";
 import { expandOnce } from "../places.ts";
 import { offering } from "../restarts.ts";
 import { NIL, Sym, T } from "../symbol.ts";

@@ -1,6 +1,8 @@
 // Values and functions of symbols, and trace.
+
+import { trace } from "../budgets.ts";
 import { setterName } from "../compile/analyse.ts";
-import { findSpecial } from "../compile/scope.ts";
+import { findSpecial } from "../compile/nodes.ts";
 import {
   defineFunction,
   defineMacro,
@@ -12,7 +14,6 @@ import {
 } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { trace } from "../output.ts";
 import { refuseLocked, setFunction, setGlobal } from "../packages.ts";
 import { unboundVariable, undefinedFunction, undefinedSetter } from "../restarts.ts";
 import { Str } from "../string.ts";

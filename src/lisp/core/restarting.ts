@@ -1,5 +1,5 @@
 // restart-case, restart-bind, and finding and invoking restarts.
-import { findSpecial } from "../compile/scope.ts";
+import { findSpecial } from "../compile/nodes.ts";
 import { isCondition, makeCondition } from "../conditions.ts";
 import { defineFunction, defineMacro, defineValues, lisp, named } from "../define.ts";
 import type { Fn } from "../function.ts";

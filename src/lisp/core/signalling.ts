@@ -1,4 +1,6 @@
 // signal, error, cerror, warn, and making the conditions they take.
+
+import { keepWarning, write } from "../budgets.ts";
 import { designatedClass } from "../classes.ts";
 import {
   conditionSlot,
@@ -11,7 +13,6 @@ import {
 import { defineFunction, defineMacro, lisp, named } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { keepWarning, write } from "../output.ts";
 import { offering, transferOut, withRestarts } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { NIL, type Sym } from "../symbol.ts";

@@ -5,7 +5,7 @@ import { lowerCode, upperCode } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import type { Action, Formatting } from "./format.ts";
-import type { Directive } from "./parse.ts";
+import type { Directive } from "./run.ts";
 import { Buffer, type Ending, Run } from "./run.ts";
 
 export const blockDirectives: readonly (readonly [string, Action])[] = [

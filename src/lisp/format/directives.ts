@@ -6,11 +6,17 @@ import { currentStyle, printText, styledText } from "../printer.ts";
 import { Char, characterName, Str } from "../string.ts";
 import { bool, NIL } from "../symbol.ts";
 import { Float, type Value } from "../values.ts";
-import { exponentText, fixedText, generalText, moneyText } from "./floats.ts";
 import type { Action } from "./format.ts";
-import { cardinal, ordinal, roman } from "./numerals.ts";
-import type { Directive } from "./parse.ts";
-import type { Run } from "./run.ts";
+import {
+  cardinal,
+  exponentText,
+  fixedText,
+  generalText,
+  moneyText,
+  ordinal,
+  roman,
+} from "./numerals.ts";
+import type { Directive, Run } from "./run.ts";
 
 export const valueDirectives: readonly (readonly [string, Action])[] = [
   ["A", (run, directive) => printed(run, directive, false)],

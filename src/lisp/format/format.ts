@@ -5,8 +5,16 @@ import { Str } from "../string.ts";
 import { itemsOf, type Value } from "../values.ts";
 import { blockDirectives, layoutDirectives } from "./blocks.ts";
 import { numberDirectives, valueDirectives } from "./directives.ts";
-import { ControlFault, type Directive, type Piece, parseControl } from "./parse.ts";
-import { Buffer, type Ending, Run, type Target } from "./run.ts";
+import {
+  Buffer,
+  ControlFault,
+  type Directive,
+  type Ending,
+  type Piece,
+  parseControl,
+  Run,
+  type Target,
+} from "./run.ts";
 
 /** Runs a directive; returns how its list of directives ends, if it ends there. */
 export type Action = (run: Run, directive: Directive, format: Formatting) => Ending | undefined;

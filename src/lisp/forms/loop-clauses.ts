@@ -3,8 +3,7 @@ import { form, type Template } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { NIL, Sym, T } from "../symbol.ts";
 import { Cons, Float, type Value } from "../values.ts";
-import { readIteration } from "./loop-iteration.ts";
-import { Clauses, hidden, type LoopPlan, noStep } from "./loop-plan.ts";
+import { Clauses, hidden, type LoopPlan, noStep, readIteration } from "./loop-iteration.ts";
 
 export function readLoop(forms: readonly Value[], m: Machine): LoopPlan {
   const clauses = new Clauses(forms, m);

@@ -8,7 +8,7 @@ import type { Machine } from "../machine.ts";
 import { NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, Table, type Value } from "../values.ts";
 import { readLoop } from "./loop-clauses.ts";
-import type { Binding, LoopPlan, Step } from "./loop-plan.ts";
+import type { Binding, LoopPlan, Step } from "./loop-iteration.ts";
 
 export function defineLoop(): void {
   defineMacro(

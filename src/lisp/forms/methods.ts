@@ -9,8 +9,8 @@ import {
   type Template,
 } from "../define.ts";
 import { Fn } from "../function.ts";
-import { parseLambdaList } from "../lambda-lists.ts";
 import type { Machine } from "../machine.ts";
+import { parseLambdaList } from "../places.ts";
 import { Str } from "../string.ts";
 import { bool, isKeyword, NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
@@ -21,11 +21,13 @@ import {
   Generic,
   isSame,
   type Method,
+  type NextMethod,
   registerGeneric,
   type Shape,
   type Specializer,
+  shortCombinations,
+  standardCombination,
 } from "./generics.ts";
-import { type NextMethod, shortCombinations, standardCombination } from "./method-combination.ts";
 import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
 
 export function defineMethods(): void {

@@ -1,6 +1,5 @@
 // `defpackage`, `in-package`, and the functions that change packages.
 import { defineFunction, defineMacro, form, named, type Template } from "../define.ts";
-import { textOf } from "../library/designators.ts";
 import type { Machine } from "../machine.ts";
 import {
   addPackage,
@@ -14,6 +13,7 @@ import {
   packageVariable,
 } from "../packages.ts";
 import { offering } from "../restarts.ts";
+import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Package, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";

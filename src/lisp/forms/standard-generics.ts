@@ -1,5 +1,7 @@
 // The standard generic functions. They are plain natives until a session defines a method; then it gets its own
 // generic function, with the native as the least specific method.
+
+import { write } from "../budgets.ts";
 import {
   defineFunction,
   defineMacro,
@@ -11,7 +13,6 @@ import {
 import type { Fn } from "../function.ts";
 import { outputOf } from "../library/streams.ts";
 import type { Machine } from "../machine.ts";
-import { write } from "../output.ts";
 import { type ObjectPrinter, objectPrinter, printText } from "../printer.ts";
 import { NIL, optionOf, type Sym } from "../symbol.ts";
 import { itemsOf, Opaque, type Stream, type Value } from "../values.ts";

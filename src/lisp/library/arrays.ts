@@ -6,7 +6,7 @@ import { char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, T } from "../symbol.ts";
 import { expandType } from "../types.ts";
 import { Cons, Float, listOf, type Value, Vec } from "../values.ts";
-import { codeOf } from "./characters.ts";
+import { codeOf } from "./strings.ts";
 
 export type LispArray = Vec | Str;
 

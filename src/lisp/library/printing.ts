@@ -1,5 +1,6 @@
 /** The functions of the printer, `format` and the reader, and their variables. */
 
+import { write } from "../budgets.ts";
 import {
   defineFunction,
   defineMacro,
@@ -12,7 +13,6 @@ import {
 import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Machine } from "../machine.ts";
-import { write } from "../output.ts";
 import { printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";

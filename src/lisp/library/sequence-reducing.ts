@@ -2,10 +2,18 @@
 import { defineFunction } from "../define.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { elements, isSequence, lengthOf, spanOf } from "../sequences.ts";
+import {
+  elements,
+  isSequence,
+  type Key,
+  keyOf,
+  lengthOf,
+  spanOf,
+  type Test,
+  testOf,
+} from "../sequences.ts";
 import { cl, NIL, T } from "../symbol.ts";
 import type { Value } from "../values.ts";
-import { type Key, keyOf, type Test, testOf } from "./designators.ts";
 import { callAt } from "./sequence-building.ts";
 import { overwrite } from "./sequences.ts";
 import { sequenceOfType } from "./types.ts";

@@ -2,11 +2,21 @@
 import { defineFunction, type Native } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
-import { elements, isSequence, lengthOf, sequenceLike, spanOf } from "../sequences.ts";
+import {
+  elements,
+  isSequence,
+  keyOf,
+  lengthOf,
+  type Match,
+  matchItem,
+  matchPredicate,
+  sequenceLike,
+  spanOf,
+  testOf,
+} from "../sequences.ts";
 import { Char, Str } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, Float, Ratio, type Value, Vec } from "../values.ts";
-import { keyOf, type Match, matchItem, matchPredicate, testOf } from "./designators.ts";
 
 export function defineSequences(): void {
   defineMatching("FIND", "", "from-end start end", (m, matches, sequence, fromEnd, start, end) => {

@@ -1,13 +1,13 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
 
+import { write } from "../budgets.ts";
 import { defineFunction, defineMacro, defineValues, defineVariable, form } from "../define.ts";
 import type { Machine } from "../machine.ts";
-import { write } from "../output.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, keyword, NIL, Sym, T } from "../symbol.ts";
 import { itemsOf, Stream, type Value } from "../values.ts";
-import { codeOf } from "./characters.ts";
+import { codeOf } from "./strings.ts";
 
 export function defineStreams(): void {
   for (const name of [

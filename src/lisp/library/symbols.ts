@@ -1,6 +1,10 @@
 /** Queries about symbols and packages; `forms/packages.ts` changes packages. */
-import { defineFunction, defineValues } from "../define.ts";
+
+import { write } from "../budgets.ts";
+import { classOf, findClass } from "../classes.ts";
+import { defineFunction, defineSetter, defineValues } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
+import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import {
   allPackages,
@@ -10,10 +14,12 @@ import {
   intern,
   refuseLocked,
 } from "../packages.ts";
+import { printText } from "../printer.ts";
+import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, keyword, NIL, Package, Sym, T } from "../symbol.ts";
-import type { Value } from "../values.ts";
-import { textOf } from "./designators.ts";
+import { Cons, Instance, LispClass, Table, type Value, Vec } from "../values.ts";
+import { outputOf } from "./streams.ts";
 
 export function defineSymbols(): void {
   defineFunction("SYMBOL-NAME symbol", (m, sym) => m.string(symbolOf(m, sym).name));
@@ -141,4 +147,168 @@ export function defineEquality(): void {
   defineFunction("EQUAL x y", (m, x, y) => bool(equal(m, x, y)));
   defineFunction("EQUALP x y", (m, x, y) => bool(equalp(m, x, y)));
   defineFunction("NOT x", (_, x) => bool(x === NIL));
+}
+// Introspection: documentation, describe, apropos.
+
+export function defineHelp(): void {
+  defineFunction("DOCUMENTATION object kind", (m, object, kind) => {
+    const text = documentationOf(m, object, kindName(kind));
+    return text === null ? NIL : m.string(text);
+  });
+  defineSetter("DOCUMENTATION value object kind", (m, value, object, kind) => {
+    setDocumentation(m, object, kindName(kind), value === NIL ? null : textOf(m, value));
+    return value;
+  });
+  defineValues("DESCRIBE object &optional stream", (m, object, stream) => {
+    write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+    return m.values();
+  });
+  defineFunction("APROPOS-LIST string &optional package", (m, text, pkg) =>
+    m.list(symbolsLike(m, text, pkg)),
+  );
+  defineValues("APROPOS string &optional package", (m, text, pkg) => {
+    const lines = symbolsLike(m, text, pkg).map((sym) =>
+      [printText(m, sym, true), ...meanings(m, sym)].join(" "),
+    );
+    write(m, outputOf(m, undefined), lines.map((line) => `${line}\n`).join(""));
+    return m.values();
+  });
+}
+
+function kindName(kind: Value): string {
+  if (kind instanceof Sym) return kind.name;
+  return kind === NIL ? "" : "T";
+}
+
+function documentationOf(m: Machine, object: Value, kind: string): string | null {
+  if (object instanceof Fn) return object.code.documentation;
+  if (object instanceof LispClass || object instanceof Package) return object.documentation;
+  if (object instanceof Cons) return setterOf(object)?.code.documentation ?? null;
+  if (!(object instanceof Sym)) return null;
+  if (kind === "FUNCTION")
+    return object.macro?.documentation ?? object.fn?.code.documentation ?? null;
+  if (kind === "VARIABLE") return m.documentation.get(object) ?? null;
+  if (kind === "TYPE" || kind === "STRUCTURE") return findClass(m, object)?.documentation ?? null;
+  return kind === "SETF" ? (object.setter?.code.documentation ?? null) : null;
+}
+
+function setterOf(name: Cons): Fn | null {
+  return name.cdr instanceof Cons && name.cdr.car instanceof Sym ? name.cdr.car.setter : null;
+}
+
+function setDocumentation(m: Machine, object: Value, kind: string, text: string | null): void {
+  if (object instanceof Sym) {
+    refuseLocked(m, object, "document");
+    if (kind === "VARIABLE" && text !== null) m.documentation.set(object, text);
+    const cls = kind === "TYPE" || kind === "STRUCTURE" ? findClass(m, object) : undefined;
+    if (cls !== undefined) cls.documentation = text;
+    if (kind === "FUNCTION" && object.macro !== null) object.macro.documentation = text;
+    else if (kind === "FUNCTION" && object.fn !== null) object.fn.code.documentation = text;
+  } else if (object instanceof Fn && !object.code.native) object.code.documentation = text;
+}
+
+function symbolsLike(m: Machine, text: Value, pkg: Value | undefined): Sym[] {
+  const wanted = textOf(m, text).toUpperCase();
+  const packages = pkg === undefined || pkg === NIL ? allPackages(m) : [packageOf(m, pkg)];
+  const found = new Set<Sym>();
+  for (const one of packages.filter(({ name }) => name !== "LISP-SYSTEM")) {
+    m.tick(one.symbols.size);
+    for (const sym of one.symbols.values())
+      if (sym.name.toUpperCase().includes(wanted) && isInUse(sym)) found.add(sym);
+  }
+  return [...found].sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** Leaves out names that are only mentioned by the library. */
+function isInUse(sym: Sym): boolean {
+  return (
+    !sym.pkg?.locked ||
+    sym.fn !== null ||
+    sym.macro !== null ||
+    sym.value !== undefined ||
+    sym.kind !== "lexical"
+  );
+}
+
+function meanings(m: Machine, sym: Sym): string[] {
+  const found: string[] = [];
+  if (sym.macro !== null) found.push("(macro)");
+  else if (sym.fn !== null) found.push("(fbound)");
+  if (sym.value !== undefined) found.push("(bound)");
+  if (findClass(m, sym) !== undefined) found.push("(class)");
+  return found;
+}
+
+function describeLines(m: Machine, object: Value): string[] {
+  const shown = printText(m, object, true);
+  if (object instanceof Sym) return [`${shown}`, `  [symbol]`, ...describeSymbol(m, object)];
+  if (object instanceof Fn) return [shown, "  [function]", ...describeFunction(object)];
+  if (object instanceof Instance)
+    return [shown, `  [${kindOf(object.cls)}]`, "", "Slots:", ...slotLines(m, object)];
+  if (object instanceof Table)
+    return [shown, "  [hash-table]", `  Count: ${object.entries.size}`, `  Test: ${object.test}`];
+  if (object instanceof Str || object instanceof Vec)
+    return [
+      shown,
+      `  [${object instanceof Str ? "string" : "vector"}]`,
+      `  Length: ${object.length}`,
+    ];
+  return [shown, `  [${classOf(object).name.name.toLowerCase()}]`];
+}
+
+function kindOf(cls: LispClass): string {
+  if (cls.kind === "structure") return "structure-object";
+  return cls.kind === "condition" ? "condition" : "standard-object";
+}
+
+function variableKind(sym: Sym): string {
+  if (sym.kind === "constant") return "a constant variable";
+  return sym.kind === "special" ? "a special variable" : "an undeclared variable";
+}
+
+function slotLines(m: Machine, object: Instance): string[] {
+  const width = Math.max(...object.cls.slots.map((slot) => slot.name.name.length), 0);
+  return object.cls.slots.map((slot, at) => {
+    const value = object.slots[at] ?? slot.shared?.value;
+    return `  ${slot.name.name.padEnd(width)} = ${value === undefined ? "#<unbound slot>" : printText(m, value, true)}`;
+  });
+}
+
+function describeSymbol(m: Machine, sym: Sym): string[] {
+  const lines: string[] = [];
+  const name = printText(m, sym, true);
+  if (sym.value !== undefined) {
+    lines.push(
+      "",
+      `${name} names ${variableKind(sym)}:`,
+      `  Value: ${printText(m, sym.value, true)}`,
+      ...noteLines(m.documentation.get(sym) ?? null),
+    );
+  }
+  if (sym.macro !== null)
+    lines.push("", `${name} names a macro:`, ...noteLines(sym.macro.documentation));
+  else if (sym.fn !== null)
+    lines.push("", `${name} names a function:`, ...describeFunction(sym.fn));
+  const cls = findClass(m, sym);
+  if (cls !== undefined)
+    lines.push(
+      "",
+      `${name} names a class:`,
+      `  Precedence: ${cls.precedence.map((one) => one.name.name).join(", ")}`,
+      ...noteLines(cls.documentation),
+    );
+  return lines;
+}
+
+function describeFunction(fn: Fn): string[] {
+  return [
+    `  Lambda-list: (${fn.code.lambdaList.toUpperCase()})`,
+    ...noteLines(fn.code.documentation),
+  ];
+}
+
+function noteLines(text: string | null): string[] {
+  return text === null
+    ? []
+    : ["  Documentation:", ...text.split("\n").map((line) => `    ${line}`)];
 }

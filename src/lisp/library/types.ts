@@ -10,7 +10,7 @@ import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, sharedKeywords, T } from "../symbol.ts";
 import { expandType, sessionTypes, typep, unknownType } from "../types.ts";
 import { Cons, Float, Instance, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
-import { findCharacter } from "./characters.ts";
+import { findCharacter } from "./strings.ts";
 import { isSubtype } from "./subtypes.ts";
 
 export function defineTypes(): void {

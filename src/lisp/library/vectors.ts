@@ -1,9 +1,11 @@
 /** Vectors with fill pointers, and bit arrays. */
-import { defineFunction, defineSetter } from "../define.ts";
+import { defineConstant, defineFunction, defineSetter } from "../define.ts";
 import type { Machine } from "../machine.ts";
+import { type Int, toInteger, wordsOf } from "../numbers.ts";
+import { bitLength } from "../rationals.ts";
 import { Str } from "../string.ts";
-import { cl, NIL, T } from "../symbol.ts";
-import { type Value, Vec } from "../values.ts";
+import { bool, cl, NIL, T } from "../symbol.ts";
+import { Cons, integer, type Value, Vec } from "../values.ts";
 import { arrayOf, getAt, type LispArray, setAt, sizeOf } from "./arrays.ts";
 
 export function defineFillPointers(): void {
@@ -109,4 +111,228 @@ function into(m: Machine, first: Vec, items: number[], result: Value): Vec {
   made.elementType = cl("BIT");
   made.dims = first.dims;
   return made;
+}
+// Integers as bits: the logical functions, shifts and byte fields.
+
+export function defineBits(): void {
+  defineFunction("LOGAND &rest integers", (m, integers) =>
+    fold(m, integers, -1, (a, b) => combineBits(m, "and", a, b)),
+  );
+  defineFunction("LOGIOR &rest integers", (m, integers) =>
+    fold(m, integers, 0, (a, b) => combineBits(m, "or", a, b)),
+  );
+  defineFunction("LOGXOR &rest integers", (m, integers) =>
+    fold(m, integers, 0, (a, b) => combineBits(m, "xor", a, b)),
+  );
+  defineFunction("LOGEQV &rest integers", (m, integers) =>
+    fold(m, integers, -1, (a, b) => invertBits(m, combineBits(m, "xor", a, b))),
+  );
+  defineFunction("LOGNOT integer", (m, value) => invertBits(m, value));
+  for (const name of pairs.keys())
+    defineFunction(`LOG${name} integer1 integer2`, (m, a, b) => pair(m, name, a, b));
+  defineFunction("LOGTEST integer1 integer2", (m, a, b) => bool(combineBits(m, "and", a, b) !== 0));
+  defineFunction("LOGBITP index integer", (m, index, value) => bool(bitAt(m, index, value)));
+  defineFunction("LOGCOUNT integer", (m, value) => countBits(m, value));
+  defineFunction("INTEGER-LENGTH integer", (m, value) => lengthInBits(m, value));
+  defineFunction("ASH integer count", (m, value, count) => shiftBits(m, value, count));
+  defineFields();
+  defineBoole();
+}
+
+const pairs: ReadonlyMap<string, (m: Machine, a: Value, b: Value) => Int> = new Map([
+  ["NAND", (m, a, b) => invertBits(m, combineBits(m, "and", a, b))],
+  ["NOR", (m, a, b) => invertBits(m, combineBits(m, "or", a, b))],
+  ["ANDC1", (m, a, b) => combineBits(m, "and", invertBits(m, a), b)],
+  ["ANDC2", (m, a, b) => combineBits(m, "and", a, invertBits(m, b))],
+  ["ORC1", (m, a, b) => combineBits(m, "or", invertBits(m, a), b)],
+  ["ORC2", (m, a, b) => combineBits(m, "or", a, invertBits(m, b))],
+]);
+
+function pair(m: Machine, name: string, a: Value, b: Value): Int {
+  return pairs.get(name)?.(m, a, b) ?? 0;
+}
+
+function fold(
+  m: Machine,
+  integers: Value[],
+  unit: number,
+  combine: (a: Int, b: Value) => Int,
+): Int {
+  let sum: Int = integers.length === 0 ? unit : toInteger(m, integers[0] as Value);
+  for (let at = 1; at < integers.length; at += 1) sum = combine(sum, integers[at] as Value);
+  return sum;
+}
+
+/** A byte specifier is a pair of size and position, as in SBCL. */
+function defineFields(): void {
+  defineFunction("BYTE size position", (m, size, position) =>
+    m.cons(fieldEnd(m, size), fieldEnd(m, position)),
+  );
+  defineFunction("BYTE-SIZE bytespec", (m, spec) => field(m, spec).size);
+  defineFunction("BYTE-POSITION bytespec", (m, spec) => field(m, spec).position);
+  defineFunction("LDB bytespec integer", (m, spec, value) => {
+    const { size, position } = field(m, spec);
+    return loadField(m, size, position, value);
+  });
+  defineFunction("LDB-TEST bytespec integer", (m, spec, value) => {
+    const { size, position } = field(m, spec);
+    return bool(loadField(m, size, position, value) !== 0);
+  });
+  defineFunction("MASK-FIELD bytespec integer", (m, spec, value) => {
+    const { size, position } = field(m, spec);
+    return shiftBits(m, loadField(m, size, position, value), position);
+  });
+  defineFunction("DPB newbyte bytespec integer", (m, part, spec, value) => {
+    const { size, position } = field(m, spec);
+    return storeField(m, part, size, position, value);
+  });
+  defineFunction("DEPOSIT-FIELD newbyte bytespec integer", (m, part, spec, value) => {
+    const { size, position } = field(m, spec);
+    return storeField(m, loadField(m, size, position, part), size, position, value);
+  });
+}
+
+function field(m: Machine, spec: Value): { size: number; position: number } {
+  if (!(spec instanceof Cons)) return m.typeError(spec, "CONS");
+  return { size: fieldEnd(m, spec.car), position: fieldEnd(m, spec.cdr) };
+}
+
+function fieldEnd(m: Machine, value: Value): number {
+  return typeof value === "number" && value >= 0 && value <= 1e9
+    ? value
+    : m.typeError(value, "UNSIGNED-BYTE");
+}
+
+const booleNames = [
+  "CLR",
+  "SET",
+  "1",
+  "2",
+  "C1",
+  "C2",
+  "AND",
+  "IOR",
+  "XOR",
+  "EQV",
+  "NAND",
+  "NOR",
+  "ANDC1",
+  "ANDC2",
+  "ORC1",
+  "ORC2",
+];
+
+function defineBoole(): void {
+  booleNames.forEach((name, index) => {
+    defineConstant(`BOOLE-${name}`, index);
+  });
+  defineFunction("BOOLE op integer1 integer2", (m, op, a, b) => {
+    const name = typeof op === "number" ? booleNames[op] : undefined;
+    switch (name) {
+      case undefined:
+        return m.typeError(op, "(MOD 16)");
+      case "CLR":
+        return 0;
+      case "SET":
+        return -1;
+      case "1":
+        return toInteger(m, a);
+      case "2":
+        return toInteger(m, b);
+      case "C1":
+        return invertBits(m, a);
+      case "C2":
+        return invertBits(m, b);
+      case "AND":
+        return combineBits(m, "and", a, b);
+      case "IOR":
+        return combineBits(m, "or", a, b);
+      case "XOR":
+        return combineBits(m, "xor", a, b);
+      case "EQV":
+        return invertBits(m, combineBits(m, "xor", a, b));
+      default:
+        return pair(m, name, a, b);
+    }
+  });
+}
+
+// Integers as infinite two's complement. Values below 2^31 use numbers, others bigints.
+
+export type BitOperation = "and" | "or" | "xor";
+
+function combineBits(m: Machine, operation: BitOperation, a: Value, b: Value): Int {
+  const x = toInteger(m, a);
+  const y = toInteger(m, b);
+  const areSmall = isSmall(x) && isSmall(y);
+  switch (operation) {
+    case "and":
+      return areSmall ? x & y : integer(BigInt(x) & BigInt(y));
+    case "or":
+      return areSmall ? x | y : integer(BigInt(x) | BigInt(y));
+    case "xor":
+      return areSmall ? x ^ y : integer(BigInt(x) ^ BigInt(y));
+  }
+}
+
+function invertBits(m: Machine, value: Value): Int {
+  const x = toInteger(m, value);
+  return typeof x === "number" ? integer(-BigInt(x) - 1n) : integer(~x);
+}
+
+function shiftBits(m: Machine, value: Value, count: Value): Int {
+  const x = toInteger(m, value);
+  const by = toInteger(m, count);
+  if (x === 0 || by === 0) return x;
+  if (by < -4_000_000_000) return x < 0 ? -1 : 0;
+  if (by < 0) return integer(BigInt(x) >> BigInt(-by));
+  if (typeof x === "number" && by <= 21 && isSmall(x)) return x * 2 ** Number(by);
+  m.checkBits(Number(by) + wordsOf(BigInt(x)) * 16);
+  return integer(BigInt(x) << BigInt(by));
+}
+
+/** `integer-length`: bits without the sign. */
+function lengthInBits(m: Machine, value: Value): number {
+  const x = toInteger(m, value);
+  if (typeof x === "number" && isSmall(x)) return 32 - Math.clz32(x < 0 ? ~x : x);
+  const big = BigInt(x);
+  return bitLength(big < 0n ? -big - 1n : big);
+}
+
+/** Counts ones of a non-negative number, zeros of a negative one. */
+function countBits(m: Machine, value: Value): number {
+  const x = BigInt(toInteger(m, value));
+  const bits = (x < 0n ? -x - 1n : x).toString(2);
+  let count = 0;
+  for (let at = 0; at < bits.length; at += 1) if (bits.charCodeAt(at) === 49) count += 1;
+  return count;
+}
+
+function bitAt(m: Machine, index: Value, value: Value): boolean {
+  const at = toInteger(m, index);
+  const x = toInteger(m, value);
+  if (at < 0) return m.typeError(index, "UNSIGNED-BYTE");
+  if (at > 4_000_000_000) return x < 0;
+  return (BigInt(x) >> BigInt(at)) % 2n !== 0n;
+}
+
+/** Bits `position` … `position + size - 1`, shifted to bit 0. */
+function loadField(m: Machine, size: number, position: number, value: Value): Int {
+  const x = toInteger(m, value);
+  if (typeof x === "number" && x >= 0 && position + size <= 31 && isSmall(x))
+    return (x >> position) & (2 ** size - 1);
+  if (size > 64) m.checkBits(size);
+  return integer(BigInt.asUintN(size, BigInt(x) >> BigInt(position)));
+}
+
+/** `value` with the field replaced by the lowest bits of `field`. */
+function storeField(m: Machine, field: Value, size: number, position: number, value: Value): Int {
+  m.checkBits(size + position);
+  const x = BigInt(toInteger(m, value));
+  const mask = ((1n << BigInt(size)) - 1n) << BigInt(position);
+  return integer((x & ~mask) | ((BigInt(toInteger(m, field)) << BigInt(position)) & mask));
+}
+
+function isSmall(value: Int): value is number {
+  return typeof value === "number" && value < 2 ** 31 && value >= -(2 ** 31);
 }
