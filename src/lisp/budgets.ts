@@ -35,7 +35,7 @@ export const defaultBudgets: Budgets = {
 export type BudgetKind = "STEP" | "CELL" | "DEPTH" | "OUTPUT" | "TIME" | "INTERRUPT";
 
 /** The grace for cleanup after a budget ran out. */
-export const grace = {
+const grace = {
   steps: 200_000,
   cells: 50_000,
   depth: 200,

@@ -306,7 +306,7 @@ export interface NumberStyle {
   readonly radix: boolean;
 }
 
-export function numberText(
+function numberText(
   value: number | bigint | Ratio | Float,
   { base, radix }: NumberStyle,
 ): string {
@@ -349,11 +349,11 @@ function plainText(digits: string, point: number): string {
   return `${digits.slice(0, point).padEnd(point, "0")}.${digits.slice(point) || "0"}`;
 }
 
-export function characterText(character: Char): string {
+function characterText(character: Char): string {
   return `#\\${characterName(character.code) ?? String.fromCodePoint(character.code)}`;
 }
 
-export function stringText(string: Str): string {
+function stringText(string: Str): string {
   return `"${string.toString().replace(/["\\]/g, "\\$&")}"`;
 }
 
@@ -364,7 +364,7 @@ export interface SymbolStyle {
   readonly base: number;
 }
 
-export function symbolText(m: Machine, sym: Sym, style: SymbolStyle): string {
+function symbolText(m: Machine, sym: Sym, style: SymbolStyle): string {
   if (!style.escape) return inCase(sym.name, style.letterCase);
   return symbolPrefix(m, sym, style) + nameText(sym.name, style);
 }

@@ -304,7 +304,7 @@ export interface NextMethod {
   readonly generic: Generic;
 }
 
-export function combine(m: Machine, generic: Generic, applicable: readonly Method[]): Effective {
+function combine(m: Machine, generic: Generic, applicable: readonly Method[]): Effective {
   if (applicable.length === 0)
     return { fn: null, run: noMethod(generic, "applicable"), isKept: false };
   const { operator } = generic.combination;

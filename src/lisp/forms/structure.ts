@@ -297,7 +297,7 @@ export interface StructurePlan {
 }
 
 /** The session's structures by name; later ones may include them before they are evaluated. */
-export function structurePlans(m: Machine): Map<Sym, StructurePlan> {
+function structurePlans(m: Machine): Map<Sym, StructurePlan> {
   let plans = m.kept.get("structures") as Map<Sym, StructurePlan> | undefined;
   if (plans === undefined) {
     plans = new Map();
@@ -306,7 +306,7 @@ export function structurePlans(m: Machine): Map<Sym, StructurePlan> {
   return plans;
 }
 
-export function planStructure(
+function planStructure(
   m: Machine,
   definition: Value,
   parts: readonly Value[],
@@ -427,7 +427,7 @@ function readSlot(m: Machine, slot: Value): StructureSlot {
 }
 
 /** A symbol of the current package. */
-export const internHere = (m: Machine, name: string): Sym => intern(m, currentPackage(m), name);
+const internHere = (m: Machine, name: string): Sym => intern(m, currentPackage(m), name);
 
 function nameOf(m: Machine, option: Value): string {
   return option instanceof Sym

@@ -323,7 +323,7 @@ export function findCharacter(value: Value): Char | undefined {
   return text instanceof Str && text.length === 1 ? char(text.codeAt(0)) : undefined;
 }
 
-export function radixOf(m: Machine, radix: Value): number {
+function radixOf(m: Machine, radix: Value): number {
   return typeof radix === "number" && radix >= 2 && radix <= 36
     ? radix
     : m.typeError(radix, "(INTEGER 2 36)");

@@ -64,7 +64,7 @@ function copySymbol(m: Machine, sym: Sym, isFull: boolean): Sym {
   return made;
 }
 
-export function packageOf(m: Machine, designator: Value | undefined): Package {
+function packageOf(m: Machine, designator: Value | undefined): Package {
   if (designator === undefined) return currentPackage(m);
   const found = findPackage(m, designator);
   return (
