@@ -182,7 +182,7 @@ function shortValue(m: Machine, value: Value): string {
 }
 
 const shortened = [
-  ["*PRINT-CIRCLE*", T],
+  ["*PRINT-CIRCLE*", named("%CYCLES")],
   ["*PRINT-LENGTH*", 100],
   ["*PRINT-LEVEL*", 10],
   ["GUILDHALL:*PRINT-TABLES*", T],

@@ -14,6 +14,7 @@ import {
   intern,
   openPackages,
   packageVariable,
+  shadowExtras,
 } from "./packages.ts";
 import { printText } from "./printer.ts";
 import { type Position, Reader } from "./reader.ts";
@@ -195,6 +196,7 @@ function evaluateAll(m: Machine, text: string, reading: Reading): Value[] {
   let results: Value[] = [];
   for (let form = reader.next(); form !== undefined; form = reader.next()) {
     reading.position = form instanceof Cons ? (m.positions.get(form) ?? null) : null;
+    shadowExtras(m, form);
     named("-").value = form;
     const first = evaluateForm(m, form);
     results = m.allValues(first);

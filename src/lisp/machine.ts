@@ -414,7 +414,18 @@ const topLevel = named("%TOP-LEVEL");
 const shownEntries = 20;
 const shownCharacters = 60;
 
+/** Arguments are printed without the program's methods, which may be what failed. */
 function takeBacktrace(m: Machine): Backtrace {
+  const printer = m.kept.get("print-object");
+  m.kept.delete("print-object");
+  try {
+    return activeCalls(m);
+  } finally {
+    if (printer !== undefined) m.kept.set("print-object", printer);
+  }
+}
+
+function activeCalls(m: Machine): Backtrace {
   const entries: BacktraceEntry[] = [];
   for (let at = m.depth; at > 0 && entries.length < shownEntries; at--) {
     const frame = m.stack[at];

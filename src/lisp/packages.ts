@@ -11,6 +11,46 @@ export type SymbolStatus = "INTERNAL" | "EXTERNAL" | "INHERITED";
 
 export const packageVariable = named("*PACKAGE*");
 
+const definers = new Set(
+  "DEFUN DEFMACRO DEFGENERIC DEFMETHOD DEFVAR DEFPARAMETER DEFCONSTANT DEFSTRUCT DEFCLASS DEFTYPE DEFINE-CONDITION DEFINE-SYMBOL-MACRO".split(
+    " ",
+  ),
+);
+
+/** If a form of the program defines one of our extensions, its package gets a symbol of its own for it. */
+export function shadowExtras(m: Machine, form: Value): void {
+  const pkg = currentPackage(m);
+  if (!pkg.uses.includes(extrasPackage)) return;
+  const conses = consesOf(form);
+  const own = new Map<Value, Sym>();
+  for (const { car: operator, cdr } of conses) {
+    if (!(operator instanceof Sym) || !definers.has(operator.name) || !(cdr instanceof Cons))
+      continue;
+    const name = cdr.car instanceof Cons ? cdr.car.car : cdr.car;
+    if (!(name instanceof Sym) || name.pkg !== extrasPackage || pkg.symbols.has(name.name))
+      continue;
+    own.set(name, new Sym(name.name, pkg));
+    pkg.symbols.set(name.name, own.get(name) as Sym);
+    pkg.shadowing.add(name.name);
+  }
+  if (own.size > 0)
+    for (const cell of conses) {
+      cell.car = own.get(cell.car) ?? cell.car;
+      cell.cdr = own.get(cell.cdr) ?? cell.cdr;
+    }
+}
+
+function consesOf(form: Value): Set<Cons> {
+  const found = new Set<Cons>();
+  const waiting = [form];
+  for (let value = waiting.pop(); value !== undefined; value = waiting.pop()) {
+    if (!(value instanceof Cons) || found.has(value)) continue;
+    found.add(value);
+    waiting.push(value.cdr, value.car);
+  }
+  return found;
+}
+
 /** Called once per machine. */
 export function openPackages(m: Machine): void {
   const keywords = new Package("KEYWORD");

@@ -176,6 +176,36 @@ export function findShared(m: Machine, root: Value): Shared {
     seen.add(value);
     for (const part of partsOf(value)) waiting.push(part);
   }
+  return labelling(repeated);
+}
+
+/** Finds only the parts that contain themselves, as far as they are printed. */
+export function findCycles(root: Value, { length, level }: PrintStyle): Shared {
+  const around = new Set<object>();
+  const repeated = new Set<object>();
+  const done = new Set<object>();
+  const walk = (value: Value, depth: number): void => {
+    const inside: object[] = [];
+    let at: Value | undefined = value;
+    for (let count = 0; count <= length && at !== undefined && isCompound(at); count++) {
+      if (around.has(at)) repeated.add(at);
+      if (around.has(at) || done.has(at) || depth > level) break;
+      around.add(at);
+      inside.push(at);
+      const parts: Value[] = at instanceof Cons ? [at.car] : partsOf(at).slice(0, 2 * length);
+      for (const part of parts) walk(part, depth + 1);
+      at = at instanceof Cons ? at.cdr : undefined;
+    }
+    for (const one of inside) {
+      around.delete(one);
+      done.add(one);
+    }
+  };
+  walk(root, 0);
+  return labelling(repeated);
+}
+
+function labelling(repeated: ReadonlySet<object>): Shared {
   const labels = new Map<object, number>();
   return {
     isShared: (value) => repeated.has(value),

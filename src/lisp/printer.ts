@@ -9,7 +9,7 @@ import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
-import { findShared, prettyText, type Shared } from "./printer-pretty.ts";
+import { findCycles, findShared, prettyText, type Shared } from "./printer-pretty.ts";
 import { shortestDigits } from "./rationals.ts";
 import { Char, characterName, Str } from "./string.ts";
 import { cl, NIL, Package, Sym, sharedKeywords } from "./symbol.ts";
@@ -40,7 +40,8 @@ export interface PrintStyle {
   readonly array: boolean;
   readonly length: number;
   readonly level: number;
-  readonly circle: boolean;
+  /** `"cycles"`: labels only for parts that contain themselves. */
+  readonly circle: boolean | "cycles";
   readonly pretty: boolean;
   /** True if hash tables print their contents: `#{"a" 1 "b" 2}`. */
   readonly tables: boolean;
@@ -57,13 +58,20 @@ export function printText(m: Machine, value: Value, escapes?: boolean): string {
 }
 
 export function styledText(m: Machine, value: Value, style: PrintStyle): string {
-  const shared = style.circle ? findShared(m, value) : undefined;
+  const shared = sharedIn(m, value, style);
   const flat = (part: Value, depth: number) => new Printing(m, style, shared).text(part, depth);
   return style.pretty ? prettyText(m, value, style, flat) : flat(value, 0);
 }
 
+function sharedIn(m: Machine, value: Value, style: PrintStyle): Shared | undefined {
+  if (style.circle === "cycles") return findCycles(value, style);
+  return style.circle ? findShared(m, value) : undefined;
+}
+
 const baseVariable = cl("*PRINT-BASE*");
 const radixVariable = cl("*PRINT-RADIX*");
+/** A value of `*print-circle*` for returned values. */
+const cyclesOnly = named("%CYCLES");
 const readablyVariable = cl("*PRINT-READABLY*");
 const tablesVariable = named("GUILDHALL:*PRINT-TABLES*");
 
@@ -83,7 +91,7 @@ export function currentStyle(escapes?: boolean): PrintStyle {
     level: readably
       ? Number.POSITIVE_INFINITY
       : numberIn("*PRINT-LEVEL*", Number.POSITIVE_INFINITY),
-    circle: isOn("*PRINT-CIRCLE*"),
+    circle: cl("*PRINT-CIRCLE*").value === cyclesOnly ? "cycles" : isOn("*PRINT-CIRCLE*"),
     pretty: isOn("*PRINT-PRETTY*"),
     tables: tablesVariable.value !== NIL,
     rightMargin: numberIn("*PRINT-RIGHT-MARGIN*", 80),
@@ -306,10 +314,7 @@ export interface NumberStyle {
   readonly radix: boolean;
 }
 
-function numberText(
-  value: number | bigint | Ratio | Float,
-  { base, radix }: NumberStyle,
-): string {
+function numberText(value: number | bigint | Ratio | Float, { base, radix }: NumberStyle): string {
   if (value instanceof Float) return floatText(value.value);
   if (value instanceof Ratio) {
     const text =

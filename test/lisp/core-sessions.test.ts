@@ -118,3 +118,35 @@ test("a session runs one evaluation at a time", () => {
   expect(lisp.evaluate("(host:again)").condition?.message).toContain("already evaluating");
   expect(lisp.evaluate("(+ 1 2)").values).toEqual(["3"]);
 });
+
+test("names of extensions belong to the program once it defines them; ours stay reachable", () => {
+  const lisp = createLisp();
+  const other = createLisp();
+  expect(lisp.evaluate("(defun pmap (x) (list :mine x)) (pmap 1)").values).toEqual(["(:MINE 1)"]);
+  expect(lisp.evaluate("(list (pmap 2) (guildhall:pmap #'1+ '(1 2)))").values).toEqual([
+    "((:MINE 2) (2 3))",
+  ]);
+  expect(other.evaluate("(pmap #'1+ '(1 2))").values).toEqual(["(2 3)"]);
+  expect(lisp.evaluate("(defun car (x) x)").condition?.type).toBe("PACKAGE-LOCK-VIOLATION");
+});
+
+test("returned values have labels only where a part contains itself", () => {
+  const lisp = createLisp({ brief: true });
+  const shown = (text: string) => lisp.evaluate(text).values;
+  expect(shown("(loop for x on '(1 2 3) collect x)")).toEqual(["((1 2 3) (2 3) (3))"]);
+  expect(shown("(let ((x (list 1))) (vector x x (list x)))")).toEqual(["#((1) (1) ((1)))"]);
+  expect(shown("(let ((x (list 1 2))) (nconc x x))")).toEqual(["#1=(1 2 . #1#)"]);
+  expect(shown("(let ((x (list 1 2))) (setf (car x) x) x)")).toEqual(["#1=(#1# 2)"]);
+  expect(shown("(let ((v (vector 1 nil))) (setf (aref v 1) (list v)) v)")).toEqual([
+    "#1=#(1 (#1#))",
+  ]);
+});
+
+test("a print-object method that prints its object ends with a condition, and the session goes on", () => {
+  const lisp = createLisp();
+  const { condition } = lisp.evaluate(
+    "(defclass k () ()) (defmethod print-object ((k k) s) (print k s)) (defun f (k) (print k) 1) (f (make-instance 'k))",
+  );
+  expect(condition?.type).toBe("DEPTH-BUDGET-EXCEEDED");
+  expect(lisp.evaluate("(+ 1 2)").values).toEqual(["3"]);
+});

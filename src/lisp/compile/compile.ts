@@ -1,10 +1,10 @@
 // Compiles forms: analysis, then closures.
-import { form as makeForm, named } from "../define.ts";
+import { fresh, lisp, named } from "../define.ts";
 import { Fn, type Macro } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { destructure } from "../places.ts";
 import { NIL, Sym } from "../symbol.ts";
-import { Cons, itemsOf, type Value } from "../values.ts";
+import { Cons, itemsOf, listOf, type Value } from "../values.ts";
 import { Analyser, outermost } from "./analyse.ts";
 import { makeCode } from "./function-entry.ts";
 import { analyseLambda, emptyLambda } from "./lambda.ts";
@@ -36,55 +36,56 @@ export function evaluateForm(m: Machine, form: Value): Value {
 export function compileLambda(m: Machine, expression: Value, name: Value = named("LAMBDA")): Fn {
   const holder = emptyLambda(null, topName);
   const [, lambdaList, ...body] = itemsOf(expression) as [Value, Value, ...Value[]];
-  const lambda = analyseLambda(new Analyser(m), lambdaList, makeForm(body), outermost(holder), {
+  const lambda = analyseLambda(new Analyser(m), lambdaList, listOf(body), outermost(holder), {
     name,
     block: null,
   });
   return new Fn(makeCode(m, lambda), []);
 }
 
-/** The expander of `defmacro` and `macrolet`. Inside `macrolet` it may use outer macros, but no variables. */
+/** The expander of a macro as a lambda expression, which gets the form and the environment. */
+export function macroLambda(
+  m: Machine,
+  name: Value,
+  lambdaList: Value,
+  body: Value,
+): { readonly lambda: Value; readonly documentation: string | null } {
+  const [whole, env] = [fresh("WHOLE"), fresh("ENVIRONMENT")];
+  const { forms, documentation } = splitBody(body, true);
+  const declarations = itemsOf(body).filter(
+    (item) => item instanceof Cons && item.car === named("DECLARE"),
+  );
+  const operands = lisp`(cdr ${whole})`;
+  const bindings = destructure(m, lambdaList, { whole, operands, env, what: name });
+  const block = name instanceof Sym ? name : NIL;
+  const lambda = lisp`(lambda (${whole} ${env})
+    (declare (ignorable ${whole} ${env}))
+    (let* ${bindings} @${declarations} (block ${block} @${itemsOf(forms)})))`;
+  return { lambda, documentation };
+}
+
+/** The expander of `macrolet`. It may use outer macros, but no variables. */
 export function compileMacro(
   m: Machine,
   name: Value,
   lambdaList: Value,
   body: Value,
-  scope: Scope | null = null,
+  scope: Scope,
 ): Macro {
-  const whole = new Sym("WHOLE", null);
-  const env = new Sym("ENVIRONMENT", null);
-  const { forms, documentation } = splitBody(body, true);
-  const declarations = itemsOf(body).filter(
-    (item) => item instanceof Cons && item.car === named("DECLARE"),
-  );
-  const bindings = destructure(m, lambdaList, {
-    whole,
-    operands: makeForm(["CDR", whole]),
-    env,
-    what: name,
+  const { lambda, documentation } = macroLambda(m, name, lambdaList, body);
+  const around = macrosOnly(scope, outermost(emptyLambda(null, topName)));
+  const [, parameters, ...forms] = itemsOf(lambda) as [Value, Value, ...Value[]];
+  const analysed = analyseLambda(new Analyser(m), parameters, listOf(forms), around, {
+    name,
+    block: null,
   });
-  const block = name instanceof Sym ? name : NIL;
-  const inner = makeForm([
-    "LET*",
-    makeForm(bindings),
-    ...declarations,
-    ["BLOCK", block, ...itemsOf(forms)],
-  ]);
-  const holder = emptyLambda(null, topName);
-  const around = scope === null ? outermost(holder) : macrosOnly(scope, outermost(holder));
-  const lambda = analyseLambda(
-    new Analyser(m),
-    makeForm([whole, env]),
-    makeForm([["DECLARE", ["IGNORABLE", whole, env]], inner]),
-    around,
-    { name, block: null },
-  );
-  const fn = new Fn(makeCode(m, lambda), []);
-  return {
-    expand: (form, environment, machine) => machine.call2(fn, form, environment),
-    documentation,
-  };
+  return macroOf(new Fn(makeCode(m, analysed), []), documentation);
 }
+
+export const macroOf = (fn: Fn, documentation: string | null): Macro => ({
+  expand: (form, environment, m) => m.call2(fn, form, environment),
+  documentation,
+});
 
 function macrosOnly(scope: Scope, base: Scope): Scope {
   const outer = scope.outer === null ? base : macrosOnly(scope.outer, base);

@@ -1,5 +1,5 @@
 // Definitions of functions, macros and variables, and queries about them.
-import { compileMacro } from "../compile/compile.ts";
+import { macroLambda, macroOf } from "../compile/compile.ts";
 import { makeCondition } from "../conditions.ts";
 import {
   defineConstant,
@@ -19,7 +19,7 @@ import { checkKeys, checkPattern, destructure, expandOnce, findKey, macroFor } f
 import { featureList } from "../reader-macros.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, type Package, Sym } from "../symbol.ts";
-import { Cons, itemsOf, type Opaque, type Value } from "../values.ts";
+import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 import { warn } from "./signalling.ts";
 
 export function defineDefinitions(): void {
@@ -27,7 +27,7 @@ export function defineDefinitions(): void {
   defineFunction("%CHECK-KEYS list known allow what", checkKeys);
   defineFunction("%FIND-KEY list key", findKey);
   defineFunction("%DEFUN name function", defun);
-  defineFunction("%DEFMACRO name lambda-list body", defmacro);
+  defineFunction("%DEFMACRO name expander documentation", defmacro);
   defineFunction("%DEFVAR name thunk documentation", defvar);
   defineFunction("%DEFPARAMETER name value documentation", defparameter);
   defineFunction("%DEFCONSTANT name value documentation", defconstant);
@@ -35,9 +35,13 @@ export function defineDefinitions(): void {
   defineFunction("PROCLAIM specifier", proclaim);
   defineMacro("LAMBDA", (whole) => lisp`#'${whole}`);
   defineMacro("DEFUN", expandDefun);
-  defineMacro("DEFMACRO", (whole) => {
+  defineMacro("DEFMACRO", (whole, _, m) => {
     const [name, lambdaList, ...body] = itemsOf(whole.cdr);
-    return lisp`(%defmacro '${name} '${lambdaList} '${body})`;
+    if (name === undefined || lambdaList === undefined)
+      return m.programError("defmacro takes a name, a lambda list and a body");
+    const { lambda, documentation } = macroLambda(m, name, lambdaList, listOf(body));
+    const text = documentation === null ? NIL : m.string(documentation);
+    return lisp`(%defmacro '${name} #'${lambda} ${text})`;
   });
   defineMacro("DEFVAR", (whole) => {
     const [name, init, documentation] = itemsOf(whole.cdr);
@@ -114,10 +118,10 @@ function noteRedefinition(m: Machine, name: Sym): void {
   );
 }
 
-function defmacro(m: Machine, name: Value, lambdaList: Value, body: Value): Value {
+function defmacro(m: Machine, name: Value, expander: Value, documentation: Value): Value {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
   refuseLocked(m, name, "define");
-  name.macro = compileMacro(m, name, lambdaList, body);
+  name.macro = macroOf(expander as Fn, documentation === NIL ? null : String(documentation));
   name.fn = null;
   noteDefinition(m, "macro", name);
   return name;

@@ -2,6 +2,7 @@
 
 import { trace } from "../budgets.ts";
 import { setterName } from "../compile/analyse.ts";
+import { macroOf } from "../compile/compile.ts";
 import { findSpecial } from "../compile/nodes.ts";
 import {
   defineFunction,
@@ -98,7 +99,7 @@ function setMacroFunction(m: Machine, value: Value, name: Value): Value {
   const sym = symbol(m, name);
   refuseLocked(m, sym, "define");
   const fn = m.fn(value);
-  sym.macro = { expand: (whole, env, inner) => inner.call2(fn, whole, env), documentation: null };
+  sym.macro = macroOf(fn, null);
   sym.fn = null;
   return value;
 }

@@ -306,11 +306,7 @@ function structurePlans(m: Machine): Map<Sym, StructurePlan> {
   return plans;
 }
 
-function planStructure(
-  m: Machine,
-  definition: Value,
-  parts: readonly Value[],
-): StructurePlan {
+function planStructure(m: Machine, definition: Value, parts: readonly Value[]): StructurePlan {
   const [name, ...options] = definition instanceof Cons ? itemsOf(definition) : [definition];
   if (!(name instanceof Sym) || name === NIL)
     return m.programError(`DEFSTRUCT requires a name, not ${m.show(definition)}`);

@@ -256,8 +256,9 @@ export function nconc(m: Machine, lists: readonly Value[]): Value {
     if (list === NIL) continue;
     if (end === undefined) joined = list;
     else end.cdr = list;
-    if (list instanceof Cons) end = lastTail(m, list, 1) as Cons;
-    else if (index < lists.length - 1) m.typeError(list, "LIST");
+    // The last list is not walked: it may be circular now.
+    if (index === lists.length - 1) break;
+    end = list instanceof Cons ? (lastTail(m, list, 1) as Cons) : m.typeError(list, "LIST");
   }
   return joined;
 }

@@ -136,3 +136,14 @@ Functions, lambda lists, tail calls, closures.
 (defun qs (l) (if (null l) nil (let ((p (car l))) (append (qs (remove-if-not (lambda (x) (< x p)) (cdr l))) (list p) (qs (remove-if (lambda (x) (< x p)) (cdr l))))))) (qs '(3 1 4 1 5 9 2 6))
 ;; --- string reversal and palindromes
 (defun palp (s) (string= s (reverse s))) (list (palp "level") (palp "lisp"))
+;; --- names of extensions may be defined
+(defun show (x) (format nil "<~a>" x))
+(defun pmap (f list) (mapcar f list))
+(defmacro jref (x) `(car ,x))
+(defvar exit 3)
+(list (show 1) (pmap #'show '(1 2)) (jref '(7 8)) exit)
+;; --- a structure and a generic function with names of extensions
+(defstruct quit code)
+(defgeneric completions (x))
+(defmethod completions ((x integer)) (1+ x))
+(list (quit-code (make-quit :code 4)) (completions 1))

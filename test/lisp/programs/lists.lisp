@@ -138,3 +138,5 @@
 (list (sublis '((1 . a) (2 . b)) '(0 1 2 3) :test (lambda (x y) (and (numberp x) (> x y)))) (nsublis '((3 . y)) (list 1 2 3 4) :test (lambda (x y) (and (numberp x) (< x y)))))
 ;; --- nbutlast changes its list
 (let ((x (list 1 2 3)) (y (list 1 2 3 4 5))) (list (nbutlast x) x (nbutlast y 3) y (nbutlast (list 1 2) 5) (nbutlast (list 1 2) 2) (nbutlast nil) (nbutlast (list* 1 2 3 4))))
+;; --- nconc of a list with itself
+(let ((s (list 1 2))) (nconc s s) (list (first s) (fifth s) (nth 99 s)))

@@ -156,3 +156,20 @@ Macros, setf places, packages, types.
 (let ((*gensym-counter* 5)) (list (symbol-name (gensym)) (symbol-name (gensym "X")) *gensym-counter*))
 ;; --- symbol-plist
 (setf (get 'k 'a) 1 (get 'k 'b) 2) (list (get 'k 'a) (not (remprop 'k 'a)) (get 'k 'a) (symbol-plist 'k))
+;; --- macros close over variables
+(let ((x 5)) (defmacro closing (y) `(list ',x ,y)))
+(closing 2)
+;; --- macros with state
+(let ((count 0)) (defmacro next-number () (incf count)))
+(list (eval '(next-number)) (eval '(next-number)))
+;; --- macro defaults use variables around them
+(let ((base 10)) (defmacro scaled (x &optional (by base)) `(* ,x ,by)))
+(list (scaled 3) (scaled 3 2))
+;; --- define-setf-expander with an environment
+(defun pair-head (x) (car x))
+(define-setf-expander pair-head (x &environment env)
+  (multiple-value-bind (temps values stores store access) (get-setf-expansion x env)
+    (declare (ignore stores store))
+    (let ((new (gensym)) (cell (gensym)))
+      (values (append temps (list cell)) (append values (list access)) (list new) `(progn (rplaca ,cell ,new) ,new) `(car ,cell)))))
+(let ((p (list 1 2))) (macrolet ((place () 'p)) (setf (pair-head (place)) 9)) p)
