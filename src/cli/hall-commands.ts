@@ -113,6 +113,7 @@ export const hallCommands: CommandGroups = {
         "--project": project,
         "--user": "edit the user's file, for all projects",
         "--move": "also move the servers of that file to the hall",
+        "--local-path": "start the hall by its path on this machine, also in a project's file",
         ...asking,
       },
       examples: ["install claude-code", "install cursor --user --dry-run", "install codex --move"],

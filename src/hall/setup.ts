@@ -1,5 +1,5 @@
 import { realpath } from "node:fs/promises";
-import { basename } from "node:path";
+import type { JsonObject } from "../base/json.ts";
 import { openSecretStore } from "../base/secret-store.ts";
 import { projectFiles } from "../upstream/program.ts";
 import { type Client, clients } from "./import/clients.ts";
@@ -17,8 +17,9 @@ import {
   planUninstall,
   scopeOf,
 } from "./install/install.ts";
+import { chooseCommand } from "./install/own-command.ts";
 import { addToProjectFile, type ProjectFile, readProjectFile } from "./install/project-file.ts";
-import { openRecords, writeThrough } from "./install/records.ts";
+import { openRecords, type Records, writeThrough } from "./install/records.ts";
 import { unknownName } from "./settings.ts";
 
 /** Imports servers from other clients into the project, and installs the hall in those clients. */
@@ -199,6 +200,8 @@ export interface InstallRequest {
   readonly scope?: "user" | "project" | undefined;
   /** Also move the servers of that file to the hall. */
   readonly move?: boolean | undefined;
+  /** Start the hall by its path on this machine, also in a project's file. */
+  readonly localPath?: boolean | undefined;
 }
 
 /** An install or uninstall that is planned but not written. */
@@ -228,7 +231,7 @@ export interface FileEdit {
 export async function prepareInstall(request: InstallRequest): Promise<PreparedInstall> {
   const { machine, target } = await openTarget(request);
   const project = await readProjectFile(machine);
-  const command = commandFor(target, project);
+  const { command, warnings } = commandFor(target, project, request.localPath);
   const first = await planInstall(target, command);
   const store = openSecretStore();
   const stored = await readStored(store, machine.folder);
@@ -243,7 +246,10 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
   const moving = request.move ? selectMoving(found) : { names: [], servers: [] };
   const plan = request.move ? await planInstall(target, command, moving.names) : first;
   const config = await addToProjectFile(project, moving.servers);
-  const staying = request.move ? await findStaying(target, first.file) : [];
+  const staying = await findStaying(target, plan, {
+    existing: project.servers,
+    isMoving: request.move === true,
+  });
 
   const keys = request.move ? findMovable(config, found.secrets, stored) : [];
   const values = { ...machine.env, ...stored, ...valuesOf(keys) };
@@ -261,7 +267,7 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
     changes: [...(isProjectChanged ? [projectChange] : []), ...changesOf(plan, machine, mask)],
     secrets: keys.map(({ variable }) => variable),
     variables: request.move ? unsetVariables(moving, found, values) : [],
-    warnings: [...found.warnings, ...staying],
+    warnings: [...warnings, ...found.warnings, ...staying],
     file: shorten(plan.file, machine),
     async apply() {
       // Write ours first: a server and its keys must be in the hall before they leave the client.
@@ -293,10 +299,28 @@ export async function prepareUninstall(request: InstallRequest): Promise<Prepare
     changes: changesOf(plan, machine, createMask([...found.secrets, ...restored])),
     secrets: [],
     variables: [],
-    warnings: [],
+    warnings: isNoop(plan) ? await findOtherInstall(plan, records, machine) : [],
     file: shorten(plan.file, machine),
     apply: async () => (isNoop(plan) ? null : applyUninstall(plan, records)),
   };
+}
+
+/** Where else `install` put the hall for this client. */
+async function findOtherInstall(
+  { client, file }: InstallPlan,
+  records: Records,
+  machine: Machine,
+): Promise<readonly string[]> {
+  const others = (await records.all()).filter(
+    (record) => record.client === client.id && record.file !== file,
+  );
+  const here = others.filter(
+    ({ scope, file: other }) => scope === "user" || other.startsWith(`${machine.folder}/`),
+  );
+  return here.map(
+    ({ scope, file: other }) =>
+      `the hall is in ${shorten(other, machine)}: run \`guildhall uninstall ${client.id} --${scope}\``,
+  );
 }
 
 async function openTarget({
@@ -309,19 +333,17 @@ async function openTarget({
   return { machine, target };
 }
 
-/** The command that starts this program as an MCP server: by name if installed, else by file. */
-export function ownCommand(): readonly [string, ...string[]] {
-  const script = process.argv[1] ?? "guildhall";
-  // The npx cache is temporary.
-  if (/[\\/]_npx[\\/]/.test(script)) return ["npx", "-y", "guildhall", "mcp"];
-  return basename(script) === "guildhall" ? ["guildhall", "mcp"] : ["node", script, "mcp"];
-}
-
 /** A user-wide entry is started in any folder, so it must name the project's. */
-function commandFor(target: InstallTarget, project: ProjectFile): readonly [string, ...string[]] {
-  return scopeOf(target) === "project" || project.text === undefined
-    ? ownCommand()
-    : [...ownCommand(), "--folder", target.machine.folder];
+function commandFor(
+  target: InstallTarget,
+  project: ProjectFile,
+  localPath: boolean | undefined,
+): ReturnType<typeof chooseCommand> {
+  const { folder, env } = target.machine;
+  const scope = scopeOf(target);
+  const { command, warnings } = chooseCommand({ scope, env, localPath });
+  const isEverywhere = scope === "user" && project.text !== undefined;
+  return { command: isEverywhere ? [...command, "--folder", folder] : command, warnings };
 }
 
 interface Moving {
@@ -340,14 +362,28 @@ function selectMoving({ servers, known }: Findings): Moving {
   return { names: [...new Set(names)], servers: here };
 }
 
-/** Only one file is edited; servers in the client's other files stay, and the user is told where. */
-async function findStaying({ client, machine }: InstallTarget, file: string): Promise<string[]> {
-  const { servers } = await findServers({ machine, from: [client], ownScript: process.argv[1] });
+/** Only one file is edited. Servers that stay in the client's files beside the hall show their tools twice. */
+async function findStaying(
+  { client, machine }: InstallTarget,
+  { file, moved }: InstallPlan,
+  { existing, isMoving }: { readonly existing: JsonObject; readonly isMoving: boolean },
+): Promise<string[]> {
+  const ownScript = process.argv[1];
+  const found = await findServers({ machine, from: [client], existing, ownScript });
   const edited = `${shorten(file, machine)}:`;
-  return servers
-    .flatMap(({ sightings }) => sightings)
-    .filter(({ place }) => !place.startsWith(edited))
-    .map(({ name, place }) => `${place}: ${name} stays there; \`guildhall init\` imports it`);
+  const known = found.known.map(({ sighting }) => sighting);
+  const others = isMoving ? found.servers.flatMap(({ sightings }) => sightings) : [];
+  return [...known, ...others]
+    .filter(({ name, place, elsewhere }) => {
+      const isEdited = place.startsWith(edited) && (isMoving || moved.includes(name));
+      return elsewhere === undefined && !isEdited;
+    })
+    .map((sighting) => {
+      const { name, place, scope } = sighting;
+      const flag = scope === scopeOf({ client, machine }) ? "" : ` --${scope}`;
+      const state = known.includes(sighting) ? "is in the hall, too" : "stays there";
+      return `${place}: ${name} ${state}; move it with: guildhall install ${client.id}${flag} --move`;
+    });
 }
 
 function unsetVariables(

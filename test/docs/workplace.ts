@@ -96,7 +96,7 @@ export class Workplace implements AsyncDisposable {
       home.write("./.vscode/mcp.json", { servers: { github: servers.github } });
     }
     if (kind === "servers" || kind === "reviewed")
-      home.write("./guildhall.json", { mcpServers: servers });
+      home.write("./guildhall.json", { mcpServers: servers, builtin: "all" });
     const isBuilt = existsSync(home.locate("./.guildhall/tools.lock.json"));
     if (kind === "reviewed" && !isBuilt) await this.run("sh", ["-c", "guildhall build --yes"]);
     if (kind === "weather") await this.#startWeather();

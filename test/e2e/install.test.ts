@@ -1,5 +1,5 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { chmodSync, existsSync, readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
@@ -61,10 +61,11 @@ describe("guildhall install", () => {
       variables: [],
     });
     expect(told.warnings).toEqual([
+      expect.stringMatching(/^the command "guildhall" is not on the PATH.*--local-path$/),
       expect.stringMatching(
         /^\.cursor\/mcp\.json:5:5: odd: skipped: command: is a whole command line/,
       ),
-      expect.stringMatching(/^~\/\.cursor\/mcp\.json:3:5: everywhere stays there/),
+      "~/.cursor/mcp.json:3:5: everywhere stays there; move it with: guildhall install cursor --user --move",
     ]);
     expect(JSON.stringify(told)).not.toContain(canary);
     const { config } = await loadConfig({ folder: home.project, env: home.env });
@@ -82,12 +83,67 @@ describe("guildhall install", () => {
     expect(home.read("./.cursor/mcp.json")).toBe(cursorFile);
   });
 
+  test("a project's file, which is committed, gets no path of this machine unless asked", async () => {
+    using home = makeHome();
+    const entryOf = (): JsonObject =>
+      (JSON.parse(home.read("./.mcp.json")) as { mcpServers: { guildhall: JsonObject } }).mcpServers
+        .guildhall;
+    expect((await json(home, "install", "claude-code")).warnings).toHaveLength(1);
+    expect(entryOf()).toMatchObject({ command: "guildhall", args: ["mcp"] });
+    const program = home.write("~/bin/guildhall", "#!/bin/sh\n");
+    chmodSync(program, 0o755);
+    const { stdout } = await home.run(cli, ["install", "claude-code", "--json"], {
+      PATH: `${home.locate("~/bin")}:${home.env.PATH}`,
+    });
+    expect(JSON.parse(stdout)).toMatchObject({ state: "unchanged", warnings: [] });
+    expect(await json(home, "install", "claude-code", "--local-path")).toMatchObject({
+      state: "changed",
+      warnings: [],
+    });
+    expect(entryOf()).toMatchObject({ command: process.execPath, args: [cli, "mcp"] });
+    await json(home, "uninstall", "claude-code");
+    expect(existsSync(home.locate("./.mcp.json"))).toBe(false);
+  });
+
+  test("servers of the hall that stay in a file of the client are named, with the command that moves them", async () => {
+    const shop = { command: "shop" };
+    using home = makeHome({
+      "./guildhall.json": { mcpServers: { shop, bank: { command: "bank" } } },
+      "./.mcp.json": { mcpServers: { shop, own: { command: "own" } } },
+      "~/.claude.json": { mcpServers: { bank: { command: "bank" } } },
+    });
+    const warningsOf = async (...args: string[]): Promise<unknown> =>
+      ((await json(home, "install", "claude-code", "--local-path", ...args)).warnings as string[])
+        .map((text) => text.replace(/:\d+:\d+:/, ":"))
+        .sort();
+    const bank =
+      "~/.claude.json: bank is in the hall, too; move it with: guildhall install claude-code --user --move";
+    expect(await warningsOf()).toEqual([
+      ".mcp.json: shop is in the hall, too; move it with: guildhall install claude-code --move",
+      bank,
+    ]);
+    expect(await warningsOf("--move")).toEqual([bank]);
+    expect(await warningsOf("--user", "--move")).toEqual([]);
+    expect(home.read("~/.claude.json")).not.toContain("bank");
+  });
+
+  test("uninstall names the other file that has the hall", async () => {
+    using home = makeHome();
+    await json(home, "install", "cursor", "--user");
+    expect(await json(home, "uninstall", "cursor")).toMatchObject({
+      state: "unchanged",
+      warnings: ["the hall is in ~/.cursor/mcp.json: run `guildhall uninstall cursor --user`"],
+    });
+    expect(await json(home, "uninstall", "cursor", "--user")).toMatchObject({ state: "restored" });
+  });
+
   test("for all projects tells the hall whose config to use", async () => {
     using home = makeHome({ "./guildhall.json": "{}" });
     const { file } = await json(home, "install", "claude-desktop");
     const { mcpServers } = JSON.parse(readFileSync(String(file), "utf8")) as {
-      mcpServers: { guildhall: { args: string[] } };
+      mcpServers: { guildhall: { command: string; args: string[] } };
     };
+    expect(mcpServers.guildhall.command).toBe(process.execPath);
     expect(mcpServers.guildhall.args).toEqual([cli, "mcp", "--folder", home.project]);
     const handshake = {
       jsonrpc: "2.0",
@@ -101,7 +157,7 @@ describe("guildhall install", () => {
     };
     // As the client does it: anywhere.
     const start = () =>
-      spawnSync("node", mcpServers.guildhall.args, {
+      spawnSync(mcpServers.guildhall.command, mcpServers.guildhall.args, {
         cwd: "/",
         env: home.env,
         input: `${JSON.stringify(handshake)}\n`,

@@ -15,15 +15,19 @@ interface InstallOptions extends JsonOption {
   readonly user?: boolean;
   readonly project?: boolean;
   readonly move?: boolean;
+  readonly localPath?: boolean;
   readonly yes?: boolean;
   readonly dryRun?: boolean;
 }
 
-function requestOf(client: string, { user, project, move }: InstallOptions): InstallRequest {
+function requestOf(
+  client: string,
+  { user, project, move, localPath }: InstallOptions,
+): InstallRequest {
   if (user && project)
     throw new HallError("INVALID_PARAMS", "--user and --project exclude each other");
   const scope = user ? "user" : undefined;
-  return { folder: process.cwd(), client, scope: project ? "project" : scope, move };
+  return { folder: process.cwd(), client, scope: project ? "project" : scope, move, localPath };
 }
 
 type Action = "install" | "uninstall";

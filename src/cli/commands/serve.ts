@@ -1,9 +1,9 @@
 import { createRotatingFile } from "../../base/rotating-file.ts";
 import { version } from "../../base/version.ts";
 import { openUserFolder } from "../../hall/daemon.ts";
+import { localCommand } from "../../hall/install/own-command.ts";
 import { serveProject } from "../../hall/serve.ts";
 import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
-import { ownCommand } from "../../hall/setup.ts";
 import { type ClientLine, cursorFile, httpClients } from "../../server/http/clients.ts";
 import { quoteWord } from "../advice.ts";
 import { drainMs, onStopSignals } from "../exit.ts";
@@ -30,7 +30,7 @@ export async function runServe(options: ServeOptions): Promise<void> {
   process.stdout.write(
     options.json
       ? `${JSON.stringify({ url, mcp: `${url}/mcp` })}\n`
-      : `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(httpClients(`${url}/mcp`, needsToken), [...ownCommand(), "--folder", settings.folder])}`,
+      : `Guildhall ${version} is open at ${url} (MCP at ${url}/mcp, WebSocket at /ws, health at /health)\n\n${connectLines(httpClients(`${url}/mcp`, needsToken), [...localCommand(), "--folder", settings.folder])}`,
   );
 
   await new Promise<void>((resolve) => {

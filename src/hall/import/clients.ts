@@ -69,6 +69,7 @@ export const clients: readonly Client[] = [
     keys: {
       oauth: readOauth({ clientId: "clientId", callbackPort: "callbackPort" }),
       alwaysLoad: ignored,
+      timeout: timeoutIn("ms"),
     },
     listsIn: listsOfClaudeCode,
     entryFor: typedEntry,
@@ -178,7 +179,7 @@ export const clients: readonly Client[] = [
       readOnly(user("~/.codeium/mcp_config.json")),
     ],
     variables: editorVariables,
-    keys: { serverUrl: renamed("url"), disabledTools: excludeTools },
+    keys: { serverUrl: renamed("url") },
   },
   {
     id: "zed",

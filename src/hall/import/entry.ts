@@ -64,6 +64,7 @@ export const commonKeys: KeyReaders = {
   headers: textMap("headers"),
   disabled: (isDisabled) => (isDisabled === true ? { disabled: true } : {}),
   enabled: (isEnabled) => (isEnabled === false ? { disabled: true } : {}),
+  disabledTools: excludeTools,
   name: ignored,
   description: ignored,
   icon: ignored,

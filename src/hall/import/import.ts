@@ -104,7 +104,14 @@ export async function findServers({
           hasServers = true;
           found.notes.forEach(warn);
           const { server } = found;
-          sightings.push({ name, server, client: { id, name: clientName }, place: at, elsewhere });
+          sightings.push({
+            name,
+            server,
+            client: { id, name: clientName },
+            place: at,
+            scope: place.scope,
+            elsewhere,
+          });
         }
       }
     }

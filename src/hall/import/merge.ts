@@ -8,6 +8,8 @@ export interface Sighting {
   readonly client: { readonly id: string; readonly name: string };
   /** "file:line:column" of its entry. */
   readonly place: string;
+  /** Whose file that is. */
+  readonly scope: "project" | "user";
   /** The folder it is for, if it is not this project's. */
   readonly elsewhere?: string | undefined;
 }

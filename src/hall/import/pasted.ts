@@ -15,7 +15,6 @@ export const anyClient: Pick<Client, "name" | "keys" | "variables"> = {
   keys: {
     serverUrl: renamed("url"),
     httpUrl: renamed("url"),
-    disabledTools: excludeTools,
     excludeTools,
     autoApprove: ignored,
     alwaysAllow: ignored,

@@ -1,3 +1,5 @@
+import { existsSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { stringify } from "smol-toml";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { ConfigError } from "../../config/error.ts";
@@ -44,7 +46,7 @@ export async function addToProjectFile(
   isNew = text === undefined,
 ): Promise<string> {
   if (isNew || text === undefined)
-    return file.endsWith(".toml") ? newToml(servers) : newJson(servers);
+    return file.endsWith(".toml") ? newToml(servers) : newJson(file, servers);
   if (servers.length === 0) return text;
   const document = await parseDocument(file, text);
   return editDocument(document, {
@@ -53,7 +55,11 @@ export async function addToProjectFile(
   });
 }
 
-function newJson(servers: readonly NewServer[]): string {
+const schemaFile = "./node_modules/guildhall/guildhall.schema.json";
+
+function newJson(file: string, servers: readonly NewServer[]): string {
+  // An editor warns of a schema that is not there.
+  const hasSchema = existsSync(join(dirname(file), schemaFile));
   const entries = servers.map((imported, index) => {
     const value = JSON.stringify(imported.server, null, 2).replaceAll("\n", "\n    ");
     return `${commentOf(imported, "    //")}    ${JSON.stringify(imported.name)}: ${value}${index < servers.length - 1 ? "," : ""}\n`;
@@ -62,9 +68,7 @@ function newJson(servers: readonly NewServer[]): string {
   return `// Guildhall: the servers behind one hall, for every MCP client of this project.
 // Comments and trailing commas are allowed; docs/config.md of the package has every field.
 {
-  "$schema": "./node_modules/guildhall/guildhall.schema.json",
-
-  // The map every MCP client uses. \${NAME} is an environment variable: secrets belong there, not here.
+${hasSchema ? `  "$schema": "${schemaFile}",\n\n` : ""}  // The map every MCP client uses. \${NAME} is an environment variable: secrets belong there, not here.
   "mcpServers": {
 ${entries.length > 0 ? entries.join("") : example}  }
 }
