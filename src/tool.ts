@@ -28,6 +28,8 @@ export interface ToolFacts {
   readonly module?: string | undefined;
   /** The version in which it was deprecated. */
   readonly deprecatedIn?: string | undefined;
+  /** Seconds for which its definition may be cached, as its author declares. */
+  readonly cacheTtl?: number | undefined;
   /** Every call requires approval, even if the tool is trusted, and also in nested calls. */
   readonly asksEachTime?: boolean;
   /** What a call with these arguments means for the flow guard; replaces the judgement by name. */
@@ -132,6 +134,8 @@ export interface CallContext {
    * `scope` can end the inner call earlier. Throws HallError. Absent outside the gateway.
    */
   call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
+  /** The caller's own id of the call, for services. */
+  readonly callId?: string | undefined;
   /** The caller, if the call came from a connection. */
   readonly caller?: Caller;
   /** Taint of the conversation, for tools that store content for later. Absent without a flow guard. */
@@ -199,11 +203,21 @@ export interface Outcome {
   readonly [field: string]: unknown;
 }
 
-export type Health =
+export type Health = (
   | { readonly state: "available" }
   | { readonly state: "degraded"; readonly reason: string }
   | { readonly state: "unavailable"; readonly reason: string }
-  | { readonly state: "maintenance"; readonly reason: string };
+  | { readonly state: "maintenance"; readonly reason: string }
+) & {
+  /** What a service said about itself when it was probed. */
+  readonly reported?: ReportedHealth | undefined;
+};
+
+export interface ReportedHealth {
+  readonly version?: string | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly responseMs?: number | undefined;
+}
 
 export type ListKind = "tools" | "resources" | "prompts";
 

@@ -145,6 +145,7 @@ const rows = {
   },
   DENIED: {
     ...inResult(-32000),
+    request: -32000,
     exit: 77,
     retry: "after trust",
     hint: "A person must allow this tool first.",

@@ -51,7 +51,8 @@ async function post(
     { method: "POST", headers, body: JSON.stringify(message) },
     scope,
   );
-  if (!response.headers.get("content-type")?.toLowerCase().startsWith("application/json"))
+  const isJson = response.headers.get("content-type")?.toLowerCase().startsWith("application/json");
+  if (!isJson || response.status === 429 || response.status >= 500)
     throw await refusal(response, false);
   const answer = parse(await scope.race(readAll(response, answerBytesMax)));
   if (!isObject(answer) || answer.id !== message.id)

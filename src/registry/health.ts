@@ -127,10 +127,11 @@ export class HealthRecord {
     if ("reason" in found) this.lastError = found.reason;
     if (found.state === "available" || found.state === "degraded") {
       this.#probeFailures = 0;
-      if (this.#breaker.kind === "open")
-        this.#breaker = { kind: "trying", isBusy: false, successes: 0 };
-      if (this.#breaker.kind === "trying") this.#recover();
-      else if (found.state === "degraded" || this.#callFailures === 0) this.#become(found);
+      if (this.#breaker.kind !== "closed") {
+        this.#breaker = closed;
+        this.#callFailures = 0;
+      }
+      if (found.state === "degraded" || this.#callFailures === 0) this.#become(found);
       return;
     }
     this.#become(found);

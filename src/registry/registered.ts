@@ -2,7 +2,7 @@ import { type ErrorCode, errorType, HallError } from "../base/errors.ts";
 import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import type { Health, Outcome, Toolkit } from "../tool.ts";
+import type { Health, Outcome, ReportedHealth, Toolkit } from "../tool.ts";
 import type { Registration } from "./registration.ts";
 
 /** The service behind a registered toolkit: the connection that registered it, or an endpoint. */
@@ -65,6 +65,7 @@ export function createRegisteredToolkit({
 
   const toolkit: RegisteredToolkit = {
     id: name,
+    ...(registration.isSingle ? { prefix: "" } : {}),
     source: "registered",
     category,
     description,
@@ -92,7 +93,7 @@ export function createRegisteredToolkit({
       changed(toolkit);
     },
     list: async () => tools,
-    async call(tool, args, { scope }) {
+    async call(tool, args, { scope, callId = callIds() }) {
       const seconds = Number.isFinite(scope.remainingMs)
         ? Math.ceil(scope.remainingMs) / 1000
         : undefined;
@@ -100,7 +101,7 @@ export function createRegisteredToolkit({
         tool_name: name,
         function_name: tool.name,
         arguments: args,
-        call_id: callIds(),
+        call_id: callId,
         timeout: seconds,
       };
       const answer = await getRunner().request("tools/call", params, scope).catch(readFailure);
@@ -162,10 +163,17 @@ function readFailure(failure: unknown): never {
   const body = isObject(data) ? data : {};
   const code = reportable.get(body.error_type) ?? byNumber[number] ?? "EXECUTION";
   const text = typeof body.details === "string" && body.details !== "" ? body.details : message;
-  const retryAfter =
-    typeof body.retryAfterSeconds === "number" ? { retryAfterSeconds: body.retryAfterSeconds } : {};
-  const errors = Array.isArray(body.errors) ? { errors: body.errors } : {};
-  throw new HallError(code, text, { cause: failure, details: { ...errors, ...retryAfter } });
+  const seconds = [body.retryAfterSeconds, body.retry_after].find((wait) => Number.isFinite(wait));
+  const details = {
+    ...(Array.isArray(body.errors) ? { errors: body.errors } : {}),
+    ...(seconds === undefined ? {} : { retryAfterSeconds: seconds, retry_after: seconds }),
+    ...(isWord(body.error_type) ? { error_type: body.error_type } : {}),
+  };
+  throw new HallError(code, text, { cause: failure, details });
+}
+
+function isWord(type: unknown): type is string {
+  return typeof type === "string" && /^[\w.-]{1,64}$/.test(type);
 }
 
 /** Turns `{status, data}` into an MCP result; an MCP result passes unchanged. */
@@ -204,7 +212,22 @@ function readHealth(answer: unknown): Health {
     typeof body.last_error === "string"
       ? body.last_error.slice(0, 500)
       : `it reports the status ${body.status}`;
-  return state === undefined || state === "available" ? { state: "available" } : { state, reason };
+  const reported = readReported(body);
+  return state === undefined || state === "available"
+    ? { state: "available", reported }
+    : { state, reason, reported };
+}
+
+function readReported({ version, capabilities, response_time_ms: ms }: JsonObject): ReportedHealth {
+  const isName = (name: unknown): name is string => typeof name === "string" && name.length <= 200;
+  return {
+    version: isName(version) ? version : undefined,
+    capabilities:
+      Array.isArray(capabilities) && capabilities.length <= 1_000 && capabilities.every(isName)
+        ? capabilities
+        : undefined,
+    responseMs: typeof ms === "number" && ms >= 0 ? ms : undefined,
+  };
 }
 
 /** A service without `health/check` has answered, so it is up. */

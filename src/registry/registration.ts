@@ -15,6 +15,8 @@ export interface Registration {
   /** Receives the calls; without it they go to the connection that registered. */
   readonly endpoint: URL | undefined;
   readonly healthCheckUrl: URL | undefined;
+  /** One tool on its own, named without a prefix. */
+  readonly isSingle: boolean;
   /** May replace a different definition with the same name. */
   readonly replace: boolean;
   /** Equal for equal definitions, independent of the runner. */
@@ -35,15 +37,44 @@ export interface RegistrationRules {
 const functionsMax = 200;
 const descriptionLengthMax = 4_000;
 const defaultTimeoutSeconds = 10;
+const singleTimeoutSeconds = 30;
 const timeoutSecondsMax = 30;
+
+/**
+ * The params of `tools/register` in any form that people have them: as they are, the whole JSON-RPC message, the toolkit alone, or
+ * one tool alone (`name`, `description`, `inputSchema`, `metadata`).
+ */
+export function readRegistration(document: JsonObject): JsonObject {
+  const isMessage = document.method === "tools/register" && isObject(document.params);
+  const params = isMessage ? (document.params as JsonObject) : document;
+  const { replace, ...entry } = params;
+  if (isObject(params.tool)) return params;
+  return "tool" in params ? params : { tool: entry, replace };
+}
+
+/** One tool becomes a toolkit of its own name with one function. */
+function wrapSingle(tool: JsonObject): JsonObject {
+  const { name, description, version, category, endpoint, health_check_url, ...rest } = tool;
+  return {
+    name,
+    description,
+    version,
+    category,
+    endpoint,
+    health_check_url,
+    functions: [{ timeout_seconds: singleTimeoutSeconds, ...rest, name, description }],
+  };
+}
 
 /** Throws INVALID_PARAMS with every fault, so that an author can fix them all at once. */
 export function parseRegistration(params: JsonObject, rules: RegistrationRules): Registration {
-  const { tool } = params;
-  if (!isObject(tool))
+  const { tool: given } = params;
+  if (!isObject(given))
     throw refuse([
       { path: "/tool", message: "must be an object with name, description and functions" },
     ]);
+  const isSingle = !("functions" in given) && ("inputSchema" in given || "metadata" in given);
+  const tool = isSingle ? wrapSingle(given) : given;
   const reader = new Reader();
   const name = reader.text(tool, "/tool", "name");
   const nameFault = name === "" ? undefined : findToolkitNameFault(name);
@@ -56,7 +87,7 @@ export function parseRegistration(params: JsonObject, rules: RegistrationRules):
   const version = tool.version === undefined ? "1.0.0" : reader.text(tool, "/tool", "version", 40);
   const endpoint = reader.url(tool, "endpoint", rules);
   const healthCheckUrl = reader.url(tool, "health_check_url", rules);
-  const replace = tool.replace ?? params.replace ?? false;
+  const replace = given.replace ?? params.replace ?? false;
   if (typeof replace !== "boolean") reader.fault("/tool/replace", "must be true or false");
   reader.refuseCommands(tool, "/tool");
   const tools = readFunctions(tool, reader, name);
@@ -70,6 +101,7 @@ export function parseRegistration(params: JsonObject, rules: RegistrationRules):
     tools,
     endpoint,
     healthCheckUrl,
+    isSingle,
     replace: replace === true,
     fingerprint,
   };
@@ -162,10 +194,11 @@ function readFunction(
     annotations:
       destructive === undefined ? annotations : { ...annotations, destructiveHint: destructive },
     _meta: {
+      "guildhall/module": module,
       "guildhall/deprecated_in": deprecatedIn,
       "guildhall/cache_ttl": cacheTtl,
     },
-    facts: { timeoutMs: seconds * 1000, module, deprecatedIn },
+    facts: { timeoutMs: seconds * 1000, module, deprecatedIn, cacheTtl },
   };
 }
 

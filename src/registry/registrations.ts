@@ -82,7 +82,10 @@ class RegistrationBook implements Registrations {
     return toolkit;
   }
 
-  #checkPlace({ name, replace }: Registration, known: RegisteredToolkit | undefined): void {
+  #checkPlace(
+    { name, replace, isSingle }: Registration,
+    known: RegisteredToolkit | undefined,
+  ): void {
     if (known && !replace)
       throw conflict(
         `"${name}" is already registered as ${known.toolId} with another definition`,
@@ -96,6 +99,8 @@ class RegistrationBook implements Registrations {
         "Choose another name.",
       );
     }
+    if (isSingle && !known && this.#options.registry.findTool(name))
+      throw conflict(`"${name}" is already the name of a tool`, "Choose another name.");
     const alike = this.#skeletons.get(skeletonOf(name));
     const lookalike =
       alike !== undefined && alike !== name ? alike : findLookalike(name, this.#otherNames());

@@ -6,8 +6,10 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
+import { metadataOf } from "../registry/metadata.ts";
 import { fullNameOf } from "../registry/names.ts";
 import type { RegisteredToolkit, Runner } from "../registry/registered.ts";
+import { readRegistration } from "../registry/registration.ts";
 import type { Health, Outcome, Target, Toolkit } from "../tool.ts";
 import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
@@ -29,7 +31,8 @@ type DialectHandler = (
 ) => Promise<unknown>;
 
 export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
-  async "tools/register"(params, request, parts) {
+  async "tools/register"(given, request, parts) {
+    const params = readRegistration(given);
     const name = nameOf(params);
     requireScope(request.rights, `register:${name}`, "tools/register");
     if (isBuiltIn(name, parts)) requireBuiltInName(request.rights, name);
@@ -92,13 +95,17 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
 
   async "tools/call"(params, request, parts) {
     requireScope(request.rights, "call", "tools/call");
-    const { callId, args, timeoutMs } = readCall(params);
+    const { args, timeoutMs } = readCall(params);
+    const callId = callIdOf(params);
     const { fullName } = await findFunction(params, parts, request);
     const began = performance.now();
-    const context = createContext(() => ({ params, request }), {
-      ask: refuseToAsk,
-      scope: request.exchange.scope,
-    });
+    const context = {
+      ...createContext(() => ({ params, request }), {
+        ask: refuseToAsk,
+        scope: request.exchange.scope,
+      }),
+      callId,
+    };
     const outcome = await parts.gateway.call(
       createCall(fullName, args, request, { timeoutMs }),
       context,
@@ -117,7 +124,7 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
     requireRead(request, params, "health/check");
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     await request.exchange.scope.race(parts.monitor.check(toolkit));
-    return describeHealth(toolkit, parts);
+    return await describeHealth(toolkit, parts);
   },
 };
 
@@ -144,13 +151,24 @@ function isBuiltIn(name: string, { registry, registrations }: ServerParts): bool
   return isThere || registrations.isReplacement(name);
 }
 
-export const callIdLengthMax = 128;
+const callIdLengthMax = 128;
 const timeoutSecondsMax = 600;
 
+const madeCallIds = new WeakMap<JsonObject, string>();
+
+/** The caller's id of a call, else one of ours, which stays the same for the answer, the service and the error. */
+export function callIdOf(params: JsonObject): string {
+  if (isCallId(params.call_id)) return params.call_id;
+  const made = madeCallIds.get(params) ?? crypto.randomUUID();
+  madeCallIds.set(params, made);
+  return made;
+}
+
+function isCallId(id: unknown): id is string {
+  return typeof id === "string" && id.length <= callIdLengthMax;
+}
+
 interface DialectCall {
-  readonly callId: string;
-  readonly toolName: string;
-  readonly functionName: string;
   readonly args: JsonObject;
   readonly timeoutMs: number | undefined;
 }
@@ -162,8 +180,8 @@ function readCall(params: JsonObject): DialectCall {
       "INVALID_PARAMS",
       "use either `name` or `tool_name` and `function_name`, not both",
     );
-  const { call_id: callId = crypto.randomUUID(), arguments: args = {}, timeout } = params;
-  if (typeof callId !== "string" || callId.length > callIdLengthMax) {
+  const { call_id: callId, arguments: args = {}, timeout } = params;
+  if (callId !== undefined && !isCallId(callId)) {
     throw new HallError(
       "INVALID_PARAMS",
       `call_id must be a string of at most ${callIdLengthMax} characters`,
@@ -179,13 +197,7 @@ function readCall(params: JsonObject): DialectCall {
       `timeout must be a number of seconds, more than 0 and at most ${timeoutSecondsMax}`,
     );
   }
-  return {
-    callId,
-    toolName: readString(params, "tool_name"),
-    functionName: readString(params, "function_name"),
-    args,
-    timeoutMs: timeout === undefined ? undefined : timeout * 1000,
-  };
+  return { args, timeoutMs: timeout === undefined ? undefined : timeout * 1000 };
 }
 
 /** Throws TOOLKIT_NOT_FOUND with the known names. */
@@ -206,6 +218,8 @@ async function findFunction(
   parts: ServerParts,
   request?: ClientRequest,
 ): Promise<Target> {
+  const agent = findAgent(params, parts);
+  if (agent) return agent;
   const toolkit = getToolkit(readString(params, "tool_name"), parts);
   const name = readString(params, "function_name");
   const find = (): Target | undefined => {
@@ -223,6 +237,15 @@ async function findFunction(
   throw new HallError("NOT_FOUND", `unknown function "${name.slice(0, 100)}" of ${toolkit.id}`, {
     details: { near: findNear(name, names), available: names.slice(0, 50) },
   });
+}
+
+/** Agents are called as tool `NAME_agent` with the function of the same name, or as functions of the tool `agents`. */
+function findAgent(
+  { tool_name: tool, function_name: name }: JsonObject,
+  { own }: ServerParts,
+): Target | undefined {
+  if (tool !== "agents" && tool !== name) return undefined;
+  return own.agents.targets().find(({ fullName }) => fullName === name);
 }
 
 function toolsOf(toolkit: Toolkit, { registry }: ServerParts): readonly Target[] {
@@ -259,14 +282,21 @@ const wireStates: Readonly<Record<Health["state"], string>> = {
   maintenance: "maintenance",
 };
 
-function describeHealth(toolkit: Toolkit, parts: ServerParts): JsonObject {
-  const record = parts.health.record(toolkit);
+/** What a service reports about itself comes first. */
+async function describeHealth(toolkit: Toolkit, parts: ServerParts): Promise<JsonObject> {
+  const { health, responseMs = 0, lastError = null } = parts.health.record(toolkit);
+  const { version, capabilities, responseMs: reportedMs } = health.reported ?? {};
+  // In the order of the definition, where that is known without starting a server.
+  const tools =
+    toolkit.source === "upstream"
+      ? toolsOf(toolkit, parts).map(({ tool }) => tool)
+      : await toolkit.list();
   return {
-    status: wireStates[record.health.state],
-    response_time_ms: Math.round(record.responseMs ?? 0),
-    version: versionOf(toolkit, parts),
-    capabilities: toolsOf(toolkit, parts).map(({ tool }) => tool.name),
-    last_error: record.lastError ?? null,
+    status: wireStates[health.state],
+    response_time_ms: Math.round(reportedMs ?? responseMs),
+    version: version ?? versionOf(toolkit, parts),
+    capabilities: capabilities ?? tools.map(({ name }) => name),
+    last_error: lastError,
   };
 }
 
@@ -313,5 +343,6 @@ function describeFunction(target: Target, { trust }: ServerParts): JsonObject {
     description,
     parameters: inputSchema,
     ...(outputSchema === undefined ? {} : { returns: outputSchema }),
+    metadata: metadataOf(target),
   };
 }

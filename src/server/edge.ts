@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { Request, RpcError } from "../wire/message.ts";
 import type { Reply } from "../wire/requests.ts";
 import { addModernEnvelope, isInDialect, resolveCallTool, type Version } from "./client-request.ts";
-import { callIdLengthMax } from "./dialect.ts";
+import { callIdOf } from "./dialect.ts";
 import type { ServerParts } from "./server.ts";
 
 /**
@@ -158,18 +158,19 @@ const messages: Readonly<Record<number, string>> = {
 };
 
 /** A failure with the dialect's number; `details` has our message, `error_type` its kind. */
-function dialectError(described: Described, { params }: Request): RpcError {
+function dialectError(described: Described, { method, params }: Request): RpcError {
   const { error } = described;
   const code = errorTable[error.code].registry;
-  const callId = params?.call_id;
-  const hasCallId = typeof callId === "string" && callId.length <= callIdLengthMax;
+  const isCall = method === "tools/call" && params !== undefined;
+  const stated = error.details?.error_type;
   return {
     code,
     message: messages[code] ?? error.message,
     data: {
       ...error.details,
-      ...(hasCallId ? { call_id: callId } : {}),
+      ...(isCall ? { call_id: callIdOf(params) } : {}),
       ...commonData(described),
+      ...(stated === undefined ? {} : { error_type: stated }),
       details: fullMessageOf(error),
     },
   };

@@ -9,6 +9,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { socketPath } from "../../hall/socket.ts";
 import { isToolkit } from "../../registry/modules.ts";
+import { readRegistration } from "../../registry/registration.ts";
 import { readTokenFile } from "../../server/http/tokens.ts";
 import type { Toolkit } from "../../tool.ts";
 import type { Channel } from "../../wire/channel.ts";
@@ -37,7 +38,7 @@ export async function runUnregister(name: string, flags: HallFlags): Promise<voi
 }
 
 async function registerDocument(document: JsonObject, flags: RegisterFlags): Promise<void> {
-  const params = "tool" in document ? document : { tool: document };
+  const params = readRegistration(document);
   const replace = flags.replace ? { replace: true } : {};
   const answer = await askOnce("tools/register", { ...params, ...replace }, flags);
   const hasEndpoint = isObject(params.tool) && params.tool.endpoint !== undefined;

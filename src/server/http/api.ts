@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { readRegistration } from "../../registry/registration.ts";
 import type { Channel, Receiver } from "../../wire/channel.ts";
 import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../connection.ts";
@@ -75,8 +76,7 @@ function readRequest(
     };
   const method = Object.hasOwn(route, verb) ? route[verb] : undefined;
   if (method === undefined) return notAllowed(Object.keys(route).join(", "));
-  if (method === "tools/register")
-    return { method, params: "tool" in body ? body : { tool: body } };
+  if (method === "tools/register") return { method, params: readRegistration(body) };
   return { method, params: { ...body, tool_name: name, function_name: functionName } };
 }
 
