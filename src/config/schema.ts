@@ -286,7 +286,7 @@ export const configSchema = z.strictObject({
     "The provider of search_tool. Only the user's own file can set a remote url or apiKeyEnv.",
     {
       provider: field(
-        "SearXNG, Brave Search, Tavily, or the folders below (local).",
+        "SearXNG, Brave Search, Tavily, or the folders below (local). Default: Wikipedia and news feeds, without an account.",
         z.optional(z.enum(["searxng", "brave", "tavily", "local"])),
       ),
       url: field("The address of SearXNG.", z.optional(text())),

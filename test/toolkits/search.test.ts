@@ -7,6 +7,8 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Toolkit } from "../../src/tool.ts";
 import { createSearchToolkit } from "../../src/toolkits/search/search.ts";
+import { modern } from "../servers/client.ts";
+import { startHall } from "../servers/hall.ts";
 import { until } from "../servers/until.ts";
 
 const ajv = new Ajv({ strict: true });
@@ -115,7 +117,6 @@ describe("without a provider", () => {
   test("nothing is listed, and a call by name and health say what to configure", async () => {
     await using engine = await startEngine(json({}));
     const cases = [
-      [{}, "no search provider is configured"],
       [{ provider: "searxng" as const }, "SearXNG needs search.url"],
       [
         { provider: "brave" as const, env: {} },
@@ -138,6 +139,86 @@ describe("without a provider", () => {
       expect(await toolkit.health()).toEqual({ state: "unavailable", reason });
     }
     expect(engine.requests).toEqual([]);
+  });
+});
+
+describe("without an account", () => {
+  const now = new Date().toUTCString();
+  const feed = `<?xml version="1.0"?><rss><channel><title>News</title>
+    <item><title>Chip exports grow</title><link>https://news.example/1</link>
+      <description><![CDATA[<p>More chips &amp; exports</p>]]></description><pubDate>${now}</pubDate></item>
+    <item><title>Chip exports of old</title><link>https://news.example/2</link>
+      <description>Long ago</description><pubDate>Mon, 01 Jan 2018 00:00:00 GMT</pubDate></item>
+    <item><title>Rain in Riga</title><link>https://news.example/3</link>
+      <description>Weather</description><pubDate>${now}</pubDate></item>
+  </channel></rss>`;
+  const pages = [
+    { key: "Model_railway", title: "Model railway", excerpt: 'A <span class="m">model</span>' },
+  ];
+
+  test("pages come from Wikipedia and news from feeds, which are named and asked only on a call", async () => {
+    await using engine = await startEngine(({ path }, response) => {
+      const isFeed = path !== "/w/rest.php/v1/search/page";
+      response.setHeader("content-type", isFeed ? "application/rss+xml" : "application/json");
+      response.end(isFeed ? feed : JSON.stringify({ pages }));
+    });
+    const toolkit = createSearchToolkit({ origin: engine.origin });
+    const [web, news] = await toolkit.list();
+    expect(web?.description).toContain("en.wikipedia.org");
+    expect(news?.description).toContain("feeds.bbci.co.uk");
+    expect(engine.requests).toEqual([]);
+
+    expect(await call(toolkit, "web_search", { query: "model trains" })).toMatchObject({
+      provider: "keyless",
+      results: [
+        {
+          title: "Model railway",
+          url: "https://en.wikipedia.org/wiki/Model_railway",
+          snippet: "A model",
+        },
+      ],
+    });
+    expect(engine.requests).toMatchObject([{ query: { q: "model trains", limit: "5" } }]);
+
+    const { results } = await call(toolkit, "news_search", { query: "chip exports" });
+    expect(results).toEqual([
+      {
+        title: "Chip exports grow",
+        url: "https://news.example/1",
+        snippet: "More chips & exports",
+        published: now,
+      },
+    ]);
+    expect(engine.requests).toHaveLength(4);
+  });
+
+  test("after a failed attempt MCP lists leave it out, its calls are tried, and a good one brings it back", async () => {
+    let isDown = true;
+    await using engine = await startEngine((_request, response) => {
+      response.statusCode = isDown ? 503 : 200;
+      response.setHeader("content-type", "application/json");
+      response.end(JSON.stringify({ pages }));
+    });
+    await using hall = await startHall({
+      toolkits: [createSearchToolkit({ origin: engine.origin })],
+    });
+    const client = hall.connect();
+    const listed = async (): Promise<boolean> => {
+      const { tools } = await client.result("tools/list", modern());
+      return JSON.stringify(tools).includes("search_tool__web_search");
+    };
+    const search = () =>
+      client.request("tools/call", {
+        tool_name: "search_tool",
+        function_name: "web_search",
+        arguments: { query: "trains" },
+      });
+    expect(await listed()).toBe(true);
+    expect((await search()).error).toMatchObject({ code: -32006 });
+    await until(async () => !(await listed()), "it is left out");
+    isDown = false;
+    expect((await search()).result).toMatchObject({ status: "completed" });
+    await until(listed, "it is listed again");
   });
 });
 

@@ -8,11 +8,12 @@ import type { DocumentReader } from "../document/reader.ts";
 import { choiceSchema, listSchema, objectSchema, textSchema } from "../schemas.ts";
 import { answer, createToolkit, foldersNotApproved, invalidField } from "../toolkit.ts";
 import { createFolderSearch } from "./folders.ts";
+import { createKeyless, keylessSources } from "./keyless.ts";
 import type { SearchAnswer, SearchProvider, SearchQuery } from "./provider.ts";
 import { createBrave, createSearxng, createTavily, createWebProvider } from "./web.ts";
 
 export interface SearchToolkitOptions {
-  /** Default: local if folders are set, SearXNG if a url is set, else none. */
+  /** Default: local if folders are set, SearXNG if a url is set, else Wikipedia and news feeds. */
   readonly provider?: SearchProviderName | undefined;
   /** The address of SearXNG. */
   readonly url?: string | undefined;
@@ -23,13 +24,13 @@ export interface SearchToolkitOptions {
   /** False while nobody has approved the folders. Default: true. */
   readonly mayRead?: () => boolean;
   readonly env?: NodeJS.ProcessEnv;
-  /** Replaces the address of Brave and Tavily in tests. Not in the config, which could send the key anywhere. */
+  /** Replaces the addresses of all but SearXNG in tests. Not in the config, which could send the key anywhere. */
   readonly origin?: string;
   readonly indexFile?: string | undefined;
   readonly reader?: DocumentReader | undefined;
 }
 
-export type SearchProviderName = "searxng" | "brave" | "tavily" | "local";
+export type SearchProviderName = "keyless" | "searxng" | "brave" | "tavily" | "local";
 
 export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit {
   const name = options.provider ?? defaultProvider(options);
@@ -43,8 +44,24 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
     return provider;
   }
 
+  /** Why the last search failed. MCP lists leave the tools out until one succeeds; they can still be called. */
+  let outage: string | undefined;
+  const listeners = new Set<(kind: "tools") => void>();
+  function setOutage(next: string | undefined): void {
+    const hasChanged = (outage === undefined) !== (next === undefined);
+    outage = next;
+    if (hasChanged) for (const listener of listeners) listener("tools");
+  }
+
   async function search(query: SearchQuery, scope: Scope): Promise<Outcome> {
-    return formatResults(`${name}`, query, await useProvider().search(query, scope));
+    try {
+      const found = await useProvider().search(query, scope);
+      setOutage(undefined);
+      return formatResults(name, query, found);
+    } catch (error) {
+      if (error instanceof HallError && error.code === "UNAVAILABLE") setOutage(error.message);
+      throw error;
+    }
   }
 
   // Models do not see a tool that cannot work.
@@ -58,10 +75,18 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
       async health() {
         try {
           useProvider();
-          return { state: "available" };
+          return outage === undefined
+            ? { state: "available" }
+            : { state: "unavailable", reason: outage };
         } catch (error) {
           return { state: "unavailable", reason: messageOf(error) };
         }
+      },
+      isListed: () => outage === undefined,
+      problem: () => outage,
+      onChange(listener) {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
       },
       close: async () => (isUnset ? undefined : provider.close()),
     },
@@ -87,20 +112,21 @@ export function createSearchToolkit(options: SearchToolkitOptions = {}): Toolkit
 const newsCount = 10;
 
 /** The user's folders are private, and the query does not leave this machine. */
-function searchIn(tool: Tool, provider: SearchProviderName | undefined): Tool {
+function searchIn(tool: Tool, provider: SearchProviderName): Tool {
+  if (provider === "keyless") {
+    const source = tool === webSearch ? keylessSources.web : keylessSources.news;
+    return { ...tool, description: `${tool.description} Without another provider: ${source}.` };
+  }
   if (provider !== "local") return tool;
   return { ...tool, facts: { ...tool.facts, flow: () => ({ readsPrivate: true }) } };
 }
 
-function defaultProvider({ folders, url }: SearchToolkitOptions): SearchProviderName | undefined {
+function defaultProvider({ folders, url }: SearchToolkitOptions): SearchProviderName {
   if (folders?.length) return "local";
-  return url ? "searxng" : undefined;
+  return url ? "searxng" : "keyless";
 }
 
-function createProvider(
-  name: SearchProviderName | undefined,
-  options: SearchToolkitOptions,
-): SearchProvider {
+function createProvider(name: SearchProviderName, options: SearchToolkitOptions): SearchProvider {
   const { url, folders = [], env = process.env, origin, indexFile, reader } = options;
   switch (name) {
     case "searxng":
@@ -119,14 +145,14 @@ function createProvider(
       if (folders.length === 0)
         throw notConfigured("local search needs search.folders", editConfig("search.folders"));
       return createFolderSearch({ folders, indexFile, reader });
-    case undefined:
-      throw notConfigured("no search provider is configured", editConfig("search.provider"));
+    case "keyless":
+      return createKeyless(origin);
   }
 }
 
 /** The error says what is not set up. */
 function openProvider(
-  name: SearchProviderName | undefined,
+  name: SearchProviderName,
   options: SearchToolkitOptions,
 ): SearchProvider | HallError {
   try {
@@ -173,7 +199,7 @@ const outputSchema = objectSchema(
       ),
     ),
     query: textSchema(),
-    provider: choiceSchema(["searxng", "brave", "tavily", "local"]),
+    provider: choiceSchema(["keyless", "searxng", "brave", "tavily", "local"]),
     note: textSchema("A remark on the results, if any."),
   },
   ["note"],

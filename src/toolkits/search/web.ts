@@ -1,7 +1,8 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Scope } from "../../base/scope.ts";
 import { explain, readAll, refusal } from "../../net/answer.ts";
-import { createDialler } from "../../net/dial.ts";
+import { createDialler, type Dialler } from "../../net/dial.ts";
 import type { SearchProvider, SearchQuery, SearchResult } from "./provider.ts";
 
 /** A web search engine: how to build a request and how to read the reply. */
@@ -103,25 +104,31 @@ export function createWebProvider(engine: WebEngine): SearchProvider {
   const dialler = createDialler(undefined);
   return {
     async search(query, scope) {
-      const { url, method = "GET", headers = {}, body } = engine.request(query);
-      const init = {
-        method,
-        headers: { accept: "application/json", "user-agent": "guildhall", ...headers },
-        ...(body === undefined ? {} : { body }),
-      };
-      const response = await dialler
-        .send(url, { ...init, signal: scope.signal })
-        .catch((error: unknown) => {
-          throw scope.cancelReason ?? engineError(engine, explain(error));
-        });
-      if (!response.ok) throw engineError(engine, await refusal(response, false));
-      const bytes = await readAll(response, replyBytesMax).catch((error: unknown) => {
-        throw scope.cancelReason ?? engineError(engine, explain(error));
-      });
+      const bytes = await fetchReply(dialler, engine, engine.request(query), scope);
       return { results: readRows(engine, parseRows(engine, bytes), query) };
     },
     close: async () => dialler.close(),
   };
+}
+
+/** Throws HallError with the name of the engine. */
+export async function fetchReply(
+  dialler: Dialler,
+  engine: Pick<WebEngine, "name" | "refusalHint">,
+  { url, method = "GET", headers = {}, body }: EngineRequest,
+  scope: Scope,
+): Promise<Buffer> {
+  const fail = (error: unknown): never => {
+    throw scope.cancelReason ?? engineError(engine, explain(error));
+  };
+  const init = {
+    method,
+    headers: { accept: "application/json", "user-agent": "guildhall", ...headers },
+    ...(body === undefined ? {} : { body }),
+  };
+  const response = await dialler.send(url, { ...init, signal: scope.signal }).catch(fail);
+  if (!response.ok) throw engineError(engine, await refusal(response, false));
+  return readAll(response, replyBytesMax).catch(fail);
 }
 
 function parseRows(engine: WebEngine, bytes: Buffer): readonly unknown[] {
@@ -138,8 +145,8 @@ function parseRows(engine: WebEngine, bytes: Buffer): readonly unknown[] {
   });
 }
 
-function readRows(
-  { fields }: WebEngine,
+export function readRows(
+  { fields }: Pick<WebEngine, "fields">,
   rows: readonly unknown[],
   { kind, count, daysBack = 0 }: SearchQuery,
 ): SearchResult[] {
@@ -190,7 +197,7 @@ function toPlain(html: string, lengthMax: number): string {
 }
 
 /** A refusal is UNAVAILABLE here: the user must fix the key or the engine's settings. */
-function engineError(engine: WebEngine, error: HallError): HallError {
+function engineError(engine: Pick<WebEngine, "name" | "refusalHint">, error: HallError): HallError {
   const { code, message, details, cause } = error;
   const options = { cause, ...(details ? { details } : {}) };
   if (code !== "DENIED" && code !== "EXECUTION")
