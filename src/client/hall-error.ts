@@ -1,4 +1,4 @@
-import { readAdvice } from "../base/advice.ts";
+import { type Advice, readAdvice } from "../base/advice.ts";
 import { type ErrorCode, errorTable, fullMessageOf, HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 
@@ -11,10 +11,20 @@ export function readHallError(error: unknown): unknown {
   const message = isOurs ? details : fullMessageOf(error);
   return new HallError(readErrorCode(type) ?? error.code, message, {
     cause: error,
-    hint: typeof suggestion === "string" ? suggestion : undefined,
-    next: readAdvice(next),
+    ...readNextStep(suggestion, next),
     details: readDetails(details, errors),
   });
+}
+
+/** The suggestion words the advice for a model; a reader who gets the advice needs no second wording. */
+export function readNextStep(
+  suggestion: unknown,
+  next: unknown,
+): { readonly hint?: string; readonly next: readonly Advice[] } {
+  const advice = readAdvice(next);
+  return advice.length === 0 && typeof suggestion === "string"
+    ? { hint: suggestion, next: advice }
+    : { next: advice };
 }
 
 function readDetails(details: unknown, errors: unknown): HallError["details"] {

@@ -26,3 +26,20 @@ test("nor does content of an unknown type", async () => {
     await showContent({ type: tricks, text: tricks, nested: { [tricks]: tricks } }, "x"),
   ).not.toMatch(commands);
 });
+
+test("the advice of a failed call is printed once, as commands", () => {
+  const failed = toolError({
+    isError: true,
+    _meta: {
+      "guildhall/error": {
+        error_type: "unavailable",
+        message: "the variable KEY is not set",
+        suggestion: "The user can run `guildhall secret set KEY`.",
+        next: [{ do: "run-command", command: "secret set KEY" }],
+      },
+    },
+  });
+  expect(explainToPerson(failed)).toBe(
+    "guildhall: the variable KEY is not set\n  Run: guildhall secret set KEY",
+  );
+});

@@ -4,7 +4,7 @@ import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear } from "../../base/text.ts";
-import { readErrorCode } from "../../client/hall-error.ts";
+import { readErrorCode, readNextStep } from "../../client/hall-error.ts";
 import type { HallClient } from "../../hall/hall-client.ts";
 import { adviceForShell, adviceWithoutHall } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
@@ -173,8 +173,7 @@ export function toolError(result: JsonObject): HallError {
     .join("\n");
   return isObject(details)
     ? new HallError(code, String(details.message), {
-        hint: String(details.suggestion),
-        next: readAdvice(details.next),
+        ...readNextStep(details.suggestion, details.next),
         ...(isObject(details.details) ? { details: details.details } : {}),
       })
     : new HallError(code, visibleLines(text) || "the tool failed");
