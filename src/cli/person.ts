@@ -1,7 +1,7 @@
 import { randomInt } from "node:crypto";
 import { isStartedByGuildhall } from "../base/ancestors.ts";
 import { HallError } from "../base/errors.ts";
-import { readUnattended } from "../config/unattended.ts";
+import { readUserTrust } from "../config/unattended.ts";
 import type { Reviewer } from "../hall/review.ts";
 import { askAtTerminal } from "./terminal.ts";
 
@@ -29,8 +29,8 @@ const attemptsMax = 3;
 
 async function requirePerson(what: string): Promise<void> {
   await refuseIfStartedByGuildhall();
-  const { file, isAllowed } = await readUnattended();
-  if (isAllowed) return;
+  const { file, isUnattended } = await readUserTrust();
+  if (isUnattended) return;
 
   const word = pickWord();
   for (let attempt = 1; attempt <= attemptsMax; attempt++) {
@@ -97,6 +97,7 @@ export function requireConfirmation(
       const names = await inner.chooseStarts(requests);
       return names.length > 0 && (await isConfirmed()) ? names : [];
     },
+    mayTakeOver: async (found) => (await inner.mayTakeOver(found)) && isConfirmed(),
     mayLoadModules: async (patterns) => (await inner.mayLoadModules(patterns)) && isConfirmed(),
     mayUseTexts: async (texts) => (await inner.mayUseTexts(texts)) && isConfirmed(),
     async review(reviews) {

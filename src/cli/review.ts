@@ -1,3 +1,4 @@
+import { homedir } from "node:os";
 import { visible, visibleLines } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
 import {
@@ -78,6 +79,13 @@ export function createTerminalReviewer({
       return requests
         .filter((request) => chosen.includes(request.name) || ticked.has(open.indexOf(request)))
         .map(({ name }) => name);
+    },
+    async mayTakeOver(found) {
+      const folders = [...new Set(found.map(({ folder }) => folder))];
+      const names = found.map(({ name }) => paint("bold", name)).join(", ");
+      const where = folders.map((folder) => visible(shortenHome(folder))).join(", ");
+      const question = `\n${names}: approved in ${where}; use here? [Y/n] `;
+      return /^(y(es)?)?$/i.test(await ask(wrapProse(question)));
     },
     review: (reviews) => reviewOnOneScreen(reviews, ask, askItems),
     mayLoadModules(modules) {
@@ -219,4 +227,8 @@ async function showPages(text: string, ask: AskLine): Promise<void> {
 function findViewed(answer: string, items: readonly ReviewItem[]): ReviewItem | undefined {
   const number = /^v\s*(\d+)$/i.exec(answer)?.[1];
   return items.find((item) => item.number === Number(number));
+}
+
+function shortenHome(folder: string): string {
+  return folder.startsWith(`${homedir()}/`) ? `~${folder.slice(homedir().length)}` : folder;
 }

@@ -90,6 +90,12 @@ const limits: readonly Limit[] = [
     isRefused: (list) => Array.isArray(list) && list.length > 0,
   },
   {
+    path: ["trust", "scope"],
+    text: "lets reviews of other folders count here; only the user's own config file may do that",
+    isForUsersFile: true,
+    isRefused: (scope) => scope === "user",
+  },
+  {
     path: ["trust", "unattended"],
     text: "allows approvals without a person; only the user's own config file may do that",
     isForUsersFile: true,

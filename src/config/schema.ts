@@ -180,6 +180,10 @@ export const configSchema = z.strictObject({
         "Tools that the flow guard ignores, by server and tool, or server.* for all tools of a server.",
         list(200),
       ),
+      scope: field(
+        "folder: a review counts in the folder where it was done, and is offered in others; user: a review of the same server counts in all folders. Only the user's own file can set it.",
+        z._default(z.enum(["folder", "user"]), "folder"),
+      ),
       unattended: field(
         "Allows approvals without a person, for machines that nobody attends. Only the user's own file can set it.",
         flag(),

@@ -6,21 +6,28 @@ import { readConfigFile, userFileOf } from "./files.ts";
 import { fieldAt, parseConfigFile } from "./layer.ts";
 import { realOf } from "./project-limits.ts";
 
-export interface Unattended {
+export interface UserTrust {
   /** The only file that counts. */
   readonly file: string;
-  readonly isAllowed: boolean;
+  /** Approvals need no person. */
+  readonly isUnattended: boolean;
+  /** `user`: a review counts in all folders of the user. */
+  readonly scope: unknown;
 }
 
 /**
- * True if the user's own file allows approvals without a person (`trust.unattended`). Only that file is
- * read: a project's file, a variable or a flag has no effect. Throws ConfigError.
+ * What only the user's own file can allow (`trust.unattended`, `trust.scope`). Only that file is read: a
+ * project's file, a variable or a flag has no effect. Throws ConfigError.
  */
-export async function readUnattended(env: NodeJS.ProcessEnv = process.env): Promise<Unattended> {
+export async function readUserTrust(env: NodeJS.ProcessEnv = process.env): Promise<UserTrust> {
   const file = decidingFile(env);
   const found = await readConfigFile(file);
   const tree = found && (await parseConfigFile(found)).tree;
-  return { file, isAllowed: fieldAt(tree, ["trust", "unattended"]) === true };
+  return {
+    file,
+    isUnattended: fieldAt(tree, ["trust", "unattended"]) === true,
+    scope: fieldAt(tree, ["trust", "scope"]),
+  };
 }
 
 /**

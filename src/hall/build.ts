@@ -26,6 +26,7 @@ import {
   reviewDiscoveries,
   type ServerReview,
   selectStartable,
+  takeOver,
 } from "./review.ts";
 import { getServer, hasProjectFile, type Settings } from "./settings.ts";
 
@@ -70,7 +71,7 @@ export async function buildProject(
   for (const server of servers) getServer(server, loaded);
   const chosen = servers.length > 0 ? servers : configured;
   const refine = await openRefine(settings, planner);
-  const session = await openReview(settings, reviewer);
+  const session = await takeOver(await openReview(settings, reviewer), chosen);
   const names = await selectStartable(session, chosen);
   const discoveries = await discoverForReview(session, { names, progress });
   const lock = await mergeIntoLock(folder, discoveries, configured);

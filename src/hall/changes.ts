@@ -12,13 +12,20 @@ import {
 } from "./module-review.ts";
 import { openProjectLedger } from "./project-store.ts";
 import { readOffers } from "./project-trust.ts";
-import { findReview, formatSource, goneFrom, offerKinds } from "./review.ts";
+import { findReview, formatSource, goneFrom, offerKinds, signHidden } from "./review.ts";
 import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
 
 /** What differs between a server now and as it was reviewed, as far as the hall or the lock knows. */
 export interface ServerChanges {
   readonly name: string;
-  readonly reached?: { readonly before: string; readonly now: string } | undefined;
+  readonly reached?:
+    | {
+        readonly before: string;
+        readonly now: string;
+        /** Variables, headers and options whose values are hidden and have changed. */
+        readonly hidden: readonly string[];
+      }
+    | undefined;
   /** What the user's config eases for it; nothing is an empty text. */
   readonly eased?: { readonly before: string; readonly now: string } | undefined;
   readonly changed: readonly { readonly name: string; readonly fields: readonly FieldChange[] }[];
@@ -33,14 +40,15 @@ export async function findChanges(
   server: string | undefined,
 ): Promise<readonly ServerChanges[]> {
   if (server !== undefined) getServer(server, settings.loaded);
-  const entries = await (await openProjectLedger(settings)).read();
-  const offers = await readOffers(settings);
-
-  const chosen = Object.entries(settings.config.mcpServers).filter(
-    ([name]) => server === undefined || name === server,
+  const ledger = await openProjectLedger(settings);
+  const entries = await ledger.read();
+  const chosen = Object.entries(settings.config.mcpServers).filter(([name, { disabled }]) =>
+    server === undefined ? !disabled : name === server,
   );
+  const names = chosen.map(([name]) => name);
+  const offers = await readOffers(settings, names);
   const ofModules = server === undefined ? await findModuleChanges({ settings, entries }) : [];
-  const ofServers = chosen.map(([name, config]): ServerChanges => {
+  const compared = chosen.map(async ([name, config]): Promise<ServerChanges> => {
     const review = findReview(entries, name);
     const offer = offers[name] ?? emptyOffer;
     const changes = offerKinds.flatMap((kind) =>
@@ -55,7 +63,11 @@ export async function findChanges(
     return {
       name,
       reached: isReachedOtherwise
-        ? { before: review.reached, now: formatSource(config) }
+        ? {
+            before: review.reached,
+            now: formatSource(config),
+            hidden: changedKeys(review.hidden ?? {}, await signHidden(config, ledger)),
+          }
         : undefined,
       eased: isEasedOtherwise ? { before: review.eased ?? "", now: eased ?? "" } : undefined,
       changed: changes.flatMap(({ name, change }) =>
@@ -66,7 +78,14 @@ export async function findChanges(
       gone: changes.length > 0 ? goneFrom(offer, review) : [],
     };
   });
-  return [...ofServers, ...ofModules];
+  return [...(await Promise.all(compared)), ...ofModules];
+}
+
+function changedKeys(
+  before: Readonly<Record<string, string>>,
+  now: Readonly<Record<string, string>>,
+): readonly string[] {
+  return Object.keys(now).filter((key) => Object.hasOwn(before, key) && before[key] !== now[key]);
 }
 
 /** The project's modules as one entry, under a name that no server can have. */

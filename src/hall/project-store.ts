@@ -13,6 +13,7 @@ import type { KeptCall, Store } from "../store/store.ts";
 import { type Ledger, openLedger } from "../trust/ledger.ts";
 import type { Discovery } from "./discover.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
+import { adoptForUser } from "./take-over.ts";
 
 /** The records of a project as commands use them, beside a hall that may be writing too. */
 
@@ -62,8 +63,11 @@ export async function findStoreProblem(settings: Settings): Promise<HallError | 
 }
 
 /** The approvals of the project. */
-export async function openProjectLedger({ folder, log }: Settings): Promise<Ledger> {
-  return openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
+export async function openProjectLedger(settings: Settings): Promise<Ledger> {
+  const { folder, log } = settings;
+  const ledger = openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
+  await adoptForUser(settings, ledger);
+  return ledger;
 }
 
 /** What a person decided at a terminal, for the audit. */

@@ -5,6 +5,7 @@ import type { Offer } from "../upstream/lists.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
 import type { ToolTrust } from "./admin-contract.ts";
 import { describeTrust, listOffers } from "./admin-handlers.ts";
+import { discoverApproved } from "./discover.ts";
 import { openAlone } from "./project.ts";
 import { openProjectLedger, recordInProject } from "./project-store.ts";
 import { type Settings, unknownName } from "./settings.ts";
@@ -22,17 +23,22 @@ export async function readToolTrust(settings: Settings): Promise<readonly ToolTr
   }
 }
 
-/** The known offer of each server, reviewed or not. Starts nothing. */
-export async function readOffers(settings: Settings): Promise<Readonly<Record<string, Offer>>> {
+/** What each server offers, reviewed or not. Without a hall, approved servers are started; the lock has the others. */
+export async function readOffers(
+  settings: Settings,
+  names: readonly string[],
+): Promise<Readonly<Record<string, Offer>>> {
   const { folder } = settings;
   const answer = await askHall(folder, "offers", {});
   if (answer) return answer.servers;
   const project = await openAlone({ folder, settings });
-  try {
-    return listOffers(project.hall);
-  } finally {
-    await project.close();
-  }
+  const known = await listOffers(project.hall);
+  await project.close();
+  const discoveries = await discoverApproved(settings, { names });
+  const found = discoveries.flatMap((discovery) =>
+    "found" in discovery ? [[discovery.name, discovery.found.offer] as const] : [],
+  );
+  return { ...known, ...Object.fromEntries(found) };
 }
 
 /** One tool by its full or short name, or all tools of a toolkit. Throws NOT_FOUND with near names. */

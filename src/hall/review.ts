@@ -1,4 +1,3 @@
-import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { visible } from "../base/sanitize.ts";
 import { collectServers } from "../config/configured-servers.ts";
@@ -19,31 +18,25 @@ import {
 } from "../trust/review.ts";
 import { findSuspicions, type Suspicion } from "../trust/suspicion.ts";
 import type { Offer } from "../upstream/lists.ts";
-import { writeLock } from "../upstream/lock.ts";
 import { projectFiles } from "../upstream/program.ts";
-import { approvalOf, describeSource } from "../upstream/source.ts";
-import { notifyHall } from "./admin-client.ts";
-import {
-  type DiscoverOptions,
-  type Discovery,
-  discoverForReview,
-  mergeIntoLock,
-} from "./discover.ts";
-import {
-  compareModules,
-  findModules,
-  hasUnapprovedModules,
-  type ModuleReview,
-} from "./module-review.ts";
+import { approvalOf, describeSource, hiddenValues } from "../upstream/source.ts";
+import type { Discovery } from "./discover.ts";
+import { compareModules, findModules, type ModuleReview } from "./module-review.ts";
 import { findLaunchedPackage, type LaunchedPackage, writePin } from "./package-pin.ts";
-import { openProjectLedger, type PersonDecision, recordInProject } from "./project-store.ts";
+import { openProjectLedger, type PersonDecision } from "./project-store.ts";
 import {
   isTextApproved,
   type ProjectText,
   readProjectTexts,
   withApprovedTexts,
 } from "./project-texts.ts";
-import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
+import { type Settings, trustSettingsOf } from "./settings.ts";
+import {
+  adoptedFrom,
+  findReviewsElsewhere,
+  identityOf,
+  type ReviewElsewhere,
+} from "./take-over.ts";
 
 /** Asks a person; each surface does it in its own way. */
 export interface Reviewer {
@@ -51,6 +44,8 @@ export interface Reviewer {
   chooseStarts(requests: readonly StartRequest[]): Promise<readonly string[]>;
   /** All that waits for approval, on one screen. Has an entry for each approved server. */
   review(reviews: readonly ServerReview[]): Promise<Decisions>;
+  /** The same servers were reviewed in other folders of this user. */
+  mayTakeOver(found: readonly ReviewElsewhere[]): Promise<boolean>;
   mayLoadModules(modules: readonly ModuleReview[]): Promise<boolean>;
   /** Texts of the project that models would read, new or changed since they were approved. */
   mayUseTexts(texts: readonly ProjectText[]): Promise<boolean>;
@@ -80,6 +75,7 @@ export interface ReviewDecision {
 export const approveAll: Reviewer = {
   chooseStarts: async (requests) => requests.map(({ name }) => name),
   review: async (reviews) => new Map(reviews.map((review) => [review, {}])),
+  mayTakeOver: async () => true,
   mayLoadModules: async () => true,
   mayUseTexts: async () => true,
 };
@@ -89,6 +85,8 @@ export interface ReviewSession {
   readonly settings: Settings;
   readonly ledger: Ledger;
   readonly entries: Entries;
+  /** Reviews of other folders that were taken over; they are part of `entries`. */
+  readonly adopted: Readonly<Record<string, Review>>;
   readonly reviewer: Reviewer | undefined;
 }
 
@@ -97,7 +95,21 @@ export async function openReview(
   reviewer: Reviewer | undefined,
 ): Promise<ReviewSession> {
   const ledger = await openProjectLedger(settings);
-  return { settings, ledger, entries: await ledger.read(), reviewer };
+  return { settings, ledger, entries: await ledger.read(), adopted: {}, reviewer };
+}
+
+/** The session with the reviews of other folders that the person takes over for these servers. */
+export async function takeOver(
+  session: ReviewSession,
+  names: readonly string[],
+): Promise<ReviewSession> {
+  const { settings, ledger, entries, reviewer } = session;
+  const elsewhere = reviewer ? await findReviewsElsewhere(settings, ledger) : [];
+  const found = elsewhere.filter(({ name }) => names.includes(name));
+  if (found.length === 0 || !(await reviewer?.mayTakeOver(found))) return session;
+  const adopted = adoptedFrom(found);
+  const servers = { ...entries.servers, ...adopted };
+  return { ...session, adopted, entries: { ...entries, servers } };
 }
 
 export interface ToolReview extends ProposedMark {
@@ -132,6 +144,8 @@ export interface ServerReview {
   readonly package?: LaunchedPackage | undefined;
   /** Its digest, which later starts must have. */
   readonly integrity?: string | undefined;
+  readonly identity: string | undefined;
+  readonly hidden: Review["hidden"];
   /** What the user's config eases for a server of this name. */
   readonly eased: string | undefined;
   readonly tools: readonly ToolReview[];
@@ -195,15 +209,19 @@ export async function reviewDiscoveries(
   for (const review of prepared)
     reviews.push(await applyDecision(review, decisions?.get(review), settings));
   const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
-  if (approved.length > 0 || modules !== entries.modules || texts.length > 0) {
-    const servers = Object.fromEntries(approved.map((review) => [review.name, toEntry(review)]));
+  const adopted = Object.keys(session.adopted);
+  if (approved.length + adopted.length > 0 || modules !== entries.modules || texts.length > 0) {
+    const servers = {
+      ...session.adopted,
+      ...Object.fromEntries(approved.map((review) => [review.name, toEntry(review)])),
+    };
     await ledger.change((current) => ({
       ...withApprovedTexts(current, texts),
       modules,
       servers: { ...current.servers, ...servers },
     }));
   }
-  const subjects = [...approved, ...texts].map(({ name }) => name);
+  const subjects = [...adopted, ...[...approved, ...texts].map(({ name }) => name)];
   return { reviews, decision: { kind: "reviewed", subjects, reason: "by command" } };
 }
 
@@ -226,6 +244,7 @@ async function applyDecision(
     source: approvalOf(pin.config),
     reached: formatSource(pin.config),
     integrity: review.package?.integrity,
+    identity: identityOf(pin.config),
   };
 }
 
@@ -261,7 +280,7 @@ export async function findWaitingTexts({
 
 async function prepareReview(
   discovery: Discovery,
-  { settings, entries }: Pick<ReviewSession, "settings" | "entries">,
+  { settings, entries, ledger }: ReviewSession,
 ): Promise<ServerReview> {
   const { name } = discovery;
   const config = settings.config.mcpServers[name];
@@ -302,6 +321,8 @@ async function prepareReview(
     runsProjectFile: runsProjectFile(config),
     package: launched,
     integrity: launched?.isExact ? launched.integrity : undefined,
+    identity: offer && identityOf(config),
+    hidden: await signHidden(config, ledger),
     eased,
     tools,
     others,
@@ -313,11 +334,22 @@ async function prepareReview(
   };
 }
 
+/** Signatures of the values that a description hides. */
+export async function signHidden(
+  config: ServerConfig,
+  ledger: Ledger,
+): Promise<NonNullable<Review["hidden"]>> {
+  const values = Object.entries(hiddenValues(config));
+  const signed = values.map(async ([name, value]) => [name, await ledger.sign(`${name}=${value}`)]);
+  return Object.fromEntries(await Promise.all(signed));
+}
+
 export function goneFrom(offer: Offer, review: Review | undefined): readonly string[] {
   return offerKinds.flatMap((kind) => goneDefinitions(kind, offer[kind], review));
 }
 
-function toEntry({ source, reached, eased, integrity, tools, others }: ServerReview): Review {
+function toEntry(review: ServerReview): Review {
+  const { source, reached, eased, integrity, identity, hidden, tools, others } = review;
   const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
   const take = (wanted: OtherKind): readonly JsonObject[] =>
     others.filter(({ kind }) => kind === wanted).map(({ definition }) => definition);
@@ -326,57 +358,14 @@ function toEntry({ source, reached, eased, integrity, tools, others }: ServerRev
     reached,
     eased,
     integrity,
+    identity,
+    hidden,
     tools: [...marks.keys()],
     prompts: take("prompts"),
     resources: take("resources"),
     templates: take("templates"),
     isDestructive: (tool) => marks.get(tool) ?? true,
   });
-}
-
-export interface VerifyOptions extends Pick<DiscoverOptions, "progress"> {
-  /** One server. Default: all. */
-  readonly server?: string | undefined;
-  readonly reviewer: Reviewer | undefined;
-}
-
-export interface VerifyReport {
-  readonly reviews: readonly ServerReview[];
-  /** Servers that did not answer. */
-  readonly down: readonly string[];
-}
-
-/** Starts servers, has what they offer reviewed, and notifies the running hall. */
-export async function verifyServers(
-  settings: Settings,
-  { server, reviewer, progress }: VerifyOptions,
-): Promise<VerifyReport> {
-  const configured = Object.keys(collectServers(settings.loaded));
-  const session = await openReview(settings, reviewer);
-  if (server !== undefined) getServer(server, settings.loaded);
-  const chosen = server === undefined ? configured : [server];
-  const hasOther =
-    (await hasUnapprovedModules(session)) || (await findWaitingTexts(session)).length > 0;
-  if (chosen.length === 0 && !hasOther)
-    throw new HallError("NOT_FOUND", "nothing to review: no servers are configured", {
-      hint: "Add servers under mcpServers in guildhall.json.",
-      next: [{ do: "run-command", command: "init" }],
-    });
-
-  if (!reviewer)
-    throw new HallError("INVALID_PARAMS", "a review needs a person at a terminal", {
-      hint: "Run it in a terminal.",
-    });
-
-  const names = await selectStartable(session, chosen);
-  const discoveries = await discoverForReview(session, { names, progress });
-  await writeLock(settings.folder, await mergeIntoLock(settings.folder, discoveries, configured));
-  const { reviews, decision } = await reviewDiscoveries(session, discoveries);
-  await recordInProject(settings, { decision, discoveries });
-  await notifyHall(settings.folder, { trustChanged: {} });
-
-  const down = discoveries.filter((discovery) => !("found" in discovery));
-  return { reviews, down: down.map(({ name }) => name) };
 }
 
 /** A review as JSON. */

@@ -1,10 +1,12 @@
 import { collectServers } from "../config/configured-servers.ts";
 import { openNamedTokens } from "../server/http/tokens.ts";
 import { readLock } from "../upstream/lock.ts";
+import { approvalOf } from "../upstream/source.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
-import { findStoreProblem, readHistory } from "./project-store.ts";
+import { findStoreProblem, openProjectLedger, readHistory } from "./project-store.ts";
+import { findReview } from "./review.ts";
 import { loadSettings, type Settings } from "./settings.ts";
 
 interface TokenStatus {
@@ -23,6 +25,8 @@ export type ProjectStatus = TokenStatus &
         readonly upstreams: readonly UpstreamStatus[];
         /** Servers that the lock does not have. */
         readonly unlisted: readonly string[];
+        /** Servers that nobody has approved on this machine as they are now. */
+        readonly unreviewed: readonly string[];
         readonly registrations: readonly never[];
       }
   );
@@ -48,12 +52,21 @@ export async function readStatus(folder: string): Promise<ProjectStatus> {
 async function readKnownUpstreams(
   folder: string,
   settings: Settings,
-): Promise<Pick<Extract<ProjectStatus, { readonly running: false }>, "upstreams" | "unlisted">> {
+): Promise<
+  Pick<Extract<ProjectStatus, { readonly running: false }>, "upstreams" | "unlisted" | "unreviewed">
+> {
   const servers = collectServers(settings.loaded);
   const lock = await readLock(folder, () => {});
   const histories = await readHistory(settings, Object.keys(servers));
-  const unlisted = Object.entries(settings.config.mcpServers)
-    .filter(([name, { disabled }]) => !disabled && !Object.hasOwn(lock.servers, name))
+  const entries = await (await openProjectLedger(settings)).read();
+  const enabled = Object.entries(settings.config.mcpServers).filter(
+    ([, { disabled }]) => !disabled,
+  );
+  const unlisted = enabled
+    .filter(([name]) => !Object.hasOwn(lock.servers, name))
+    .map(([name]) => name);
+  const unreviewed = enabled
+    .filter(([name, config]) => findReview(entries, name)?.source !== approvalOf(config))
     .map(([name]) => name);
   const upstreams = Object.entries(servers).map(([name, server]) => {
     const locked = lock.servers[name];
@@ -73,5 +86,5 @@ async function readKnownUpstreams(
       lastError,
     };
   });
-  return { upstreams, unlisted };
+  return { upstreams, unlisted, unreviewed };
 }

@@ -1,5 +1,5 @@
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { type Stats, statSync } from "node:fs";
+import { existsSync, readdirSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { dataFolder, replacePrivate, withFileLock } from "../base/files.ts";
@@ -46,6 +46,10 @@ export interface Review {
   readonly reviewedAt: number;
   /** The registry's digest of the package that starts it, where the command names an exact version. */
   readonly integrity?: string | undefined;
+  /** Equal for the same server in another folder; undefined if a review counts in its own folder only. */
+  readonly identity?: string | undefined;
+  /** Signatures of the values that `reached` hides, by the name of the variable, header or option. */
+  readonly hidden?: Readonly<Record<string, string>> | undefined;
   /** What the user's config eased for it at that time, in words. */
   readonly eased?: string | undefined;
   /** By the tool's own name. */
@@ -99,14 +103,34 @@ export interface LedgerOptions {
   warn(message: string): void;
 }
 
+function fileOf(project: string): string {
+  return `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`;
+}
+
+/** The decisions about all projects of this user, by the project's folder. Files that do not count are left out. */
+export function readAllLedgers(
+  folder: string = join(dataFolder(), "trust"),
+): ReadonlyMap<string, { readonly file: string; readonly entries: Entries }> {
+  const found = new Map<string, { readonly file: string; readonly entries: Entries }>();
+  for (const name of existsSync(folder) ? readdirSync(folder) : []) {
+    try {
+      const text = readOwnFile(join(folder, name))?.toString("utf8") ?? "";
+      const { project } = JSON.parse(text);
+      const entries =
+        fileOf(project) === name ? parse(text, readUserKey(folder), project) : undefined;
+      if (entries) found.set(project, { file: join(folder, name), entries });
+    } catch {
+      // The key, a lock, or a file that its own project reports.
+    }
+  }
+  return found;
+}
+
 export function openLedger(
   project: string,
   { folder = join(dataFolder(), "trust"), warn }: LedgerOptions,
 ): Ledger {
-  const file = join(
-    folder,
-    `${createHash("sha256").update(project).digest("hex").slice(0, 32)}.json`,
-  );
+  const file = join(folder, fileOf(project));
 
   let seen: Stats | undefined;
 

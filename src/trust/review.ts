@@ -13,6 +13,8 @@ export interface ReviewInput {
   /** What the config eases for it. */
   readonly eased?: string | undefined;
   readonly integrity?: string | undefined;
+  readonly identity?: string | undefined;
+  readonly hidden?: Review["hidden"];
   readonly tools: readonly Tool[];
   readonly prompts?: readonly JsonObject[];
   readonly resources?: readonly JsonObject[];
@@ -26,6 +28,8 @@ export function reviewServer({
   reached,
   eased,
   integrity,
+  identity,
+  hidden,
   tools,
   prompts = [],
   resources = [],
@@ -42,6 +46,8 @@ export function reviewServer({
     reviewedAt: Date.now(),
     eased,
     integrity,
+    identity,
+    hidden,
     tools: Object.fromEntries(reviewed),
     prompts: approveAll("prompts", prompts),
     resources: approveAll("resources", resources),

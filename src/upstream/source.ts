@@ -1,4 +1,5 @@
 import { hashOf } from "../base/json.ts";
+import { isSecretName } from "../base/secret-signs.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { type Written, written } from "../config/variables.ts";
 import { projectFiles, realProgram } from "./program.ts";
@@ -70,7 +71,9 @@ function describeAddress(config: ServerConfig): string {
     return `${url} over ${config.type}${listed(" with headers", headers, texts)}${listed(" and a login with", oauth, texts)}`;
   }
   const { cwd = config.cwd, env = texts.fromFile ? {} : config.env } = texts;
-  return `${commandLine(config).map(quoted).join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}${describeEnvFile(texts)}${describeProgram(config)}`;
+  const hidden = hiddenArguments(config);
+  const words = commandLine(config).map((word, at) => hidden.get(at)?.shown ?? quoted(word));
+  return `${words.join(" ")}${cwd === undefined ? "" : ` in ${cwd}`}${listed(" with", env, texts)}${describeEnvFile(texts)}${describeProgram(config)}`;
 }
 
 /** Names only: the values may be secrets of the user. */
@@ -109,9 +112,47 @@ function listed(
   const names = Object.keys(values).sort();
   const shown = names.map((name) => {
     const text = String(values[name]);
-    return `${name}=${isOfProject || named.test(text) ? quoted(text) : "***"}`;
+    return `${name}=${isOfProject || named.test(text) ? quoted(text) : mask}`;
   });
   return names.length === 0 ? "" : `${words} ${shown.join(", ")}`;
+}
+
+const mask = "***";
+
+/** The values that `describeSource` hides, by the name of their variable, header or option. */
+export function hiddenValues(config: ServerConfig): Readonly<Record<string, string>> {
+  const texts = config[written] ?? {};
+  if (texts.isOfProject) return {};
+  const values =
+    config.type === "stdio"
+      ? (texts.env ?? (texts.fromFile ? {} : config.env))
+      : { ...(texts.headers ?? config.headers), ...texts.oauth };
+  const options = [...hiddenArguments(config).values()].map(({ name, value }) => [name, value]);
+  const all: [string, string][] = [...Object.entries(values), ...options].map(([name, value]) => [
+    String(name),
+    String(value),
+  ]);
+  return Object.fromEntries(all.filter(([, value]) => !named.test(value)));
+}
+
+interface HiddenArgument {
+  readonly name: string;
+  readonly value: string;
+  readonly shown: string;
+}
+
+/** Secrets after options such as `--api-key` in the user's own files, by their place in the command line. */
+function hiddenArguments(config: ServerConfig): ReadonlyMap<number, HiddenArgument> {
+  const found = new Map<number, HiddenArgument>();
+  if (config.type !== "stdio" || config[written]?.isOfProject) return found;
+  const words = commandLine(config);
+  for (const [at, word] of words.entries()) {
+    const [, name = words[at - 1] ?? "", value = word] = /^(--?[\w-]+)=(.+)$/s.exec(word) ?? [];
+    const isSecret = /^--?[\w-]+$/.test(name) && isSecretName(name.replace(/^-+/, ""));
+    if (!isSecret || named.test(value) || value.startsWith("-")) continue;
+    found.set(at, { name, value, shown: value === word ? mask : `${name}=${mask}` });
+  }
+  return found;
 }
 
 /** A variable instead of a value. A project's file holds no secret of the user's; their own may hold one anywhere else. */

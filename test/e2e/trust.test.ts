@@ -1,4 +1,11 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
@@ -96,6 +103,27 @@ function newProject(): Project {
 async function said(client: CliProcess, name: string, args: JsonObject = {}): Promise<string> {
   return JSON.stringify((await callTool(client, name, args)).result);
 }
+
+test.concurrent("after a held change, diff shows it without a hall; status in a fresh clone says what to do", async () => {
+  const project = newProject();
+  expect((await project.run("status")).stdout).toContain(
+    "no server was reviewed in this folder, so none starts; run `guildhall build`",
+  );
+  await project.run("build", "--yes");
+  expect((await project.run("status")).stdout).not.toContain("reviewed");
+  const [look, ...others] = tools;
+  if (look) project.define([{ ...look, description: "Something else." }, ...others]);
+  expect(await project.run("call", "shelf.look")).toMatchObject({ code: 77 });
+  const { stdout } = await project.run("diff");
+  expect(stdout).toContain("look changed");
+  expect(stdout).toContain("+ Something else.");
+  expect((await project.run("groups", "list")).stdout).not.toContain("not used before a review");
+  const [agent = ""] = readdirSync(join(project.folder, ".guildhall/agents"));
+  appendFileSync(join(project.folder, ".guildhall/agents", agent), "More.\n");
+  expect((await project.run("groups", "list")).stdout).toMatch(
+    /note: \w+: not used before a review/,
+  );
+});
 
 test.concurrent("a build without a terminal starts no unapproved server, and lists those that wait", async () => {
   const project = newProject();

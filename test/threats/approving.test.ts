@@ -13,7 +13,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import { readUnattended } from "../../src/config/unattended.ts";
+import { readUserTrust } from "../../src/config/unattended.ts";
 import { allowUnattended, type Ran } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
 import { openTerminal, type Terminal } from "../servers/terminal.ts";
@@ -202,7 +202,7 @@ describe("only the user's own file allows approvals without a person", () => {
   test("a variable that moves only the config names no other file", async () => {
     const usual = join(userInfo().homedir, ".config", "guildhall", "config.json");
     const moved = { XDG_CONFIG_HOME: join(root, "config"), HOME: root };
-    expect((await readUnattended(moved)).file).toBe(usual);
+    expect((await readUserTrust(moved)).file).toBe(usual);
     // Another path to the same data is not another user's data.
     const data = join(userInfo().homedir, ".local", "share");
     const link = join(root, "linked");
@@ -211,14 +211,14 @@ describe("only the user's own file allows approvals without a person", () => {
     mkdirSync(join(partly, "guildhall"), { recursive: true });
     symlinkSync(join(data, "guildhall", "trust"), join(partly, "guildhall", "trust"));
     for (const alias of [link, `/proc/self/root${data}`, partly])
-      expect([alias, (await readUnattended({ ...moved, XDG_DATA_HOME: alias })).file]).toEqual([
+      expect([alias, (await readUserTrust({ ...moved, XDG_DATA_HOME: alias })).file]).toEqual([
         alias,
         usual,
       ]);
     setUnattended(true);
-    expect(await readUnattended(env)).toEqual({
+    expect(await readUserTrust(env)).toEqual({
       file: join(root, "config", "guildhall", "config.json"),
-      isAllowed: true,
+      isUnattended: true,
     });
   });
 });

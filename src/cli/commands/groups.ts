@@ -23,6 +23,7 @@ import type { HallClient } from "../../hall/hall-client.ts";
 import { listKnownTools } from "../../hall/known-tools.ts";
 import { openProjectLedger } from "../../hall/project-store.ts";
 import { approveRewritten } from "../../hall/project-texts.ts";
+import { findWaitingTexts } from "../../hall/review.ts";
 import type { Settings } from "../../hall/settings.ts";
 import type { Target } from "../../tool.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
@@ -34,18 +35,25 @@ import { print, table, wrapProse } from "../print.ts";
 
 /** Lists the groups and their tools. */
 export async function runGroupsList(options: JsonOption): Promise<void> {
-  const { agents, groups, strays, unknown, problems } = await openGroups();
+  const { settings, agents, groups, strays, unknown, problems } = await openGroups();
+  const texts = await findWaitingTexts({ settings, ledger: await openProjectLedger(settings) });
+  const fileOf = (name: string): string | undefined =>
+    agents.find(({ agent }) => agent.name === name)?.fileName;
   const listed = groups.map(({ file, tools }) => ({
     name: file.name,
+    waiting: texts.includes(`agents/${fileOf(file.name)}`),
     tools: [...tools].map(({ fullName }) => fullName),
     servers: [...new Set([...tools].map(({ toolkit }) => toolkit.id))],
-    file: agents.find(({ agent }) => agent.name === file.name)?.fileName,
+    file: fileOf(file.name),
     unknown: unknown.get(file.name) ?? [],
     description: file.description,
   }));
   const notes = [...problems];
   if (strays.length > 0)
     notes.push(`${strays.length} tools are in no file; run \`guildhall build\``);
+  const waiting = listed.filter((group) => group.waiting).map(({ name }) => name);
+  if (waiting.length > 0)
+    notes.push(`${waiting.join(", ")}: not used before a review; run \`guildhall verify\``);
   for (const [name, tools] of unknown)
     notes.push(`${name} lists ${tools.join(", ")}, which no server provides`);
 

@@ -29,8 +29,13 @@ function formatStatus(status: ProjectStatus): string {
     const earlier = upstreams.length > 0 ? "\nknown from earlier:\n" : "";
     const problem = store ? `\n${paint("red", store.problem)}` : "";
     const lines = [`${head}${problem}${earlier}`, formatUpstreams(upstreams)];
-    const unlisted = status.unlisted.length > 0 ? [formatUnlisted(status.unlisted)] : [];
-    return [...lines, ...unlisted, ...formatTokens(status)].join("\n");
+    const { unreviewed } = status;
+    const unlisted = status.unlisted.filter((name) => !unreviewed.includes(name));
+    const notes = [
+      ...(unreviewed.length > 0 ? [formatUnreviewed(unreviewed, upstreams.length)] : []),
+      ...(unlisted.length > 0 ? [formatUnlisted(unlisted)] : []),
+    ];
+    return [...lines, ...notes, ...formatTokens(status)].join("\n");
   }
   const { version, pid, startedAt, url, clients, store, upstreams, registrations } = status;
   const where = url === undefined ? "" : `, ${url}`;
@@ -42,6 +47,15 @@ function formatStatus(status: ProjectStatus): string {
     ...formatRegistrations(registrations),
     ...formatTokens(status),
   ].join("\n");
+}
+
+/** In a fresh clone, that is every server. */
+function formatUnreviewed(names: readonly string[], count: number): string {
+  const what =
+    names.length === count
+      ? "no server was reviewed in this folder, so none starts"
+      : `not reviewed in this folder, so not started: ${names.join(", ")}`;
+  return `note: ${what}; run \`guildhall build\``;
 }
 
 function formatRegistrations(registrations: readonly RegistrationStatus[]): readonly string[] {

@@ -2,7 +2,8 @@ import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import { findChanges, type ServerChanges } from "../../hall/changes.ts";
-import { type ServerReview, summariseReview, verifyServers } from "../../hall/review.ts";
+import { type ServerReview, summariseReview } from "../../hall/review.ts";
+import { verifyServers } from "../../hall/verify.ts";
 import { willAsk } from "../../trust/review.ts";
 import type { JsonOption } from "../declaration.ts";
 import { reportDiscovery } from "../discovery.ts";
@@ -74,11 +75,14 @@ function formatAll(changes: readonly ServerChanges[]): string {
 function formatChanges(changes: ServerChanges): string {
   const { name, reached, eased, changed, again, added, gone } = changes;
   const lines = [paint("bold", name)];
-  if (reached)
+  if (reached && reached.before !== reached.now)
     lines.push(
       paint("red", `  - ${visible(reached.before)}`),
       paint("green", `  + ${visible(reached.now)}`),
     );
+  else if (reached && reached.hidden.length === 0)
+    lines.push("  a hidden value, or a file that it runs, changed");
+  for (const value of reached?.hidden ?? []) lines.push(`  the value of ${visible(value)} changed`);
   if (eased)
     lines.push(
       paint("red", `  - your config: ${visible(eased.before) || "nothing"}`),
