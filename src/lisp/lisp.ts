@@ -167,10 +167,7 @@ function evaluate(m: Machine, text: string, { budgets, packageName, brief }: How
 }
 
 function redirect(name: string, into: string[]): Stream {
-  const stream = new Stream();
-  stream.sink = (text) => {
-    into.push(text);
-  };
+  const stream = new Stream((text) => void into.push(text));
   stream.isOutput = true;
   named(name).value = stream;
   return stream;

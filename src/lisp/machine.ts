@@ -137,6 +137,12 @@ export class Machine {
     this.catchTags.length = 0;
   }
 
+  /** The session's data under a key, made on first use. */
+  keep<Data>(key: string, make: () => Data): Data {
+    if (!this.kept.has(key)) this.kept.set(key, make());
+    return this.kept.get(key) as Data;
+  }
+
   // ---- budgets
 
   /** Takes the next slice of the remaining steps. */

@@ -28,14 +28,7 @@ export function definePlace(name: string, expand: PlaceExpander): void {
 }
 
 /** The session's definitions by `defsetf` and `define-setf-expander`. */
-export function sessionPlaces(m: Machine): Map<Sym, PlaceExpander> {
-  let places = m.kept.get("places") as Map<Sym, PlaceExpander> | undefined;
-  if (places === undefined) {
-    places = new Map();
-    m.kept.set("places", places);
-  }
-  return places;
-}
+export const sessionPlaces = (m: Machine) => m.keep("places", () => new Map<Sym, PlaceExpander>());
 
 export function expandPlace(m: Machine, place: Value, env: Opaque): Expansion {
   // A missing macro argument arrives as undefined.

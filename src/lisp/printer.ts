@@ -16,6 +16,7 @@ import { cl, NIL, Package, Sym, sharedKeywords } from "./symbol.ts";
 import {
   Cons,
   Float,
+  gatheringStream,
   Instance,
   LispClass,
   type Opaque,
@@ -265,15 +266,11 @@ class Printing {
   #printedByProgram(object: Instance): string | undefined {
     const print = this.#m.kept.get(objectPrinter) as ObjectPrinter | undefined;
     if (print === undefined) return undefined;
-    let text = "";
-    const stream = new Stream();
-    stream.sink = (more) => {
-      text += more;
-    };
+    const stream = gatheringStream();
     const mark = this.#m.bindings.length;
     this.#m.bind(cl("*PRINT-ESCAPE*"), this.#style.escape ? cl("T") : NIL);
     try {
-      return print(this.#m, object, stream) ? text : undefined;
+      return print(this.#m, object, stream) ? stream.gathered : undefined;
     } finally {
       this.#m.unbindTo(mark);
     }

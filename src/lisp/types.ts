@@ -22,14 +22,7 @@ function defineType(name: string, predicate: TypePredicate): void {
 /** The expander of a `deftype`. */
 export type TypeExpander = (m: Machine, specifier: Value) => Value;
 
-export function sessionTypes(m: Machine): Map<Sym, TypeExpander> {
-  let types = m.kept.get("types") as Map<Sym, TypeExpander> | undefined;
-  if (types === undefined) {
-    types = new Map();
-    m.kept.set("types", types);
-  }
-  return types;
-}
+export const sessionTypes = (m: Machine) => m.keep("types", () => new Map<Sym, TypeExpander>());
 
 /** Expands the session's own types at the outermost level. */
 export function expandType(m: Machine, specifier: Value): Value {

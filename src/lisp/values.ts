@@ -102,6 +102,17 @@ export class Stream {
   closed = false;
   /** True if writing counts as output of the session; otherwise it counts as memory. */
   isOutput = false;
+  constructor(sink: Stream["sink"] = null) {
+    this.sink = sink;
+  }
+}
+
+/** A stream that collects its text in `gathered`. */
+export function gatheringStream(): Stream {
+  const made: Stream = new Stream((text) => {
+    made.gathered += text;
+  });
+  return made;
 }
 
 /** An internal object that a program can hold but not inspect: a restart, an environment, a random state. */

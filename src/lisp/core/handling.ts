@@ -2,34 +2,24 @@
 import { budgetTexts, Ended, exceed, safely } from "../budgets.ts";
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { type Handler, reportOf, Unhandled } from "../conditions.ts";
-import {
-  defineFunction,
-  defineMacro,
-  defineValues,
-  form,
-  lisp,
-  named,
-  type Template,
-} from "../define.ts";
+import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
-import { addReader, addWriter } from "../forms/defclass.ts";
-import { Fn } from "../function.ts";
+import { addAccessors, expandInitargs, expandSlot, initargsOf, slotOf } from "../forms/defclass.ts";
+import type { Fn } from "../function.ts";
 import { type Backtrace, dearSteps, type Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import type { Position } from "../reader.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { keyword, NIL, Sym, T } from "../symbol.ts";
+import { isKeyword, NIL, Sym } from "../symbol.ts";
 import {
-  Cons,
+  type Cons,
+  gatheringStream,
   type Instance,
   itemsOf,
   LispClass,
-  list,
   listOf,
   type Opaque,
-  type Slot,
-  Stream,
   type Value,
 } from "../values.ts";
 import { thunk } from "./control.ts";
@@ -245,129 +235,52 @@ export function defineConditionForms(): void {
 }
 
 function expand(whole: Cons, _: Opaque, m: Machine): Value {
-  const [name, supers = NIL, slots = NIL, ...options] = itemsOf(whole.cdr);
+  const [name, supers, slots = NIL, ...options] = itemsOf(whole.cdr);
   if (!(name instanceof Sym)) return m.programError("define-condition needs a name");
   const option = (key: string): Value[] =>
     itemsOf(
-      (options.find((one) => one instanceof Cons && one.car === keyword(key)) as Cons | undefined)
-        ?.cdr ?? NIL,
+      (options.find((one) => isKeyword((one as Cons).car, key)) as Cons | undefined)?.cdr ?? NIL,
     );
-  const [report] = option("REPORT");
-  const defaults = option("DEFAULT-INITARGS");
-  const initargs = defaults.flatMap((item, index): Template[] =>
-    index % 2 === 0
-      ? [
-          ["QUOTE", item],
-          ["LAMBDA", [], defaults[index + 1] ?? NIL],
-        ]
-      : [],
-  );
-  return form([
-    "%DEFINE-CONDITION",
-    ["QUOTE", name],
-    ["QUOTE", supers],
-    ["LIST", ...itemsOf(slots).map(slotForm)],
-    reportForm(report),
-    ["LIST", ...initargs],
-    option("DOCUMENTATION")[0] ?? "NIL",
-  ]);
-}
-
-function reportForm(report: Value | undefined): Template {
-  if (report === undefined) return "NIL";
-  return report instanceof Str ? report : ["FUNCTION", report];
-}
-
-/** `(name initargs init-function readers writers)`. */
-function slotForm(slot: Value): Template {
-  const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
-  const all = (...keys: string[]): Value[] =>
-    options.flatMap((item, index) =>
-      index % 2 === 1 && keys.some((key) => options[index - 1] === keyword(key)) ? [item] : [],
-    );
-  const [initform] = all("INITFORM");
-  const writers = [
-    ...all("WRITER"),
-    ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor)),
-  ];
-  return [
-    "LIST",
-    ["QUOTE", name as Value],
-    ["QUOTE", form(all("INITARG"))],
-    initform === undefined ? "NIL" : ["LAMBDA", [], initform],
-    ["QUOTE", form(all("READER", "ACCESSOR"))],
-    ["QUOTE", form(writers)],
-  ];
+  const [report = NIL] = option("REPORT");
+  const reporting = report === NIL || report instanceof Str ? report : lisp`#'${report}`;
+  const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
+  const defaults = expandInitargs(option("DEFAULT-INITARGS"));
+  return lisp`(%define-condition '${name} '${supers} (list @${described}) ${reporting}
+    (list @${defaults}) ${option("DOCUMENTATION")[0]})`;
 }
 
 function define(
   m: Machine,
-  name: Value,
+  name: Sym,
   supers: Value,
   slots: Value,
   report: Value,
   initargs: Value,
   documentation: Value,
 ): Value {
-  const sym = name as Sym;
-  refuseLocked(m, sym, "define");
+  refuseLocked(m, name, "define");
   const above = itemsOf(supers).map(
     (one) => findClass(m, one as Sym) ?? m.fail(`unknown condition ${m.show(one)}`),
   );
-  const cls = new LispClass(
-    sym,
-    "condition",
-    above.length === 0 ? [classNamed("CONDITION")] : above,
-  );
-  const precedence = precedenceOf(cls);
-  if (precedence === undefined)
-    return m.fail(`the supertypes of ${m.show(sym)} have an inconsistent order`);
-  cls.precedence = precedence;
-  setSlots(cls, itemsOf(slots).map(slotOf));
+  const direct = above.length === 0 ? [classNamed("CONDITION")] : above;
+  const cls = new LispClass(name, "condition", direct);
+  cls.precedence =
+    precedenceOf(cls) ?? m.fail(`the supertypes of ${m.show(name)} have an inconsistent order`);
+  setSlots(cls, itemsOf(slots).map(itemsOf).map(slotOf));
   cls.report = reporter(report);
-  cls.defaultInitargs = [
-    ...initargsOf(itemsOf(initargs)),
-    ...above.flatMap((one) => one.defaultInitargs),
-  ];
+  cls.defaultInitargs = [...initargsOf(initargs), ...above.flatMap((one) => one.defaultInitargs)];
   cls.documentation = documentation instanceof Str ? documentation.toString() : null;
   registerClass(m, cls);
-  for (const slot of itemsOf(slots)) {
-    const [slotName, , , readers = NIL, writers = NIL] = itemsOf(slot);
-    for (const reader of itemsOf(readers)) addReader(m, reader, sym, slotName as Sym);
-    for (const writer of itemsOf(writers)) addWriter(m, writer, sym, slotName as Sym);
-  }
-  return sym;
-}
-
-function slotOf(slot: Value): Slot {
-  const [name, initargs = NIL, init] = itemsOf(slot);
-  return {
-    name: name as Sym,
-    initargs: itemsOf(initargs) as Sym[],
-    init: init instanceof Fn ? (m) => m.call0(init) : null,
-    shared: null,
-    type: T,
-    documentation: null,
-    readOnly: false,
-  };
-}
-
-function initargsOf(items: readonly Value[]): LispClass["defaultInitargs"] {
-  return items.flatMap((item, index) =>
-    index % 2 === 0 ? [{ key: item as Sym, init: (m) => m.call0(items[index + 1] as Fn) }] : [],
-  );
+  addAccessors(m, name, slots);
+  return name;
 }
 
 function reporter(report: Value): LispClass["report"] {
   if (report instanceof Str) return () => report.toString();
   if (report === NIL) return null;
   return (m, condition) => {
-    const stream = new Stream();
-    let text = "";
-    stream.sink = (more) => {
-      text += more;
-    };
+    const stream = gatheringStream();
     m.call2(m.fn(report), condition, stream);
-    return text;
+    return stream.gathered;
   };
 }

@@ -138,14 +138,7 @@ export function defineTracing(): void {
   });
 }
 
-function tracedIn(m: Machine): Map<Sym, Traced> {
-  let traced = m.kept.get("traced") as Map<Sym, Traced> | undefined;
-  if (traced === undefined) {
-    traced = new Map();
-    m.kept.set("traced", traced);
-  }
-  return traced;
-}
+const tracedIn = (m: Machine) => m.keep("traced", () => new Map<Sym, Traced>());
 
 function traceOne(m: Machine, name: Value): void {
   if (!(name instanceof Sym)) m.typeError(name, "SYMBOL");

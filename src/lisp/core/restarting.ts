@@ -17,7 +17,7 @@ import {
 } from "../restarts.ts";
 import { Str } from "../string.ts";
 import { keyword, NIL, optionOf, Sym } from "../symbol.ts";
-import { Cons, type Instance, itemsOf, Opaque, Stream, type Value } from "../values.ts";
+import { Cons, gatheringStream, type Instance, itemsOf, Opaque, type Value } from "../values.ts";
 import { thunk } from "./control.ts";
 
 export function defineRestarting(): void {
@@ -164,13 +164,9 @@ function specOf(m: Machine, spec: Value, invokeIt: (fn: Fn, args: Value[]) => Va
 }
 
 function written(m: Machine, report: Value): string {
-  const stream = new Stream();
-  let text = "";
-  stream.sink = (more) => {
-    text += more;
-  };
+  const stream = gatheringStream();
   m.call1(m.fn(report), stream);
-  return text;
+  return stream.gathered;
 }
 
 interface Invoked {

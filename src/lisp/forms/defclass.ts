@@ -1,19 +1,12 @@
 // `defclass` and queries about classes.
 import { classOf, findClass } from "../classes.ts";
-import {
-  defineFunction,
-  defineMacro,
-  form,
-  named,
-  nativeFunction,
-  type Template,
-} from "../define.ts";
+import { defineFunction, defineMacro, lisp, named, nativeFunction } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym, T } from "../symbol.ts";
-import { Cons, itemsOf, LispClass, list, listOf, type Slot, type Value } from "../values.ts";
+import { Cons, itemsOf, LispClass, list, type Slot, type Value } from "../values.ts";
 import { defineClass, missingClass } from "./class-table.ts";
 import type { Shape } from "./generics.ts";
 import { setSlotValue, slotValue } from "./instances.ts";
@@ -41,28 +34,16 @@ function expandClass(
 ): Value {
   if (!(name instanceof Sym) || name === NIL)
     return m.programError(`DEFCLASS requires a name, not ${m.show(name)}`);
-  let [defaults, documentation]: [Template[], Value] = [[], NIL];
+  let [defaults, documentation]: [Value[], Value] = [[], NIL];
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
-    if (isKeyword(key, "DEFAULT-INITARGS"))
-      defaults = pairs(args).map(([initarg, value]) => [
-        "LIST",
-        ["QUOTE", initarg],
-        initFunction(value),
-      ]);
+    if (isKeyword(key, "DEFAULT-INITARGS")) defaults = expandInitargs(args);
     else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
     else if (!isKeyword(key, "METACLASS"))
       m.programError(`DEFCLASS does not support the option ${m.show(option)}`);
   }
   const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
-  return form([
-    "%DEFINE-CLASS",
-    ["QUOTE", name],
-    ["QUOTE", supers],
-    ["LIST", ...described],
-    ["LIST", ...defaults],
-    documentation,
-  ]);
+  return lisp`(%define-class '${name} '${supers} (list @${described}) (list @${defaults}) ${documentation})`;
 }
 
 function pairs(items: readonly Value[]): [Value, Value][] {
@@ -71,12 +52,15 @@ function pairs(items: readonly Value[]): [Value, Value][] {
   );
 }
 
+export const expandInitargs = (args: readonly Value[]): Value[] =>
+  pairs(args).map(([initarg, value]) => lisp`(list '${initarg} ${initFunction(value)})`);
+
 /** `(value)` for a constant, else a function. */
-function initFunction(initform: Value): Template {
-  if (initform instanceof Cons && initform.car === named("QUOTE")) return ["LIST", initform];
+function initFunction(initform: Value): Value {
+  if (initform instanceof Cons && initform.car === named("QUOTE")) return lisp`(list ${initform})`;
   const isConstant =
     !(initform instanceof Cons) && (!(initform instanceof Sym) || initform.kind === "constant");
-  return isConstant ? ["LIST", initform] : ["FUNCTION", ["LAMBDA", [], initform]];
+  return isConstant ? lisp`(list ${initform})` : lisp`#'(lambda () ${initform})`;
 }
 
 const slotOptions = new Set([
@@ -90,7 +74,7 @@ const slotOptions = new Set([
   "DOCUMENTATION",
 ]);
 
-function expandSlot(m: Machine, slot: Value): Template {
+export function expandSlot(m: Machine, slot: Value): Value {
   const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
   if (!(name instanceof Sym))
     return m.programError(`DEFCLASS requires a slot, not ${m.show(slot)}`);
@@ -100,24 +84,17 @@ function expandSlot(m: Machine, slot: Value): Template {
       m.programError(`a DEFCLASS slot does not support the option ${m.show(key)}`);
   const all = (key: string): Value[] =>
     given.flatMap(([option, value]) => (isKeyword(option, key) ? [value] : []));
-  const quoted = (value: Value | undefined): Template => ["QUOTE", value ?? NIL];
   const [initform] = all("INITFORM");
   const readers = [...all("READER"), ...all("ACCESSOR")];
   const writers = [
     ...all("WRITER"),
     ...all("ACCESSOR").map((accessor) => list(named("SETF"), accessor)),
   ];
-  return [
-    "LIST",
-    quoted(name),
-    quoted(listOf(all("INITARG"))),
-    initform === undefined ? NIL : initFunction(initform),
-    quoted(all("ALLOCATION")[0]),
-    quoted(listOf(readers)),
-    quoted(listOf(writers)),
-    quoted(all("TYPE")[0] ?? T),
-    quoted(all("DOCUMENTATION")[0]),
-  ];
+  const init = initform === undefined ? NIL : initFunction(initform);
+  const [[allocation], [type = T], [documentation]] = ["ALLOCATION", "TYPE", "DOCUMENTATION"].map(
+    all,
+  ) as [Value[], Value[], Value[]];
+  return lisp`(list '${name} '${all("INITARG")} ${init} '${allocation} '${readers} '${writers} '${type} '${documentation})`;
 }
 
 // ---- definition
@@ -136,20 +113,28 @@ function define(
     name,
     supers: itemsOf(supers) as Sym[],
     slots: described.map((slot) => slotOf(slot)),
-    defaultInitargs: itemsOf(defaults).map((entry) => {
-      const [key, init] = itemsOf(entry);
-      return { key: key as Sym, init: initOf(init as Value) ?? (() => NIL) };
-    }),
+    defaultInitargs: initargsOf(defaults),
     documentation: documentation instanceof Str ? documentation.toString() : null,
   });
-  for (const [slot, , , , readers = NIL, writers = NIL] of described) {
-    for (const reader of itemsOf(readers)) addReader(m, reader, name, slot as Sym);
-    for (const writer of itemsOf(writers)) addWriter(m, writer, name, slot as Sym);
-  }
+  addAccessors(m, name, slots);
   return cls;
 }
 
-function slotOf([
+export function initargsOf(defaults: Value): LispClass["defaultInitargs"] {
+  return itemsOf(defaults).map((entry) => {
+    const [key, init] = itemsOf(entry);
+    return { key: key as Sym, init: initOf(init as Value) ?? (() => NIL) };
+  });
+}
+
+export function addAccessors(m: Machine, cls: Sym, slots: Value): void {
+  for (const [slot, , , , readers = NIL, writers = NIL] of itemsOf(slots).map(itemsOf)) {
+    for (const reader of itemsOf(readers)) addReader(m, reader, cls, slot as Sym);
+    for (const writer of itemsOf(writers)) addWriter(m, writer, cls, slot as Sym);
+  }
+}
+
+export function slotOf([
   name,
   initargs = NIL,
   init = NIL,
@@ -185,7 +170,7 @@ const oneArgument: Shape = {
 };
 const twoArguments: Shape = { ...oneArgument, required: 2 };
 
-export function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
+function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void {
   const fn = nativeFunction(
     reader,
     "object",
@@ -201,7 +186,7 @@ export function addReader(m: Machine, reader: Value, cls: Sym, slot: Sym): void 
   });
 }
 
-export function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
+function addWriter(m: Machine, writer: Value, cls: Sym, slot: Sym): void {
   const fn = nativeFunction(writer, "value object", (mm: Machine, value: Value, object: Value) =>
     setSlotValue(mm, object, slot, value),
   );

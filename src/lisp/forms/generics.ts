@@ -226,14 +226,8 @@ interface Registry {
   readonly standard: Map<Sym, Generic>;
 }
 
-function registryOf(m: Machine): Registry {
-  let registry = m.kept.get("generics") as Registry | undefined;
-  if (registry === undefined) {
-    registry = { all: new Set(), standard: new Map() };
-    m.kept.set("generics", registry);
-  }
-  return registry;
-}
+const registryOf = (m: Machine): Registry =>
+  m.keep("generics", () => ({ all: new Set(), standard: new Map() }));
 
 export function forgetDispatch(m: Machine): void {
   for (const generic of registryOf(m).all) generic.forget();

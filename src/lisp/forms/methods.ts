@@ -4,7 +4,7 @@ import {
   defineFunction,
   defineMacro,
   defineValues,
-  form,
+  lisp,
   named,
   type Template,
 } from "../define.ts";
@@ -73,29 +73,18 @@ function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Valu
   const { specializers, plain } = splitLambdaList(m, lambdaList);
   const usesNext = mentionsNext(body);
   const { declarations, forms } = splitDeclarations(body);
-  const inBlock: Template[] = [
-    ["BLOCK", name instanceof Cons && name.cdr instanceof Cons ? name.cdr.car : name, ...forms],
-  ];
-  const next = new Sym("NEXT", null);
-  const parameters = withOpenKeys(plain);
-  const lambda: Template = usesNext
-    ? [
-        "LAMBDA",
-        listOf([next, ...itemsOf(parameters)]),
-        ...declarations,
-        withNextMethod(next, inBlock),
-      ]
-    : ["LAMBDA", parameters, ...declarations, ...inBlock];
-  const quoted = (value: Value): Template => ["QUOTE", value];
-  return form([
-    "%DEFINE-METHOD",
-    quoted(name),
-    quoted(listOf(qualifiers)),
-    ["LIST", ...specializers],
-    quoted(plain),
-    bool(usesNext),
-    ["FUNCTION", lambda],
-  ]);
+  const block = name instanceof Cons && name.cdr instanceof Cons ? name.cdr.car : name;
+  const inBlock = lisp`(block ${block} @${forms})`;
+  const parameters = itemsOf(withOpenKeys(plain));
+  const lambda = usesNext
+    ? lisp`(lambda (%next @${parameters})
+        @${declarations}
+        (flet ((call-next-method (&rest %arguments) (%call-next-method %next %arguments))
+               (next-method-p () (%next-method-p %next)))
+          ${inBlock}))`
+    : lisp`(lambda ${parameters} @${declarations} ${inBlock})`;
+  return lisp`(%define-method '${name} '${qualifiers} (list @${specializers}) '${plain}
+    ${bool(usesNext)} #'${lambda})`;
 }
 
 /** Splits specialised parameters into plain ones and forms for the specializers. */
@@ -141,16 +130,6 @@ function splitDeclarations(body: readonly Value[]): { declarations: Value[]; for
   return { declarations: body.slice(0, at), forms: body.slice(at) };
 }
 
-function withNextMethod(next: Sym, forms: Template[]): Template {
-  const args = new Sym("ARGUMENTS", null);
-  const callNext: Template = [
-    "CALL-NEXT-METHOD",
-    ["&REST", args],
-    ["%CALL-NEXT-METHOD", next, args],
-  ];
-  return ["FLET", [callNext, ["NEXT-METHOD-P", [], ["%NEXT-METHOD-P", next]]], ...forms];
-}
-
 /** Also true if a macro of the program could expand to it. */
 function mentionsNext(body: readonly Value[]): boolean {
   return body.some((item) => {
@@ -182,14 +161,10 @@ function expandGeneric(
     )
       m.programError(`DEFGENERIC does not support the option ${m.show(option)}`);
   }
-  const quoted = [
-    name,
-    lambdaList,
-    combination as Value,
-    order as Value,
-    documentation as Value,
-  ].map((value): Template => ["QUOTE", value]);
-  return form(["PROGN", ["%DEFINE-GENERIC", ...quoted], ...methods, ["FUNCTION", name]]);
+  return lisp`(progn
+    (%define-generic '${name} '${lambdaList} '${combination} '${order} '${documentation})
+    @${methods}
+    #'${name})`;
 }
 
 // ---- definition

@@ -297,14 +297,7 @@ export interface StructurePlan {
 }
 
 /** The session's structures by name; later ones may include them before they are evaluated. */
-function structurePlans(m: Machine): Map<Sym, StructurePlan> {
-  let plans = m.kept.get("structures") as Map<Sym, StructurePlan> | undefined;
-  if (plans === undefined) {
-    plans = new Map();
-    m.kept.set("structures", plans);
-  }
-  return plans;
-}
+const structurePlans = (m: Machine) => m.keep("structures", () => new Map<Sym, StructurePlan>());
 
 function planStructure(m: Machine, definition: Value, parts: readonly Value[]): StructurePlan {
   const [name, ...options] = definition instanceof Cons ? itemsOf(definition) : [definition];

@@ -1,15 +1,23 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
 
 import { write } from "../budgets.ts";
-import { defineFunction, defineMacro, defineValues, defineVariable, form } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineValues,
+  defineVariable,
+  form,
+  lisp,
+} from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
-import { bool, cl, keyword, NIL, Sym, T } from "../symbol.ts";
-import { itemsOf, Stream, type Value } from "../values.ts";
+import { bool, cl, NIL, optionOf, Sym, T } from "../symbol.ts";
+import { gatheringStream, itemsOf, Stream, type Value } from "../values.ts";
 import { codeOf } from "./strings.ts";
 
 export function defineStreams(): void {
+  // Until an evaluation sets one.
   for (const name of [
     "*STANDARD-OUTPUT*",
     "*ERROR-OUTPUT*",
@@ -18,7 +26,7 @@ export function defineStreams(): void {
     "*QUERY-IO*",
     "*TERMINAL-IO*",
   ])
-    defineVariable(name, () => silentStream());
+    defineVariable(name, () => new Stream(() => {}));
   defineVariable("*STANDARD-INPUT*", () => inputStream(""));
   defineStringStreams();
   defineWriting();
@@ -28,24 +36,9 @@ export function defineStreams(): void {
   defineJoinedStreams();
 }
 
-/** The output stream before an evaluation sets one. */
-function silentStream(): Stream {
-  const made = new Stream();
-  made.sink = () => {};
-  return made;
-}
-
 function inputStream(text: string): Stream {
   const made = new Stream();
   made.source = Array.from(text);
-  return made;
-}
-
-function outputStringStream(): Stream {
-  const made = new Stream();
-  made.sink = (text) => {
-    made.gathered += text;
-  };
   return made;
 }
 
@@ -71,7 +64,7 @@ export function inputOf(m: Machine, designator: Value | undefined): Stream & { s
 }
 
 function defineStringStreams(): void {
-  defineFunction("MAKE-STRING-OUTPUT-STREAM &key element-type", () => outputStringStream());
+  defineFunction("MAKE-STRING-OUTPUT-STREAM &key element-type", () => gatheringStream());
   defineFunction("GET-OUTPUT-STREAM-STRING stream", (m, stream) => takeText(m, stream));
   defineFunction("MAKE-STRING-INPUT-STREAM string &optional start end", (m, string, start, end) => {
     if (!(string instanceof Str)) return m.typeError(string, "STRING");
@@ -84,32 +77,19 @@ function defineStringStreams(): void {
   defineMacro("WITH-OUTPUT-TO-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, string = NIL] = itemsOf(head);
-    if (string !== NIL) return form(["LET", [[variable, ["%STRING-SINK", string]]], ...body]);
-    return form([
-      "LET",
-      [[variable, ["MAKE-STRING-OUTPUT-STREAM"]]],
-      ...body,
-      ["GET-OUTPUT-STREAM-STRING", variable],
-    ]);
+    if (string !== NIL) return lisp`(let ((${variable} (%string-sink ${string}))) @${body})`;
+    return lisp`(let ((${variable} (make-string-output-stream)))
+      @${body}
+      (get-output-stream-string ${variable}))`;
   });
   defineMacro("WITH-INPUT-FROM-STRING", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, string = NIL, ...options] = itemsOf(head);
-    const option = (name: string) =>
-      options.includes(keyword(name)) ? (options[options.indexOf(keyword(name)) + 1] ?? NIL) : NIL;
-    const source = [
-      "MAKE-STRING-INPUT-STREAM",
-      string,
-      option("START") === NIL ? 0 : option("START"),
-      option("END"),
-    ];
-    const index = option("INDEX");
-    if (index === NIL) return form(["LET", [[variable, source]], ...body]);
-    return form([
-      "LET",
-      [[variable, source]],
-      ["MULTIPLE-VALUE-PROG1", ["PROGN", ...body], ["SETF", index, ["%STREAM-PLACE", variable]]],
-    ]);
+    const [start = 0, end, index] = ["START", "END", "INDEX"].map((key) => optionOf(options, key));
+    const bindings = lisp`((${variable} (make-string-input-stream ${string} ${start} ${end})))`;
+    if (index === undefined) return lisp`(let ${bindings} @${body})`;
+    return lisp`(let ${bindings}
+      (multiple-value-prog1 (progn @${body}) (setf ${index} (%stream-place ${variable}))))`;
   });
   defineFunction("%STREAM-PLACE stream", (m, stream) => inputOf(m, stream).at);
   defineMacro("WITH-OPEN-STREAM", (whole) => {
@@ -123,11 +103,9 @@ function defineStringStreams(): void {
   });
   defineFunction("MAKE-BROADCAST-STREAM &rest streams", (m, streams) => {
     const targets = streams.map((stream) => outputOf(m, stream));
-    const made = new Stream();
-    made.sink = (text) => {
+    return new Stream((text) => {
       for (const target of targets) write(m, target, text);
-    };
-    return made;
+    });
   });
 }
 
@@ -142,13 +120,11 @@ function takeText(m: Machine, stream: Value): Str {
 function stringSink(m: Machine, value: Value): Stream {
   if (!(value instanceof Str) || value.fill < 0)
     return m.typeError(value, "(AND STRING (SATISFIES ARRAY-HAS-FILL-POINTER-P))");
-  const made = new Stream();
-  made.sink = (text) => {
+  return new Stream((text) => {
     const codes = value.codes();
     m.alloc((text.length >> 3) + 1);
     for (const character of text) codes[value.fill++] = character.codePointAt(0) ?? 0;
-  };
-  return made;
+  });
 }
 
 function partOf(
@@ -336,8 +312,7 @@ function defineJoinedStreams(): void {
     return made;
   });
   defineFunction("MAKE-SYNONYM-STREAM symbol", (m, name) => {
-    const made = new Stream();
-    made.sink = (text) => write(m, outputOf(m, name instanceof Sym ? name.value : name), text);
-    return made;
+    const target = (): Value | undefined => (name instanceof Sym ? name.value : name);
+    return new Stream((text) => write(m, outputOf(m, target()), text));
   });
 }
