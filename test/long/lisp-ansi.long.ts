@@ -51,36 +51,34 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test.runIf(suite)(
-  "the ANSI test suite passes as far as it did",
-  async () => {
-    const rows: string[] = [];
-    let total = 0;
-    for (const [chapter, tests] of Object.entries(chapters)) {
-      const { passed, failed } = await run(chapter);
-      total += passed;
-      rows.push(`| ${chapter} | ${tests} | ${passed} | ${share(passed, tests)} |`);
-      if (process.env.GUILDHALL_ANSI_FAILURES)
-        writeFileSync(
-          join(process.env.GUILDHALL_ANSI_FAILURES, `${chapter}.txt`),
-          failed.map(([name, why]) => `${name}\t${why}\n`).join(""),
-        );
-    }
-    const all = Object.values(chapters).reduce((sum, tests) => sum + tests, 0);
+if (suite) test("the ANSI test suite passes as far as it did", runSuite, 1_800_000);
+else
+  test("the ANSI test suite needs a checkout", () => {
     console.log(
-      ["| chapter | tests | passed | |", "|---|---|---|---|", ...rows].join("\n"),
-      `\n| all | ${all} | ${total} | ${share(total, all)} |`,
+      "Clone https://gitlab.common-lisp.net/ansi-test/ansi-test and set GUILDHALL_ANSI_TEST to the folder.",
     );
-    expect(total).toBeGreaterThanOrEqual(floor);
-  },
-  1_800_000,
-);
+  });
 
-test.runIf(!suite)("how to run the ANSI test suite", () => {
+async function runSuite(): Promise<void> {
+  const rows: string[] = [];
+  let total = 0;
+  for (const [chapter, tests] of Object.entries(chapters)) {
+    const { passed, failed } = await run(chapter);
+    total += passed;
+    rows.push(`| ${chapter} | ${tests} | ${passed} | ${share(passed, tests)} |`);
+    if (process.env.GUILDHALL_ANSI_FAILURES)
+      writeFileSync(
+        join(process.env.GUILDHALL_ANSI_FAILURES, `${chapter}.txt`),
+        failed.map(([name, why]) => `${name}\t${why}\n`).join(""),
+      );
+  }
+  const all = Object.values(chapters).reduce((sum, tests) => sum + tests, 0);
   console.log(
-    "The ANSI test suite was not run. Clone https://gitlab.common-lisp.net/ansi-test/ansi-test and set GUILDHALL_ANSI_TEST to the folder.",
+    ["| chapter | tests | passed | |", "|---|---|---|---|", ...rows].join("\n"),
+    `\n| all | ${all} | ${total} | ${share(total, all)} |`,
   );
-});
+  expect(total).toBeGreaterThanOrEqual(floor);
+}
 
 const share = (passed: number, tests: number): string => `${((passed / tests) * 100).toFixed(1)} %`;
 

@@ -1,7 +1,14 @@
 // `defstruct`. Class, accessors, predicate and copier are natives; constructors are ordinary functions, so that
 // initforms see the lexical environment. Structures that are lists or vectors use ordinary functions only.
 import { findClass, plainSlot, setSlots } from "../classes.ts";
-import { defineFunction, defineMacro, form, nativeFunction, type Template } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  form,
+  lisp,
+  nativeFunction,
+  type Template,
+} from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { currentPackage, intern, keywordOf, setFunction } from "../packages.ts";
 import { Str } from "../string.ts";
@@ -14,13 +21,9 @@ export function defineStructures(): void {
     const [definition = NIL, ...parts] = itemsOf(whole.cdr);
     const plan = planStructure(m, definition, parts);
     structurePlans(m).set(plan.name, plan);
-    return form([
-      "PROGN",
-      ...(plan.representation === null
-        ? ofItsOwn(m, plan)
-        : asSequence(m, plan, plan.representation)),
-      ["QUOTE", plan.name],
-    ]);
+    const forms =
+      plan.representation === null ? ofItsOwn(m, plan) : asSequence(m, plan, plan.representation);
+    return lisp`(progn @${forms} '${plan.name})`;
   });
   defineFunction("%DEFINE-STRUCTURE name", (m, name: Sym) => defineStructure(m, name));
   defineFunction("%MAKE-STRUCTURE name &rest values", (m, name: Sym, values) => {
@@ -32,22 +35,17 @@ export function defineStructures(): void {
 
 // ---- structures with their own class
 
-function ofItsOwn(m: Machine, plan: StructurePlan): Template[] {
-  const printing: Template[] = plan.printer === null ? [] : [printMethod(plan.name, plan.printer)];
+function ofItsOwn(m: Machine, plan: StructurePlan): Value[] {
+  const { name, printer } = plan;
   return [
-    ["%DEFINE-STRUCTURE", ["QUOTE", plan.name]],
-    ...constructors(m, plan, (values) => ["%MAKE-STRUCTURE", ["QUOTE", plan.name], ...values]),
-    ...printing,
-  ];
-}
-
-function printMethod(name: Sym, { fn, more }: NonNullable<StructurePlan["printer"]>): Template {
-  const [structure, stream] = [new Sym("STRUCTURE", null), new Sym("STREAM", null)];
-  return [
-    "DEFMETHOD",
-    "PRINT-OBJECT",
-    [[structure, name], stream],
-    ["FUNCALL", ["FUNCTION", fn], structure, stream, ...more],
+    lisp`(%define-structure '${name})`,
+    ...constructors(m, plan, (values) => lisp`(%make-structure '${name} @${values})`),
+    ...(printer === null
+      ? []
+      : [
+          lisp`(defmethod print-object ((%structure ${name}) %stream)
+            (funcall #'${printer.fn} %structure %stream @${printer.more}))`,
+        ]),
   ];
 }
 
@@ -134,8 +132,8 @@ function structureClass(m: Machine, name: Sym): LispClass {
 function constructors(
   m: Machine,
   plan: StructurePlan,
-  make: (values: Template[]) => Template,
-): Template[] {
+  make: (values: Template[]) => Value,
+): Value[] {
   return plan.constructors.map(({ name, lambdaList }) =>
     lambdaList === null ? byKeywords(m, plan, name, make) : byOrder(plan, name, lambdaList, make),
   );
@@ -146,22 +144,22 @@ function byKeywords(
   m: Machine,
   plan: StructurePlan,
   name: Sym,
-  make: (values: Template[]) => Template,
-): Template {
+  make: (values: Template[]) => Value,
+): Value {
   const variables = plan.slots.map((slot) => new Sym(slot.name.name, null));
   const parameters = plan.slots.map((slot, index) => [
     [keywordOf(m, slot.name.name), variables[index] as Sym],
     slot.initform,
   ]);
-  return ["DEFUN", name, ["&KEY", ...parameters], make(variables)];
+  return lisp`(defun ${name} (&key @${parameters}) ${make(variables)})`;
 }
 
 function byOrder(
   plan: StructurePlan,
   name: Sym,
   lambdaList: Value,
-  make: (values: Template[]) => Template,
-): Template {
+  make: (values: Template[]) => Value,
+): Value {
   const mentioned = new Set<string>();
   let mode = "";
   const parameters = itemsOf(lambdaList).map((parameter): Template => {
@@ -181,7 +179,7 @@ function byOrder(
   const values = plan.slots.map((slot) =>
     mentioned.has(slot.name.name) ? slotVariable(lambdaList, slot) : slot.initform,
   );
-  return ["DEFUN", name, parameters, make(values)];
+  return lisp`(defun ${name} ${parameters} ${make(values)})`;
 }
 
 /** The variable of a parameter `(variable default)` or `((:key variable) default)`. */
@@ -198,62 +196,38 @@ const slotVariable = (lambdaList: Value, slot: StructureSlot): Template =>
 
 // ---- structures that are lists or vectors
 
-function asSequence(
-  m: Machine,
-  plan: StructurePlan,
-  representation: "list" | "vector",
-): Template[] {
+function asSequence(m: Machine, plan: StructurePlan, representation: "list" | "vector"): Value[] {
   const layout = layoutOf(plan);
-  const values = (given: Template[]): Template => [
-    representation === "list" ? "LIST" : "VECTOR",
-    ...layout.map((place): Template => {
+  const isList = representation === "list";
+  const values = (given: Template[]): Value => {
+    const items = layout.map((place): Template => {
       if (place === null) return NIL;
       return place instanceof Sym ? ["QUOTE", place] : (given[place.slot] ?? NIL);
-    }),
-  ];
-  const access = (structure: Template, index: number): Template =>
-    representation === "list" ? ["NTH", index, structure] : ["AREF", structure, index];
-  const [structure, value] = [new Sym("STRUCTURE", null), new Sym("VALUE", null)];
-  const accessors = layout.flatMap((place, index): Template[] => {
+    });
+    return lisp`(${isList ? "LIST" : "VECTOR"} @${items})`;
+  };
+  const access = (index: number): Value =>
+    isList ? lisp`(nth ${index} %structure)` : lisp`(aref %structure ${index})`;
+  const accessors = layout.flatMap((place, index) => {
     if (place === null || place instanceof Sym) return [];
     const slot = plan.slots[place.slot] as StructureSlot;
     const name = accessorName(m, plan, slot);
-    const reader: Template = ["DEFUN", name, [structure], access(structure, index)];
-    return slot.readOnly
-      ? [reader]
-      : [
-          reader,
-          ["DEFUN", ["SETF", name], [value, structure], ["SETF", access(structure, index), value]],
-        ];
+    const reader = lisp`(defun ${name} (%structure) ${access(index)})`;
+    const writer = lisp`(defun (setf ${name}) (%value %structure) (setf ${access(index)} %value))`;
+    return slot.readOnly ? [reader] : [reader, writer];
   });
+  const { predicate, copier, name } = plan;
+  const at = layout.indexOf(name);
+  const isLong = isList
+    ? lisp`(consp %structure)`
+    : lisp`(and (vectorp %structure) (> (length %structure) ${at}))`;
+  const isNamed = lisp`(and ${isLong} (eq ${access(Math.max(0, at))} '${name}) t)`;
   return [
     ...constructors(m, plan, values),
     ...accessors,
-    ...sequencePredicate(plan, representation, layout.indexOf(plan.name), structure),
-    ...sequenceCopier(plan, structure),
+    ...(predicate === null || at < 0 ? [] : [lisp`(defun ${predicate} (%structure) ${isNamed})`]),
+    ...(copier === null ? [] : [lisp`(defun ${copier} (%structure) (copy-seq %structure))`]),
   ];
-}
-
-function sequencePredicate(
-  plan: StructurePlan,
-  representation: string,
-  at: number,
-  structure: Sym,
-): Template[] {
-  if (plan.predicate === null || at < 0) return [];
-  const isThere: Template =
-    representation === "list"
-      ? ["EQ", ["NTH", at, structure], ["QUOTE", plan.name]]
-      : ["EQ", ["AREF", structure, at], ["QUOTE", plan.name]];
-  const isLong: Template =
-    representation === "list"
-      ? ["CONSP", structure]
-      : ["AND", ["VECTORP", structure], [">", ["LENGTH", structure], at]];
-  return [["DEFUN", plan.predicate, [structure], ["AND", isLong, isThere, "T"]]];
-}
-
-function sequenceCopier(plan: StructurePlan, structure: Sym): Template[] {
-  return plan.copier === null ? [] : [["DEFUN", plan.copier, [structure], ["COPY-SEQ", structure]]];
 }
 
 /** The layout: nothing, the structure's name, or a slot at each index. */
