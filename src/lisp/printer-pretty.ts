@@ -4,7 +4,7 @@
  */
 import type { Machine } from "./machine.ts";
 import type { PrintStyle } from "./printer.ts";
-import { NIL, Sym } from "./symbol.ts";
+import { NIL, Sym, words } from "./symbol.ts";
 import { Cons, Instance, Table, type Value, Vec } from "./values.ts";
 
 /** A value on one line; `depth` is its nesting level. */
@@ -20,38 +20,17 @@ export function prettyText(m: Machine, value: Value, style: PrintStyle, flat: Fl
 /** The number of elements that stay beside the operator; the rest is the body. */
 const bodies = new Map([
   ...["DEFUN", "DEFMACRO", "DEFMETHOD", "DEFGENERIC"].map((name) => [name, 2] as const),
-  ...[
-    "LET",
-    "LET*",
-    "LAMBDA",
-    "WHEN",
-    "UNLESS",
-    "FLET",
-    "LABELS",
-    "MACROLET",
-    "DOLIST",
-    "DOTIMES",
-    "BLOCK",
-    "HANDLER-CASE",
-  ].map((name) => [name, 1] as const),
+  ...words(
+    "LET LET* LAMBDA WHEN UNLESS FLET LABELS MACROLET DOLIST DOTIMES BLOCK HANDLER-CASE",
+  ).map((name) => [name, 1] as const),
   ...["DESTRUCTURING-BIND", "MULTIPLE-VALUE-BIND", "DO", "DO*"].map((name) => [name, 2] as const),
   ["PROGN", 0] as const,
 ]);
 
 /** Formatted like calls. */
-const aligned = new Set([
-  "IF",
-  "COND",
-  "AND",
-  "OR",
-  "CASE",
-  "ECASE",
-  "TYPECASE",
-  "RETURN-FROM",
-  "MULTIPLE-VALUE-LIST",
-  "INCF",
-  "PUSH",
-]);
+const aligned = new Set(
+  words("IF COND AND OR CASE ECASE TYPECASE RETURN-FROM MULTIPLE-VALUE-LIST INCF PUSH"),
+);
 
 class Layout {
   readonly #m: Machine;

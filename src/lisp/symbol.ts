@@ -117,3 +117,6 @@ export function optionOf(options: readonly Value[], name: string): Value | undef
   const at = options.findIndex((item, index) => index % 2 === 0 && isKeyword(item, name));
   return at < 0 ? undefined : options[at + 1];
 }
+
+/** A list of names, written as one text. */
+export const words = (text: string): string[] => text.trim().split(/\s+/);

@@ -18,7 +18,7 @@ import { noteDefinition, refuseLocked, setFunction } from "../packages.ts";
 import { checkKeys, checkPattern, destructure, expandOnce, findKey, macroFor } from "../places.ts";
 import { featureList } from "../reader-macros.ts";
 import { Str } from "../string.ts";
-import { bool, NIL, type Package, Sym } from "../symbol.ts";
+import { bool, NIL, type Package, Sym, words } from "../symbol.ts";
 import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
 import { warn } from "./signalling.ts";
 
@@ -217,16 +217,9 @@ function macroFunction(m: Machine, name: Value, env?: Value): Value {
 
 // Variables of the language that belong to no part of the library.
 
-const lambdaListKeywords = [
-  "&ALLOW-OTHER-KEYS",
-  "&AUX",
-  "&BODY",
-  "&ENVIRONMENT",
-  "&KEY",
-  "&OPTIONAL",
-  "&REST",
-  "&WHOLE",
-];
+const lambdaListKeywords = words(
+  "&ALLOW-OTHER-KEYS &AUX &BODY &ENVIRONMENT &KEY &OPTIONAL &REST &WHOLE",
+);
 
 export function defineVariables(): void {
   // The last three forms and their values.

@@ -6,6 +6,7 @@ import {
   shortestDigits,
   significantDigits,
 } from "../rationals.ts";
+import { words } from "../symbol.ts";
 
 const ones = [
   "",
@@ -19,17 +20,7 @@ const ones = [
   "eight",
   "nine",
   "ten",
-].concat([
-  "eleven",
-  "twelve",
-  "thirteen",
-  "fourteen",
-  "fifteen",
-  "sixteen",
-  "seventeen",
-  "eighteen",
-  "nineteen",
-]);
+].concat(words("eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"));
 const tens = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
 const periods = [
   "",
@@ -42,16 +33,8 @@ const periods = [
   "sextillion",
   "septillion",
 ].concat(
-  [
-    "octillion",
-    "nonillion",
-    "decillion",
-    "undecillion",
-    "duodecillion",
-    "tredecillion",
-    "quattuordecillion",
-    "quindecillion",
-  ],
+  words(`octillion nonillion decillion undecillion duodecillion tredecillion
+  quattuordecillion quindecillion`),
   ["sexdecillion", "septendecillion", "octodecillion", "novemdecillion", "vigintillion"],
 );
 const irregularOrdinals = new Map([

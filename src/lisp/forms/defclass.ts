@@ -5,7 +5,7 @@ import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import { Str } from "../string.ts";
-import { isKeyword, NIL, Sym, T } from "../symbol.ts";
+import { isKeyword, NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, itemsOf, LispClass, list, type Slot, type Value } from "../values.ts";
 import { defineClass, missingClass } from "./class-table.ts";
 import type { Shape } from "./generics.ts";
@@ -63,16 +63,9 @@ function initFunction(initform: Value): Value {
   return isConstant ? lisp`(list ${initform})` : lisp`#'(lambda () ${initform})`;
 }
 
-const slotOptions = new Set([
-  "INITARG",
-  "INITFORM",
-  "ACCESSOR",
-  "READER",
-  "WRITER",
-  "ALLOCATION",
-  "TYPE",
-  "DOCUMENTATION",
-]);
+const slotOptions = new Set(
+  words("INITARG INITFORM ACCESSOR READER WRITER ALLOCATION TYPE DOCUMENTATION"),
+);
 
 export function expandSlot(m: Machine, slot: Value): Value {
   const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];

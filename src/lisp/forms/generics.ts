@@ -6,7 +6,7 @@ import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, setFunction } from "../packages.ts";
 import { Char } from "../string.ts";
-import { isKeyword, NIL, Sym } from "../symbol.ts";
+import { isKeyword, NIL, Sym, words } from "../symbol.ts";
 import { Cons, Float, type LispClass, Opaque, type Value } from "../values.ts";
 
 export type Specializer =
@@ -269,17 +269,9 @@ export interface Combination {
 
 export const standardCombination: Combination = { operator: null, isReversed: false };
 
-export const shortCombinations: ReadonlySet<string> = new Set([
-  "+",
-  "AND",
-  "APPEND",
-  "LIST",
-  "MAX",
-  "MIN",
-  "NCONC",
-  "OR",
-  "PROGN",
-]);
+export const shortCombinations: ReadonlySet<string> = new Set(
+  words("+ AND APPEND LIST MAX MIN NCONC OR PROGN"),
+);
 
 type Run = (m: Machine, args: Value[]) => Value;
 

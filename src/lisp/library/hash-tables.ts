@@ -16,7 +16,7 @@ import type { Machine } from "../machine.ts";
 import { isNumber, toDouble, wordsOf } from "../numbers.ts";
 import { currentStyle, styledText } from "../printer.ts";
 import { Str } from "../string.ts";
-import { bool, cl, NIL, Sym, T } from "../symbol.ts";
+import { bool, cl, NIL, Sym, T, words } from "../symbol.ts";
 import {
   Cons,
   Float,
@@ -209,15 +209,8 @@ export function defineTime(): void {
   defineFunction("LISP-IMPLEMENTATION-TYPE", (m) => m.string("Guildhall Lisp"));
   defineFunction("LISP-IMPLEMENTATION-VERSION", (m) => m.string("1"));
   // Programs learn nothing about the machine.
-  for (const name of [
-    "MACHINE-TYPE",
-    "MACHINE-VERSION",
-    "MACHINE-INSTANCE",
-    "SOFTWARE-TYPE",
-    "SOFTWARE-VERSION",
-    "SHORT-SITE-NAME",
-    "LONG-SITE-NAME",
-  ])
+  for (const name of words(`MACHINE-TYPE MACHINE-VERSION MACHINE-INSTANCE SOFTWARE-TYPE SOFTWARE-VERSION
+  SHORT-SITE-NAME LONG-SITE-NAME`))
     defineFunction(`${name}`, () => NIL);
 }
 

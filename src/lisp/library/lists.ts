@@ -3,7 +3,7 @@ import { defineFunction, defineSetter } from "../define.ts";
 import { eql } from "../equality.ts";
 import type { Machine } from "../machine.ts";
 import { listItems } from "../sequences.ts";
-import { bool, NIL, T } from "../symbol.ts";
+import { bool, NIL, T, words } from "../symbol.ts";
 import { Cons, type Value } from "../values.ts";
 
 export function defineLists(): void {
@@ -37,18 +37,7 @@ function defineParts(): void {
       return value;
     });
   }
-  const ordinals = [
-    "FIRST",
-    "SECOND",
-    "THIRD",
-    "FOURTH",
-    "FIFTH",
-    "SIXTH",
-    "SEVENTH",
-    "EIGHTH",
-    "NINTH",
-    "TENTH",
-  ];
+  const ordinals = words("FIRST SECOND THIRD FOURTH FIFTH SIXTH SEVENTH EIGHTH NINTH TENTH");
   ordinals.forEach((name, index) => {
     defineFunction(`${name} list`, (m, list) => car(m, tailAt(m, index, list)));
     defineSetter(`${name} value list`, (m, value, list) => {

@@ -17,7 +17,7 @@ import { printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { cl, keyword, NIL, T } from "../symbol.ts";
+import { cl, keyword, NIL, T, words } from "../symbol.ts";
 import { Cons, itemsOf, listOf, Stream, type Value } from "../values.ts";
 import { inputOf, outputOf } from "./streams.ts";
 
@@ -49,21 +49,9 @@ const variables: readonly [string, Value][] = [
 ];
 
 /** Keywords of `write` and the variables they bind. */
-const writeKeys = [
-  "escape",
-  "readably",
-  "base",
-  "radix",
-  "case",
-  "gensym",
-  "array",
-  "length",
-  "level",
-  "circle",
-  "pretty",
-  "lines",
-  "right-margin",
-];
+const writeKeys =
+  words(`escape readably base radix case gensym array length level circle pretty lines
+  right-margin`);
 
 function definePrinters(): void {
   defineFunction("PRIN1 object &optional stream", (m, object, stream) =>

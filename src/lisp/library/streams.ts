@@ -12,20 +12,15 @@ import {
 import type { Machine } from "../machine.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
-import { bool, cl, NIL, optionOf, Sym, T } from "../symbol.ts";
+import { bool, cl, NIL, optionOf, Sym, T, words } from "../symbol.ts";
 import { gatheringStream, itemsOf, Stream, type Value } from "../values.ts";
 import { codeOf } from "./strings.ts";
 
 export function defineStreams(): void {
   // Until an evaluation sets one.
-  for (const name of [
-    "*STANDARD-OUTPUT*",
-    "*ERROR-OUTPUT*",
-    "*TRACE-OUTPUT*",
-    "*DEBUG-IO*",
-    "*QUERY-IO*",
-    "*TERMINAL-IO*",
-  ])
+  for (const name of words(
+    "*STANDARD-OUTPUT* *ERROR-OUTPUT* *TRACE-OUTPUT* *DEBUG-IO* *QUERY-IO* *TERMINAL-IO*",
+  ))
     defineVariable(name, () => new Stream(() => {}));
   defineVariable("*STANDARD-INPUT*", () => inputStream(""));
   defineStringStreams();

@@ -5,7 +5,7 @@ import { classNamed, classOf, findClass } from "../classes.ts";
 import type { Machine } from "../machine.ts";
 import { isNumber } from "../numbers.ts";
 import { Char, Str } from "../string.ts";
-import { cl, NIL, Sym, T } from "../symbol.ts";
+import { cl, NIL, Sym, T, words } from "../symbol.ts";
 import { expandType, isAtomicType, typep, unknownType, upgradedType } from "../types.ts";
 import { Cons, itemsOf, LispClass, type Value, Vec } from "../values.ts";
 import { isRangeEmpty } from "./intervals.ts";
@@ -26,17 +26,7 @@ const characterKinds = ["STANDARD-CHAR", "BASE-CHAR", "EXTENDED-CHAR"];
 /** Classes that a program can extend. */
 const openKinds = ["STANDARD-OBJECT", "STRUCTURE-OBJECT", "CONDITION"];
 const classKinds = [
-  ...[
-    "SYMBOL",
-    "KEYWORD",
-    "NULL",
-    "CONS",
-    "COMPLEX",
-    "HASH-TABLE",
-    "FUNCTION",
-    "PACKAGE",
-    "STREAM",
-  ],
+  ...words("SYMBOL KEYWORD NULL CONS COMPLEX HASH-TABLE FUNCTION PACKAGE STREAM"),
   ...["STANDARD-GENERIC-FUNCTION", "RANDOM-STATE", "RESTART", "READTABLE", "PATHNAME", "METHOD"],
   ...["STANDARD-METHOD", "BUILT-IN-CLASS", "STANDARD-CLASS", "STRUCTURE-CLASS", ...openKinds],
 ];

@@ -7,7 +7,7 @@ import { isNumber, toDouble } from "../numbers.ts";
 import { noteDefinition, refuseLocked } from "../packages.ts";
 import { elements, isSequence, stringOf, vectorOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
-import { bool, cl, NIL, Sym, sharedKeywords, T } from "../symbol.ts";
+import { bool, cl, NIL, Sym, sharedKeywords, T, words } from "../symbol.ts";
 import { expandType, sessionTypes, typep, unknownType } from "../types.ts";
 import { Cons, Float, Instance, itemsOf, listOf, Ratio, type Value, Vec } from "../values.ts";
 import { findCharacter } from "./strings.ts";
@@ -30,33 +30,10 @@ export function defineTypes(): void {
 }
 
 const predicates: readonly [string, string][] = [
-  ...[
-    "NUMBER",
-    "INTEGER",
-    "RATIONAL",
-    "FLOAT",
-    "REAL",
-    "COMPLEX",
-    "SYMBOL",
-    "KEYWORD",
-    "LIST",
-    "CONS",
-    "FUNCTION",
-    "STRING",
-    "VECTOR",
-    "ARRAY",
-    "CHARACTER",
-    "PACKAGE",
-    "STREAM",
-  ].map((type): [string, string] => [`${type}P`, type]),
-  ...[
-    "COMPILED-FUNCTION",
-    "SIMPLE-STRING",
-    "SIMPLE-VECTOR",
-    "BIT-VECTOR",
-    "SIMPLE-BIT-VECTOR",
-    "HASH-TABLE",
-  ].map((type): [string, string] => [`${type}-P`, type]),
+  ...words(`NUMBER INTEGER RATIONAL FLOAT REAL COMPLEX SYMBOL KEYWORD LIST CONS FUNCTION STRING
+  VECTOR ARRAY CHARACTER PACKAGE STREAM`).map((type): [string, string] => [`${type}P`, type]),
+  ...words(`COMPILED-FUNCTION SIMPLE-STRING SIMPLE-VECTOR BIT-VECTOR SIMPLE-BIT-VECTOR
+  HASH-TABLE`).map((type): [string, string] => [`${type}-P`, type]),
   ["ATOM", "ATOM"],
   ["NULL", "NULL"],
 ];
@@ -103,18 +80,10 @@ function arrayType(m: Machine, { items, dims, fill, adjustable, elementType }: V
 }
 
 const floats = new Set(["FLOAT", "DOUBLE-FLOAT", "SINGLE-FLOAT", "SHORT-FLOAT", "LONG-FLOAT"]);
-const sequences = new Set([
-  "LIST",
-  "VECTOR",
-  "SIMPLE-VECTOR",
-  "ARRAY",
-  "SIMPLE-ARRAY",
-  "STRING",
-  "SIMPLE-STRING",
-  "BASE-STRING",
-  "SIMPLE-BASE-STRING",
-  "BIT-VECTOR",
-]);
+const sequences = new Set(
+  words(`LIST VECTOR SIMPLE-VECTOR ARRAY SIMPLE-ARRAY STRING SIMPLE-STRING BASE-STRING
+  SIMPLE-BASE-STRING BIT-VECTOR`),
+);
 
 function characterType(code: number): string {
   if (code === 10 || (code >= 32 && code < 127)) return "STANDARD-CHAR";

@@ -4,7 +4,7 @@ import type { Machine } from "../machine.ts";
 import { type Int, toInteger, wordsOf } from "../numbers.ts";
 import { bitLength } from "../rationals.ts";
 import { Str } from "../string.ts";
-import { bool, cl, NIL, T } from "../symbol.ts";
+import { bool, cl, NIL, T, words } from "../symbol.ts";
 import { Cons, integer, type Value, Vec } from "../values.ts";
 import { arrayOf, getAt, type LispArray, setAt, sizeOf } from "./arrays.ts";
 
@@ -203,24 +203,7 @@ function fieldEnd(m: Machine, value: Value): number {
     : m.typeError(value, "UNSIGNED-BYTE");
 }
 
-const booleNames = [
-  "CLR",
-  "SET",
-  "1",
-  "2",
-  "C1",
-  "C2",
-  "AND",
-  "IOR",
-  "XOR",
-  "EQV",
-  "NAND",
-  "NOR",
-  "ANDC1",
-  "ANDC2",
-  "ORC1",
-  "ORC2",
-];
+const booleNames = words("CLR SET 1 2 C1 C2 AND IOR XOR EQV NAND NOR ANDC1 ANDC2 ORC1 ORC2");
 
 function defineBoole(): void {
   booleNames.forEach((name, index) => {
