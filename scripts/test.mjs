@@ -12,6 +12,7 @@ const isLong = process.argv.includes("--long");
 /** Debian packages that tests run beside the product, and how to tell that each is installed. */
 const packages = {
   tzdata: () => existsSync("/usr/share/zoneinfo"),
+  python3: () => spawnSync("python3", ["--version"]).status === 0,
   sbcl: () => existsSync("/usr/bin/sbcl"),
   ecl: () => existsSync("/usr/bin/ecl"),
   tmux: () => existsSync("/usr/bin/tmux"),

@@ -22,6 +22,8 @@ export { type Registered, type RegisterOptions, register } from "./author/regist
 export { type ServeOptions, type Serving, serve } from "./author/serve.ts";
 export { type MCPServer, type MCPServerOptions, startMCPServer } from "./author/start-server.ts";
 export {
+  MCPToolCall,
+  MCPToolResult,
   parseToolCall,
   parseToolResult,
   serializeToolCall,

@@ -1,6 +1,6 @@
 /** The authoring API: a function with a schema becomes a tool, several tools become a toolkit. */
 import { HallError, messageOf } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, requireJson } from "../base/json.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 
 /** A schema of zod or of any library that implements Standard Schema. */
@@ -36,7 +36,7 @@ export interface ToolOptions<Input> {
   readonly idempotent?: boolean;
   /** The version in which it was deprecated. */
   readonly deprecatedIn?: string;
-  /** Default 10. */
+  /** Default 30. */
   readonly timeoutSeconds?: number;
 }
 
@@ -54,6 +54,7 @@ export function tool<Input = JsonObject>(
   handler: Handler<Input>,
 ): AuthoredTool {
   const { name, input } = options;
+  requireDefinition(options);
   let defined: Promise<Tool> | undefined;
   return {
     name,
@@ -63,9 +64,21 @@ export function tool<Input = JsonObject>(
     },
     async run(args, context) {
       const value = isSchema(input) ? await parse(input, args, name) : (args as Input);
-      return toOutcome(await handler(value, context));
+      return toOutcome(await handler(value, context), name);
     },
   };
+}
+
+/** Throws CONFLICT (a RegistrationError) for a tool that could not be registered. */
+function requireDefinition({ name, description, input }: Partial<ToolOptions<unknown>>): void {
+  const fail = (why: string): never => {
+    throw new HallError("CONFLICT", `tool "${name ?? ""}" cannot be registered: ${why}`, {
+      hint: "Pass `name`, `description` and `input`, a schema of zod or a JSON Schema.",
+    });
+  };
+  if (typeof name !== "string" || name === "") fail("it has no name");
+  if (typeof description !== "string") fail("it has no description");
+  if (typeof input !== "object" || input === null) fail("it has no input schema");
 }
 
 export interface ToolkitOptions {
@@ -120,7 +133,7 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
     readOnly,
     idempotent,
     deprecatedIn,
-    timeoutSeconds = 10,
+    timeoutSeconds = 30,
   } = options;
   return {
     name,
@@ -181,7 +194,9 @@ async function parse<Input>(schema: Schema<Input>, args: JsonObject, name: strin
   });
 }
 
-function toOutcome(value: unknown): Outcome {
+/** Throws SERIALIZATION for a value that JSON cannot carry. */
+function toOutcome(value: unknown, name: string): Outcome {
+  requireJson(value, `the result of ${name}`);
   if (isObject(value) && Array.isArray(value.content)) return value as unknown as Outcome;
   if (value === undefined || value === null) return { content: [] };
   if (typeof value === "string") return { content: [{ type: "text", text: value }] };

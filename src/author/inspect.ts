@@ -1,5 +1,6 @@
 import type { JsonObject } from "../base/json.ts";
 import type { Hall } from "../hall/hall.ts";
+import { metadataOf } from "../registry/metadata.ts";
 
 export interface RegisteredTool {
   /** `toolkit.tool`, as calls name it. */
@@ -8,11 +9,15 @@ export interface RegisteredTool {
   readonly toolkit: string;
   readonly category: string | undefined;
   readonly isAvailable: boolean;
+  readonly inputSchema: JsonObject;
+  /** `module`, `destructive`, `deprecated_in`, `cache_ttl`. */
+  readonly metadata: JsonObject;
 }
 
 /** All tools of a hall, sorted by name. */
 export function listRegisteredTools({ registry, health }: Hall): readonly RegisteredTool[] {
-  return registry.tools().map(({ fullName, tool, toolkit }) => {
+  return registry.tools().map((target) => {
+    const { fullName, tool, toolkit } = target;
     const { state } = health.record(toolkit).health;
     return {
       name: fullName,
@@ -20,6 +25,8 @@ export function listRegisteredTools({ registry, health }: Hall): readonly Regist
       toolkit: toolkit.id,
       category: toolkit.category,
       isAvailable: state === "available" || state === "degraded",
+      inputSchema: tool.inputSchema,
+      metadata: metadataOf(target),
     };
   });
 }

@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
-import { isObject, type JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject, requireJson } from "../base/json.ts";
+import { checkContentOf, type Report } from "../gateway/content.ts";
 import { type Id, isId } from "../wire/message.ts";
 
 // Tool calls and results as JSON-RPC messages, validated when they are parsed and when they are
@@ -39,6 +40,32 @@ export interface ToolResult {
   };
 }
 
+let nextId = 0;
+
+/** A call by name, ready to be sent. Throws INVALID_REQUEST. */
+export function MCPToolCall(call: {
+  readonly name: string;
+  readonly arguments?: JsonObject;
+  /** Default: a number of its own. */
+  readonly id?: Id;
+}): CallMessage<McpParams> {
+  const { name, arguments: args = {}, id = ++nextId } = call;
+  const params = { name, arguments: args };
+  return check({ jsonrpc: "2.0", id, method: "tools/call", params }, checkCall);
+}
+export type MCPToolCall = CallMessage<McpParams>;
+
+/** A result, ready to be sent. Throws INVALID_REQUEST. */
+export function MCPToolResult(result: {
+  readonly id: Id;
+  readonly content: readonly JsonObject[];
+  readonly isError?: boolean;
+}): ToolResult {
+  const { id, content, isError = false } = result;
+  return check({ jsonrpc: "2.0", id, result: { content, isError } }, checkResult);
+}
+export type MCPToolResult = ToolResult;
+
 /**
  * Parses JSON text, or takes a parsed value. Throws PARSE for text that is not JSON, and
  * INVALID_REQUEST with a JSON pointer per error for an invalid message.
@@ -64,9 +91,6 @@ export function serializeToolCall(call: ToolCall): string {
 export function serializeToolResult(result: ToolResult): string {
   return write(check<ToolResult>(result, checkResult));
 }
-
-/** Adds an error; `path` is a JSON pointer. */
-type Report = (path: string, message: string) => void;
 
 function check<Message>(
   value: unknown,
@@ -109,50 +133,12 @@ function checkCall({ method, params }: JsonObject, report: Report): void {
     report("/params/timeout", "must be a number of seconds");
 }
 
-/** Required fields by content type. */
-const contentFields: Readonly<Record<string, readonly string[]>> = {
-  text: ["text"],
-  image: ["data", "mimeType"],
-  audio: ["data", "mimeType"],
-  resource_link: ["uri", "name"],
-};
-
 function checkResult({ result }: JsonObject, report: Report): void {
   if (!isObject(result)) {
     report("/result", "must be an object");
     return;
   }
-  if (result.isError !== undefined && typeof result.isError !== "boolean")
-    report("/result/isError", "must be true or false");
-  if (!Array.isArray(result.content)) report("/result/content", "must be an array");
-  else
-    result.content.forEach(
-      (item, index) => void checkContent(item, `/result/content/${index}`, report),
-    );
-}
-
-function checkContent(item: unknown, path: string, report: Report): void {
-  if (!isObject(item)) {
-    report(path, "must be an object");
-    return;
-  }
-  if (item.type === "resource") {
-    const { resource } = item;
-    if (!isObject(resource) || typeof resource.uri !== "string")
-      report(`${path}/resource`, "must be an object with a uri");
-    return;
-  }
-  const fields =
-    typeof item.type === "string" && Object.hasOwn(contentFields, item.type)
-      ? contentFields[item.type]
-      : undefined;
-  if (!fields)
-    report(
-      `${path}/type`,
-      `must be one of ${[...Object.keys(contentFields), "resource"].join(", ")}`,
-    );
-  for (const field of fields ?? [])
-    if (typeof item[field] !== "string") report(`${path}/${field}`, "must be a string");
+  checkContentOf(result, (path, message) => void report(`/result${path}`, message));
 }
 
 function read(message: unknown): unknown {
@@ -165,9 +151,6 @@ function read(message: unknown): unknown {
 }
 
 function write(message: unknown): string {
-  try {
-    return JSON.stringify(message);
-  } catch (cause) {
-    throw new HallError("SERIALIZATION", "cannot serialize the message as JSON", { cause });
-  }
+  requireJson(message, "the message");
+  return JSON.stringify(message);
 }

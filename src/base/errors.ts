@@ -231,7 +231,8 @@ export class HallError extends Error {
 
   constructor(code: ErrorCode, message: string, options: HallErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
-    this.name = "HallError";
+    const { name = "HallError" }: ErrorRow = errorTable[code];
+    this.name = name;
     this.code = code;
     this.details = options.details;
     this.relayed = options.relayed;

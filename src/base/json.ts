@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { HallError } from "./errors.ts";
 
 export type Json =
   | null
@@ -13,6 +14,33 @@ export type JsonObject = { readonly [key: string]: unknown };
 
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** Throws SERIALIZATION for a value that JSON cannot carry, or would change silently. `subject` begins the message. */
+export function requireJson(value: unknown, subject: string): void {
+  const fault = findFault(value, "", new Set());
+  if (fault !== undefined)
+    throw new HallError("SERIALIZATION", `${subject} cannot be written as JSON: ${fault}`, {
+      hint: "Return plain objects, lists, texts, finite numbers, booleans and null.",
+    });
+}
+
+function findFault(value: unknown, path: string, outer: Set<unknown>): string | undefined {
+  const at = path === "" ? "it" : path;
+  if (typeof value === "number" && !Number.isFinite(value)) return `${at} is ${value}`;
+  if (typeof value === "bigint" || typeof value === "function" || typeof value === "symbol")
+    return `${at} is a ${typeof value}`;
+  if (typeof value !== "object" || value === null) return undefined;
+  if (outer.has(value)) return `${at} contains itself`;
+  if (value instanceof Map || value instanceof Set) return `${at} is a ${value.constructor.name}`;
+  if ("toJSON" in value) return undefined;
+  outer.add(value);
+  for (const [key, item] of Object.entries(value)) {
+    const fault = findFault(item, `${path}/${key}`, outer);
+    if (fault !== undefined) return fault;
+  }
+  outer.delete(value);
+  return undefined;
 }
 
 /** A copy with sorted keys, for files that people read. To hash or compare, see `writeSorted`. */

@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
+import { checkContentOf } from "./content.ts";
 import type { ResolvedCall, ResolvedStage } from "./stage.ts";
 
 /** Fills in the schema's defaults and rejects invalid arguments, naming every field. */
@@ -37,10 +38,25 @@ export const checkResult =
       const { target } = call;
       if (!Array.isArray(outcome?.content))
         throw new HallError("BAD_ANSWER", `${call.name} returned a result without "content"`);
+      checkContent(outcome, call);
       return target.tool.outputSchema && !outcome.isError
         ? checkStructure(outcome, call, validators)
         : outcome;
     });
+
+function checkContent(outcome: Outcome, { name, target }: ResolvedCall): void {
+  const errors: FieldError[] = [];
+  checkContentOf({ ...outcome }, (path, message) => void errors.push({ path, message }), {
+    acceptsTypes: target.toolkit.source === "upstream",
+  });
+  const [first] = errors;
+  if (first)
+    throw new HallError(
+      "BAD_ANSWER",
+      `${name} returned an invalid result: ${first.path} ${first.message}`,
+      { details: { errors } },
+    );
+}
 
 async function checkStructure(
   outcome: Outcome,

@@ -2,6 +2,7 @@ import { createAgentToolkit } from "../agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "../agents/groups.ts";
 import { createPlanners, type PlannerConfig } from "../agents/planners.ts";
 import { createRuns, type RunStoreOptions, recordEvaluation } from "../agents/runs.ts";
+import type { JsonObject } from "../base/json.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import type { ConfiguredServers } from "../config/configured-servers.ts";
@@ -28,7 +29,7 @@ import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
 import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
 import type { AuditEntry, CallRow, Store } from "../store/store.ts";
-import type { Call, Target, Toolkit } from "../tool.ts";
+import type { Call, Outcome, Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createExperience } from "../toolkits/find/experience.ts";
 import { createFindToolkit } from "../toolkits/find/find.ts";
@@ -42,6 +43,7 @@ import { emptyLock, type Lock } from "../upstream/lock.ts";
 import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
+import { callOnce } from "./call-once.ts";
 
 /** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
@@ -63,6 +65,8 @@ export interface Hall {
   readonly server: Server;
   readonly fleet: Fleet;
   readonly log: Log;
+  /** Calls a tool through the whole gateway, for programs and tests. Throws HallError. */
+  call(name: string, args?: JsonObject): Promise<Outcome>;
   close(drainMs?: number): Promise<void>;
 }
 
@@ -162,6 +166,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     modules,
     monitor,
     server,
+    call: (name, args = {}) => callOnce(gateway, name, args),
     async close(drainMs = 0) {
       await server.close(drainMs);
       monitor.close();

@@ -100,10 +100,17 @@ interface Described {
 function commonData({ error, reference }: Described): JsonObject {
   return {
     error_type: errorType(error.code),
+    ...nameOf(error),
     suggestion: suggestionOf(error),
     ...(error.next.length === 0 ? {} : { next: error.next }),
     ...(reference === undefined ? {} : { reference }),
   };
+}
+
+/** The name that document 004 gives the failure, where it has one. */
+function nameOf({ code }: HallError): JsonObject {
+  const { name } = errorTable[code];
+  return name === undefined ? {} : { error_name: name };
 }
 
 /** Below `details`, as in an error result, except where MCP defines the place. */
@@ -120,6 +127,7 @@ function errorResult(
   const suggestion = suggestionOf(error);
   const body = {
     error_type: errorType(error.code),
+    ...nameOf(error),
     message: error.message,
     suggestion,
     ...(error.next.length === 0 ? {} : { next: error.next }),

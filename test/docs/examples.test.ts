@@ -47,7 +47,7 @@ describe("every output of the documentation is what the command prints", () => {
 });
 
 describe("every program of the documentation runs", () => {
-  test.each(examplesIn("js"))("$place", async (example) => {
+  test.each(examplesIn("js", "ts"))("$place", async (example) => {
     workplace.home.write(
       "./example.js",
       example.text.replace("http://127.0.0.1:8080", workplace.url),
@@ -55,6 +55,13 @@ describe("every program of the documentation runs", () => {
     const { code, stdout, stderr } = await workplace.run("node", ["example.js"], inputFor(example));
     expect(code, stderr).toBe(0);
     if (example.needs.has("stdio")) expect(stdout).toContain('"name":"shout"');
+  });
+
+  test.each(examplesIn("python"))("$place", async ({ text }) => {
+    workplace.home.write("./example.py", text.replace("http://127.0.0.1:8080", workplace.url));
+    const { code, stdout, stderr } = await workplace.run("python3", ["example.py"]);
+    expect(code, stderr).toBe(0);
+    expect(stdout).toBe("memory_put_v1\n");
   });
 
   test.each(examplesIn("lisp"))("$place", async ({ text }) => {

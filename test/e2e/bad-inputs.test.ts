@@ -642,13 +642,15 @@ function dress(message: JsonObject, era: Era): JsonObject {
 }
 
 function written({ code, type, message, id, data = {} }: Refusal, era: Era): JsonObject {
+  const { name, hint: suggestion } = errorTable[type];
+  const named = name === undefined ? {} : { error_name: name };
   return {
     jsonrpc: "2.0",
     ...(id === undefined ? (era === "legacy" ? { id: null } : {}) : { id }),
     error: {
       code,
       message,
-      data: { error_type: type.toLowerCase(), suggestion: errorTable[type].hint, ...data },
+      data: { error_type: type.toLowerCase(), ...named, suggestion, ...data },
     },
   };
 }
@@ -678,6 +680,7 @@ describe("a connection whose era is not known yet", () => {
           message: "not initialized",
           data: {
             error_type: "invalid_request",
+            error_name: "ValidationError",
             suggestion: "Send initialize first, or set the protocol version in _meta.",
             ...("name" in params ? { toolName: params.name } : {}),
           },
@@ -755,7 +758,11 @@ describe("the handshake", () => {
       error: {
         code: -32600,
         message: "already initialized",
-        data: { error_type: "invalid_request", suggestion: errorTable.INVALID_REQUEST.hint },
+        data: {
+          error_type: "invalid_request",
+          error_name: "ValidationError",
+          suggestion: errorTable.INVALID_REQUEST.hint,
+        },
       },
     });
     client.send([{ jsonrpc: "2.0", id: "batched", method: "ping" }]);
@@ -938,6 +945,7 @@ describe("arguments that do not match the schema", () => {
         message: sameFields(message, error),
         data: {
           error_type: "validation",
+          error_name: "SchemaError",
           suggestion,
           details: { errors: sameItems(errors) },
           toolName: "echo.typed",
@@ -959,6 +967,7 @@ describe("arguments that do not match the schema", () => {
       const { result } = await client.request("tools/call", dressed);
       const body = {
         error_type: "validation",
+        error_name: "SchemaError",
         message: expect.any(String),
         suggestion,
         toolName: "echo.typed",
