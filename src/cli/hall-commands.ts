@@ -1,7 +1,7 @@
 import { type CommandGroups, collect, parseUntil, wholeNumber } from "./declaration.ts";
 import { mcpFlags } from "./mcp-flags.ts";
 
-const clientIds =
+export const clientIds =
   "claude-code, claude-desktop, cursor, vscode, codex, gemini-cli, windsurf, zed, continue, opencode";
 const project = "edit the client's file in this project (default, if it has one)";
 const asking = {
@@ -118,6 +118,13 @@ export const hallCommands: CommandGroups = {
       },
       examples: ["install claude-code", "install cursor --user --dry-run", "install codex --move"],
       load: async () => (await import("./commands/install.ts")).runInstall,
+    },
+
+    "completion <shell>": {
+      does: "print a script that completes commands, servers and tools: bash, zsh, fish",
+      hasJson: false,
+      examples: ["completion bash >> ~/.bashrc", "completion fish | source"],
+      load: async () => (await import("./commands/completion.ts")).runCompletion,
     },
 
     "uninstall <client>": {
@@ -294,9 +301,9 @@ export const hallCommands: CommandGroups = {
           examples: ["trust all", "trust all --until 2h --yes"],
           load: async () => (await import("./commands/trust.ts")).runTrustAll,
         },
-        list: {
-          does: "show the trust level of each tool and why its calls require approval",
-          examples: ["trust list --json"],
+        "list [server]": {
+          does: "show the trust level of each tool, or of those of a server, and why its calls require approval",
+          examples: ["trust list", "trust list github --json"],
           load: async () => (await import("./commands/trust.ts")).runTrustList,
         },
         "reset [server]": {

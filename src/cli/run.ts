@@ -16,6 +16,8 @@ export async function runLine(args: readonly string[]): Promise<number> {
   try {
     const options = readMcpArguments(args);
     if (options) await runMcp(options);
+    else if (args.length === 0) await runAlone();
+    else if (args[0] === "__complete") await runComplete(args.slice(1));
     else await runCommand(args);
     return 0;
   } catch (error) {
@@ -34,6 +36,17 @@ export async function runLine(args: readonly string[]): Promise<number> {
 async function runMcp({ folder, ...options }: McpArguments): Promise<void> {
   enterProject(folder);
   await (await import("./commands/mcp.ts")).runMcp(options);
+}
+
+async function runAlone(): Promise<void> {
+  enterProject(undefined);
+  await (await import("./commands/overview.ts")).runOverview();
+}
+
+/** Shells call this for each press of a key; see commands/completion.ts. */
+async function runComplete(words: readonly string[]): Promise<void> {
+  const { complete } = await import("./complete.ts");
+  process.stdout.write(await complete(words));
 }
 
 async function runCommand(args: readonly string[]): Promise<void> {

@@ -14,7 +14,7 @@ export const workCommands: CommandGroups = {
       examples: ["tools", "tools create issue", "tools show github.create_issue"],
       load: async () => (await import("./commands/tools.ts")).runTools,
       subcommands: {
-        "show <name>": {
+        "show <tool>": {
           does: "show one tool with its schema",
           examples: ["tools show time_tool.current_time"],
           load: async () => (await import("./commands/tools.ts")).runToolShow,
@@ -59,7 +59,7 @@ export const workCommands: CommandGroups = {
       load: async () => (await import("./commands/lisp.ts")).runLisp,
     },
 
-    "call <name> [arguments...]": {
+    "call <tool> [arguments...]": {
       does: "call a tool with key=value pairs or one JSON object",
       examples: [
         "call time_tool.current_time timezone=Europe/Berlin",
@@ -273,7 +273,7 @@ export const workCommands: CommandGroups = {
         "--since <time>": ["30m, 24h, 7d or a date", parseSince],
         "--tool <name>": "only this tool or toolkit",
         "--outcome <word>":
-          "ok, error, failed, running, lost, an error code such as TIMEOUT, or a decision such as blocked",
+          "ok, error, failed, running, lost, denied, an error code such as TIMEOUT, or a decision such as blocked",
         "--limit <number>": [
           "show at most this many, newest first (default: 50)",
           wholeNumber("limit", 1, 100_000),

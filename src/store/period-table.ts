@@ -7,6 +7,7 @@ import {
   type PeriodTally,
   periodMs,
   periodSince,
+  refusedCodes,
   sumStatistics,
   type Tally,
 } from "./periods.ts";
@@ -27,9 +28,10 @@ const upsertPeriods = `INSERT INTO spans (${periodColumns.join(", ")}) {rows}
     .map((column) => `${column} = excluded.${column}`)
     .join(", ")}`;
 
+const noErrors = ["CANCELLED", ...refusedCodes].map((code) => `'${code}'`).join(", ");
 /** Summed in the database: it sums thousands of rows in the time it takes to return a few. */
 const sums = `at - at % ${periodMs.hour} AS hour, toolkit, tool, bucket, count(*) AS calls,
-  count(*) FILTER (WHERE outcome <> 'ok' AND (code IS NULL OR code <> 'CANCELLED')) AS errors,
+  count(*) FILTER (WHERE outcome <> 'ok' AND (code IS NULL OR code NOT IN (${noErrors}))) AS errors,
   count(*) FILTER (WHERE code = 'CANCELLED') AS cancelled,
   count(*) FILTER (WHERE code = 'TIMEOUT') AS timeouts,
   sum(bytes_in) AS bytes_in, sum(bytes_out) AS bytes_out, sum(ms) AS ms`;

@@ -11,7 +11,7 @@ export const countNames = [
   "ms",
 ] as const;
 
-/** Counts of calls. `errors` are without cancelled calls, `ms` is the sum of all durations. */
+/** Counts of calls. `errors` are without cancelled and refused calls, `ms` is the sum of all durations. */
 export interface Tally extends Record<(typeof countNames)[number], number> {
   readonly histogram: Histogram;
 }
@@ -129,6 +129,9 @@ function getOrPut<K, V>(map: Map<K, V>, key: K, create: () => V): V {
   return found;
 }
 
+/** Refused calls are not errors of the tool. */
+export const refusedCodes: readonly string[] = ["DENIED", "APPROVAL_NEEDED"];
+
 /** One call as a tally. */
 export function tallyOf({
   outcome,
@@ -138,9 +141,10 @@ export function tallyOf({
   bytesOut,
 }: Pick<CallRow, "outcome" | "code" | "ms" | "bytesIn" | "bytesOut">): Tally {
   const isCancelled = code === "CANCELLED";
+  const isRefused = typeof code === "string" && refusedCodes.includes(code);
   return {
     calls: 1,
-    errors: outcome === "ok" || isCancelled ? 0 : 1,
+    errors: outcome === "ok" || isCancelled || isRefused ? 0 : 1,
     cancelled: isCancelled ? 1 : 0,
     timeouts: code === "TIMEOUT" ? 1 : 0,
     bytesIn,

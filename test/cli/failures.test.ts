@@ -47,6 +47,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "trust github", "NOT_FOUND", 66],
   ["sound", "trust all", "INVALID_PARAMS", 2],
   ["broken", "trust list", "CONFIG", 78],
+  ["sound", "trust list github", "NOT_FOUND", 66],
   ["sound", "trust reset", "INVALID_PARAMS", 2],
   ["sound", "revoke github", "NOT_FOUND", 66],
   ["sound", "approvals", "UNAVAILABLE", 69],
@@ -88,6 +89,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "spec resume 7", "NOT_FOUND", 66],
   ["sound", "stats --since soon", "INVALID_PARAMS", 2],
   ["sound", "audit --since soon", "INVALID_PARAMS", 2],
+  ["sound", "audit --outcome foo", "INVALID_PARAMS", 2],
   ["broken", "audit verify", "CONFIG", 78],
   ["broken", "audit accept", "CONFIG", 78],
 ];

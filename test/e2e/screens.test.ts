@@ -2,6 +2,7 @@ import { execFile } from "node:child_process";
 import { chmodSync, rmSync } from "node:fs";
 import { promisify, stripVTControlCharacters } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { version } from "../../src/base/version.ts";
 import { type Home, makeHome } from "../servers/home.ts";
 import { buildTestCli } from "../servers/process.ts";
 import { openTerminal } from "../servers/terminal.ts";
@@ -54,6 +55,8 @@ const screens: Readonly<Record<string, { readonly line: string; reset?(): Promis
   verify: { line: "verify --yes", reset: () => home.run(cli, ["trust", "reset", "--yes"]) },
   build: { line: "build --yes", reset: () => home.run(cli, ["build", "--yes"]) },
   status: { line: "status" },
+  list: { line: "list" },
+  guildhall: { line: "" },
   resources: { line: "resources" },
   doctor: { line: "doctor" },
 };
@@ -114,6 +117,7 @@ async function show(line: string, columns: number, env: NodeJS.ProcessEnv): Prom
 function steady(screen: string): string {
   return screen
     .replaceAll(home.path.slice(-6), "XXXXXX")
+    .replaceAll(version, "VERSION")
     .replace(/\b\d\.\d s\b/g, "N.N s")
     .replace(/\(20\d*(-[\d :-]*)?/g, "(DATE")
     .replaceAll("\u001b", "\\e");

@@ -118,6 +118,13 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await ids({ after: 1, limit: 2 })).toEqual(["call_2", "call_3"]);
       }));
 
+    test("counts refused calls as calls, not as errors", () =>
+      withStore(async (store) => {
+        for (const code of ["DENIED", "APPROVAL_NEEDED", "EXECUTION"] as const)
+          store.calls.add(callRow({ id: code, at: morning, outcome: "failed", code }));
+        expect((await store.statistics(morning)).total).toMatchObject({ calls: 3, errors: 1 });
+      }));
+
     test("counts calls, errors, timeouts, cancellations, bytes and durations per tool and toolkit", () =>
       withStore(async (store) => {
         for (let i = 1; i <= 100; i++)

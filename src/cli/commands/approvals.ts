@@ -55,7 +55,12 @@ function readAnswer(options: ApproveOptions): ApprovalAnswer {
   return given[0] ?? "once";
 }
 
+/** The numbers are those that `guildhall call` shows for the same question. */
 const keys: Readonly<Record<string, ApprovalAnswer>> = {
+  1: "once",
+  2: "hall",
+  3: "always",
+  4: "no",
   y: "once",
   once: "once",
   h: "hall",
@@ -74,7 +79,7 @@ async function answerOne(
   process.stdout.write(`\n${formatPending(question)}\n`);
   let answer: ApprovalAnswer | undefined;
   for (let given = "?"; given !== "" && answer === undefined; ) {
-    given = await askLine("y: once, h: while this hall runs, a: always, n: no, Enter: later > ");
+    given = await askLine("1: once, 2: while this hall runs, 3: always, 4: no, Enter: later > ");
     answer = keys[given.toLowerCase()];
   }
   if (answer === undefined) return;

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import { HallError, messageOf } from "../../base/errors.ts";
+import { errorTable, HallError, messageOf } from "../../base/errors.ts";
 import { formatTime, plural } from "../../base/text.ts";
 import { withProjectStore } from "../../hall/project-store.ts";
 import type { AuditRow, CallFilter, KeptCall, Store } from "../../store/store.ts";
@@ -18,14 +18,47 @@ interface AuditOptions extends JsonOption {
 
 /** Calls and decisions in the order they happened. */
 export async function runAudit(options: AuditOptions): Promise<void> {
-  const { since, tool, outcome, limit = 50 } = options;
-  const filter: CallFilter = { since, tool, outcome, limit };
+  const { since, tool, limit = 50 } = options;
+  const filters = outcomesOf(options.outcome).map(
+    (outcome): CallFilter => ({ since, tool, outcome, limit }),
+  );
   await withProjectStore(async (store) => {
-    if (options.export !== undefined) return exportAll(store, filter);
-    const events = (await readAll(store, filter)).slice(-limit);
+    if (options.export !== undefined) {
+      for (const filter of filters) await exportAll(store, filter);
+      return;
+    }
+    const found = await Promise.all(filters.map((filter) => readAll(store, filter)));
+    const events = found
+      .flat()
+      .sort((a, b) => a.at - b.at)
+      .slice(-limit);
     const rows = events.map((event) => [formatTime(event.at), ...cells(event)]);
     print({ events }, table(head, rows, { empty: "no matching rows", extra }), options);
   });
+}
+
+const outcomes = ["ok", "error", "failed", "running", "lost"];
+/** Kinds of rows in the audit. */
+const decisions =
+  "accepted approved blocked changed destructive granted refused registered reset reviewed revoked".split(
+    " ",
+  );
+/** Refused calls, by whatever refused them. */
+const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "refused"];
+
+/** The words of the store that a word means. Throws INVALID_PARAMS. */
+function outcomesOf(word: string | undefined): readonly (string | undefined)[] {
+  if (word === undefined) return [undefined];
+  const lower = word.toLowerCase();
+  if (lower === "denied") return denied;
+  if (lower === "destructive") return ["destructive call"];
+  if ([...outcomes, ...decisions].includes(lower)) return [lower];
+  if (Object.hasOwn(errorTable, word.toUpperCase())) return [word.toUpperCase()];
+  const words = [...outcomes, "denied", ...decisions].join(", ");
+  throw new HallError(
+    "INVALID_PARAMS",
+    `unknown outcome "${word}" (expected: ${words}, or an error code such as TIMEOUT)`,
+  );
 }
 
 const head = ["time", "event", "tool", "caller", "face", "outcome", "duration", "reason"];

@@ -22,6 +22,10 @@ const quietMs = 500;
 /** Serves one client on stdin and stdout: as the project's hall, or through the running one. */
 export async function runMcp(options: McpOptions): Promise<void> {
   const { stdin, stdout } = process;
+  if (stdin.isTTY)
+    process.stderr.write(
+      "guildhall mcp waits for an MCP client on stdin; clients start it themselves. To open a hall for HTTP clients, run `guildhall serve`. Ctrl+C ends it.\n",
+    );
   // stdout carries only the protocol: libraries and tools print to stderr.
   Object.defineProperty(process, "stdout", { value: process.stderr });
   globalThis.console = new Console(process.stderr);

@@ -2,7 +2,9 @@ import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { plural, shortenLine } from "../../base/text.ts";
 import { switchTools } from "../../hall/tool-switch.ts";
+import { readOwnUri } from "../../registry/resource-owners.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
+import { isLockedServer, type Lock, readLock } from "../../upstream/lock.ts";
 import type { JsonOption } from "../declaration.ts";
 import { getTool, loadProject, noteUnlisted, withHall } from "../hall.ts";
 import { print, table, wrapProse } from "../print.ts";
@@ -38,7 +40,8 @@ async function findFor(task: string, options: JsonOption): Promise<void> {
       throw new HallError("VALIDATION", "cannot search for this", {
         hint: "Describe in a few words what the tool should do.",
       });
-    print(structuredContent, formatFound(structuredContent as unknown as FoundTools), options);
+    const found = withoutPadding(structuredContent as unknown as FoundTools);
+    print(found, formatFound(found), options);
     noteUnlisted(client, options);
   });
 }
@@ -48,6 +51,12 @@ interface FoundTools {
   readonly total: number;
   readonly tools: readonly ToldTool[];
   readonly notes?: readonly string[];
+}
+
+/** The finder fills its answer up to the limit; a person wants only what matched. */
+function withoutPadding(found: FoundTools): FoundTools {
+  const matched = found.tools.filter((tool) => tool.matched.length > 0);
+  return matched.length > 0 ? { ...found, tools: matched } : found;
 }
 
 function formatFound({ fits, total, tools, notes = [] }: FoundTools): string {
@@ -110,22 +119,39 @@ async function runSwitch(pattern: string, isOn: boolean, options: JsonOption): P
 }
 
 export async function runResources(options: JsonOption): Promise<void> {
-  await withHall(async (client) => {
-    const [resources, templates] = await Promise.all([
+  await withHall(async (client, { folder }) => {
+    const [resources, templates, lock] = await Promise.all([
       client.list("resources/list", "resources"),
       client.list("resources/templates/list", "resourceTemplates"),
+      readLock(folder, () => {}),
     ]);
     const rows = [
-      ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")]),
-      ...templates.map(({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")]),
-    ];
+      ...resources.map(({ uri, name }) => [String(uri), String(name ?? "")] as const),
+      ...templates.map(
+        ({ uriTemplate, name }) => [String(uriTemplate), String(name ?? "")] as const,
+      ),
+    ].map(([uri, name]) => [uri, ownerOf(uri, lock), name]);
     print(
       { resources, templates },
-      table(["resource", "name"], rows, { empty: "no resources" }),
+      table(["resource", "server", "name"], rows, { empty: "no resources" }),
       options,
     );
     noteUnlisted(client, options);
   });
+}
+
+/** The server of a resource or template, as far as its URI or the lock tells. */
+function ownerOf(uri: string, { servers }: Lock): string {
+  const named = readOwnUri(uri)?.id;
+  if (named !== undefined) return named;
+  if (uri.startsWith("guildhall://")) return "(hall)";
+  const owners = Object.entries(servers).filter(
+    ([, locked]) =>
+      isLockedServer(locked) &&
+      (locked.offer.resources.some((item) => item.uri === uri) ||
+        locked.offer.templates.some((item) => item.uriTemplate === uri)),
+  );
+  return owners.map(([name]) => name).join(", ");
 }
 
 export async function runPrompts(options: JsonOption): Promise<void> {

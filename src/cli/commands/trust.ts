@@ -1,6 +1,6 @@
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
-import { formatTime, plural } from "../../base/text.ts";
+import { findNear, formatTime, plural } from "../../base/text.ts";
 import type { ToolTrust } from "../../hall/admin-contract.ts";
 import {
   grantTrust,
@@ -13,7 +13,7 @@ import {
 import type { Settings } from "../../hall/settings.ts";
 import { describeFlow } from "../../trust/marks.ts";
 import type { JsonOption } from "../declaration.ts";
-import { loadProject } from "../hall.ts";
+import { loadProject, unknownName } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { createPerson } from "../person.ts";
 import { type Cell, print, table } from "../print.ts";
@@ -53,8 +53,13 @@ export async function runRevoke(name: string, options: JsonOption): Promise<void
   print({ revoked }, text, options);
 }
 
-export async function runTrustList(options: JsonOption): Promise<void> {
-  const tools = await readTools(await loadProject());
+export async function runTrustList(server: string | undefined, options: JsonOption): Promise<void> {
+  const all = await readTools(await loadProject());
+  const tools = all.filter(({ name }) => server === undefined || serverOf(name) === server);
+  if (server !== undefined && tools.length === 0) {
+    const servers = [...new Set(all.map(({ name }) => serverOf(name)))];
+    throw unknownName("server", server, { near: findNear(server, servers), command: "list" });
+  }
   const rows = tools.map((tool) => [
     tool.name,
     formatLevel(tool),
@@ -78,6 +83,10 @@ export async function runTrustReset(
   );
   const forgotten = await resetTrust(await loadProject(), server);
   print({ forgotten }, `forgotten: ${forgotten.join(", ") || "nothing was reviewed"}`, options);
+}
+
+function serverOf(fullName: string): string {
+  return fullName.split(".")[0] ?? "";
 }
 
 function readTools(settings: Settings): ReturnType<typeof readToolTrust> {

@@ -1,0 +1,77 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type CommandLine, makeCommandLine } from "../servers/command-line.ts";
+
+function makeProject(): CommandLine {
+  const line = makeCommandLine();
+  const tools = ["echo", "erase", "$(touch pwned)", "`id`"].map((name) => ({
+    name,
+    inputSchema: {},
+  }));
+  const offer = { tools, resources: [], templates: [], prompts: [] };
+  const base = { source: "", era: "legacy", protocol: "", info: {}, capabilities: {}, pins: {} };
+  mkdirSync(join(line.root, "repo", ".guildhall"), { recursive: true });
+  mkdirSync(join(line.root, "repo", ".git"));
+  mkdirSync(join(line.root, "repo", "src"));
+  writeFileSync(
+    join(line.root, "repo", ".guildhall", "tools.lock.json"),
+    JSON.stringify({ lockVersion: 1, servers: { files: { ...base, offer } } }),
+  );
+  writeFileSync(
+    join(line.root, "repo", "guildhall.json"),
+    '{"mcpServers": {"files": {"command": "no-such-program", "prefix": "f"}, "x;id": {}}}',
+  );
+  return line;
+}
+
+test("commands, subcommands, flags, servers and tools are completed, also below the project's folder", async () => {
+  using line = makeProject();
+  const complete = async (...words: string[]): Promise<readonly string[]> =>
+    (await line.run("repo/src", "__complete", ...words)).stdout.split("\n").filter(Boolean);
+  expect(await complete("dis")).toEqual(["disable"]);
+  expect(await complete("disable", "")).toEqual(["files"]);
+  expect(await complete("call", "f.e")).toEqual(["f.echo", "f.erase"]);
+  expect(await complete("groups", "m")).toEqual(["move"]);
+  expect(await complete("groups", "create", "mine", "f.echo", "f.er")).toEqual(["f.erase"]);
+  expect(await complete("trust", "f")).toEqual(["files", "f.echo", "f.erase"]);
+  expect(await complete("build", "--r")).toEqual(["--regroup"]);
+  expect(await complete("install", "cu")).toEqual(["cursor"]);
+  expect(await complete("nonsense", "")).toEqual([]);
+});
+
+test("the script for bash completes what the program answers, and runs nothing of a clone's names", async () => {
+  using line = makeProject();
+  const script = (await line.run("repo", "completion", "bash")).stdout;
+  const { stdout } = await line.run("repo", "__complete", "call", "f.");
+  const typed = `guildhall() { printf '%s' '${stdout}'; }
+${script}
+COMP_WORDS=(guildhall call f.); COMP_CWORD=2; _guildhall
+printf '%s\\n' "\${COMPREPLY[@]}"; complete -p guildhall`;
+  const said = execFileSync("bash", ["-ec", typed], { encoding: "utf8" });
+  expect(said).toBe("f.echo\nf.erase\ncomplete -o default -F _guildhall guildhall\n");
+  expect(await line.run("repo", "completion", "tcsh")).toMatchObject({
+    exit: 2,
+    stderr: expect.stringContaining("expected: bash, zsh, fish"),
+  });
+});
+
+test("guildhall alone says in six lines where you are, what is wrong and what to do", async () => {
+  using line = makeProject();
+  writeFileSync(
+    join(line.root, "repo", "guildhall.json"),
+    '{"mcpServers": {"files": {"command": "node"}, "old": {"command": "node", "disabled": true}}}',
+  );
+  const { exit, stdout } = await line.run("repo/src");
+  expect(exit).toBe(0);
+  expect(stdout.split("\n")).toEqual([
+    expect.stringMatching(/^Guildhall \S+ in \S*repo$/),
+    "Servers: 1 disabled, 1 held; 4 tools",
+    "Hall:    not running; a client or `guildhall serve` starts it",
+    "Wrong:   held until you review them: files",
+    "Next:    guildhall verify",
+    "Help:    guildhall --help",
+    "",
+  ]);
+});
