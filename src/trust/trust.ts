@@ -158,7 +158,7 @@ export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: Tru
     mayStart(server, source, installed) {
       refresh();
       const review = reviewOf({ id: server });
-      if (!review) return "has not been approved on this machine";
+      if (!review) return "has not been approved in this folder";
       return review.source === source
         ? refusePackage(review, source, installed)
         : "has another command, URL or script than the one you approved";
@@ -293,7 +293,7 @@ function findHeld(
   if (!review)
     return {
       kind: "unreviewed",
-      reason: `server "${id}" has not been reviewed on this machine`,
+      reason: `server "${id}" has not been reviewed in this folder`,
     };
   const reviewed = findReviewed(review, kind, definition);
   if (!reviewed) return { kind: "new", reason: `${name} is new since ${id} was reviewed` };

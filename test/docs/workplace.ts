@@ -14,6 +14,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { allowUnattended, type Home, makeHome, type Ran } from "../servers/home.ts";
 import type { ModelEndpoint } from "../servers/model-script.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
+import { openTerminal } from "../servers/terminal.ts";
 import { until } from "../servers/until.ts";
 import { type Example, readPage, root } from "./pages.ts";
 
@@ -257,33 +258,32 @@ export class Workplace implements AsyncDisposable {
 
   /** A full-screen command on a pseudo terminal: it shows a frame, and `q` ends it. */
   async #runTerminal(command: string): Promise<Ran> {
-    const sized = `stty cols 120 rows 40; exec ${command}`;
-    const child = this.#spawn("script", ["-qec", sized, "/dev/null"], {
-      TERM: "xterm-256color",
-      SHELL: "/bin/sh",
+    await using terminal = openTerminal(["sh", "-c", `exec ${command}`], {
+      folder: this.home.project,
+      env: { ...this.#env(), TERM: "xterm-256color" },
     });
-    const ended = outcome(child);
-    let stdout = "";
-    child.stdout?.on("data", (bytes: Buffer) => {
-      stdout += bytes;
+    let code: number | null | undefined;
+    void terminal.ended.then((ended) => {
+      code = ended;
     });
-    await until(() => stdout.length > 500 || child.exitCode !== null, "the first frame");
+    await until(() => terminal.raw().length > 500 || code !== undefined, "the first frame");
     // Until it leaves the screen: after that, the key would be a signal.
     const quitting = setInterval(() => {
-      if (!stdout.includes("\u001b[?1049l")) child.stdin?.write("\u0003");
+      if (!terminal.raw().includes("\u001b[?1049l")) terminal.type("\u0003");
     }, 500);
-    const ran = await ended;
+    const ended = await terminal.ended;
     clearInterval(quitting);
-    return ran;
+    return { code: ended, stdout: terminal.raw(), stderr: "" };
   }
 
-  #spawn(program: string, args: readonly string[], more: NodeJS.ProcessEnv = {}): ChildProcess {
-    const { env, path, project } = this.home;
-    const child = spawn(program, args, {
-      cwd: project,
-      env: { ...env, PATH: `${path}/bin:${env.PATH}`, DOCS_KEY: "key", ...more },
-      stdio: "pipe",
-    });
+  #env(): NodeJS.ProcessEnv {
+    const { env, path } = this.home;
+    return { ...env, PATH: `${path}/bin:${env.PATH}`, DOCS_KEY: "key" };
+  }
+
+  #spawn(program: string, args: readonly string[]): ChildProcess {
+    const { project } = this.home;
+    const child = spawn(program, args, { cwd: project, env: this.#env(), stdio: "pipe" });
     child.stdin?.on("error", () => {});
     return child;
   }

@@ -34,7 +34,7 @@ test("login sends nothing to a server that was not approved", async () => {
   const { code, stderr } = await home.run(cli, ["login", "docs"], { GITHUB_TOKEN: "ghp_canary" });
   expect(received).toEqual([]);
   expect(code).toBe(77);
-  expect(stderr).toContain("docs has not been approved on this machine");
+  expect(stderr).toContain("docs has not been approved in this folder");
   expect(stderr).toContain("guildhall verify docs");
 });
 

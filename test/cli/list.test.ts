@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { drawList, type ListQuestion, type ListState, pressKey } from "../../src/cli/list.ts";
+
+const press = (keys: string, state: ListState, count = 3): ListState =>
+  keys.split(" ").reduce((now, key) => pressKey(key, now, count), state);
+const none: ListState = { ticked: new Set(), at: 0 };
+
+test.each([
+  ["space", [0], 0],
+  ["space space", [], 0],
+  ["down space up up space", [0, 1], 0],
+  ["j j j j space", [2], 2],
+  ["a", [0, 1, 2], 0],
+  ["a a", [], 0],
+  ["space a", [0, 1, 2], 0],
+  ["x y foo", [], 0],
+])("%s ticks %j", (keys, ticked, at) => {
+  const state = press(keys, none);
+  expect({ ticked: [...state.ticked].sort(), at: state.at }).toEqual({ ticked, at });
+});
+
+const items = Array.from({ length: 20 }, (_, at) => ({
+  label: `server-${at}`,
+  lines: [`run ${"z".repeat(100)}`],
+}));
+const question: ListQuestion = { title: "Which?", items, enter: "start", cancelled: "none" };
+
+test.each([0, 7, 19])(
+  "a long list fits the screen around item %i, and says what is left out",
+  (at) => {
+    const size = { columns: 40, rows: 24 };
+    const lines = drawList(question, { ticked: new Set([at]), at }, size);
+    expect(lines.length).toBeLessThan(size.rows);
+    expect(lines.every((line) => line.length <= size.columns)).toBe(true);
+    expect(lines).toContain(`> [x] server-${at}`);
+    expect(
+      lines
+        .join("")
+        .match(/z{1,34}/g)
+        ?.join(""),
+    ).toMatch(/^(z{100})+$/);
+    const hidden = lines.flatMap((line) => /… (\d+) more/.exec(line)?.[1] ?? []).map(Number);
+    const shown = lines.filter((line) => line.includes("server-")).length;
+    expect(hidden.reduce((sum, each) => sum + each, shown)).toBe(items.length);
+  },
+);
