@@ -1,3 +1,4 @@
+// A review counts in another folder only for the same server, and only if its user wants that.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
