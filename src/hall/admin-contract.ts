@@ -1,4 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
+import type { ModuleFailure } from "../registry/modules.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
 import type { Health, Tool, ToolkitSource } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
@@ -75,6 +76,8 @@ export interface HallStatus {
   readonly store: StoreState;
   readonly upstreams: readonly UpstreamStatus[];
   readonly registrations: readonly RegistrationStatus[];
+  /** Modules that are not loaded, and why. */
+  readonly failedModules: readonly ModuleFailure[];
 }
 
 export interface RegistrationStatus {

@@ -31,6 +31,7 @@ export function createHandlers(
     store: hall.store.state(),
     upstreams: describeUpstreams(hall),
     registrations: describeRegistrations(hall),
+    failedModules: hall.modules.failures(),
   });
   return {
     status,

@@ -290,10 +290,24 @@ class Reader {
     if (schema === undefined || schema === null) return undefined;
     if (isObject(schema)) {
       this.#refuseNetworkRefs(schema, `${path}/${key}`, 0);
+      this.#checkDefaults(schema, `${path}/${key}`);
       return schema;
     }
     this.fault(`${path}/${key}`, "must be a JSON Schema");
     return undefined;
+  }
+
+  /** A default outside the parameter's own bounds would fail every call that relies on it. */
+  #checkDefaults({ properties }: JsonObject, path: string): void {
+    for (const [name, property] of Object.entries(isObject(properties) ? properties : {})) {
+      if (!isObject(property) || property.default === undefined) continue;
+      const { default: value, minimum, maximum, enum: choices } = property;
+      const isOut =
+        (typeof minimum === "number" && typeof value === "number" && value < minimum) ||
+        (typeof maximum === "number" && typeof value === "number" && value > maximum) ||
+        (Array.isArray(choices) && !choices.includes(value));
+      if (isOut) this.fault(`${path}/properties/${name}/default`, "is not an allowed value");
+    }
   }
 
   /** Only the owner's config may start programs on this machine. */

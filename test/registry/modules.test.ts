@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import { createHandlers } from "../../src/hall/admin-handlers.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 
 /** Toolkits from files that the config names: each for itself, and again when it has changed. */
@@ -154,4 +155,16 @@ test("a module that never finishes loading is given up", async () => {
   expect(started.hall.modules.failures()).toMatchObject([
     { module: "tools/hangs.mjs", error: expect.stringContaining("0.3 s") },
   ]);
+});
+
+test("status names the modules that are not loaded, and why", async () => {
+  const project = newProject({
+    "tools/good.mjs": module("good"),
+    "tools/bad.mjs": 'throw new Error("kaboom");',
+  });
+  await using hall = await start(project);
+  const settings = { folder: project.folder } as Parameters<typeof createHandlers>[2];
+  await hall.hall.modules.scan();
+  const { failedModules } = await createHandlers(hall.hall, async () => {}, settings).status({});
+  expect(failedModules).toEqual([{ module: "tools/bad.mjs", error: "kaboom" }]);
 });

@@ -76,6 +76,12 @@ describe("refusals", () => {
     levels === 0 ? { type: "string" } : { type: "object", properties: { a: deep(levels - 1) } };
   const rows: readonly [string, unknown, string, string][] = [
     ["no tool", undefined, "/tool", "INVALID_PARAMS"],
+    [
+      "a default below the minimum",
+      inside({ type: "object", properties: { n: { type: "integer", default: 0, minimum: 1 } } }),
+      "/tool/functions/0/parameters/properties/n/default",
+      "INVALID_PARAMS",
+    ],
     ["a list for a tool", [], "/tool", "INVALID_PARAMS"],
     ["no name", { ...dictionary, name: undefined }, "/tool/name", "INVALID_PARAMS"],
     ["an empty name", { ...dictionary, name: " " }, "/tool/name", "INVALID_PARAMS"],

@@ -261,13 +261,17 @@ describe("a source", () => {
       "open/link.txt",
       "open/linked/secret.txt",
       "open-too/b.txt",
-      "open/missing.txt",
+      "missing.txt",
     ];
     for (const path of outside)
       expect([path, (await failureOf(extract(at(path), {}, { kit }))).code]).toEqual([
         path,
         "DENIED",
       ]);
+    expect(await failureOf(extract(at("open/missing.txt"), {}, { kit }))).toMatchObject({
+      code: "EXECUTION",
+      message: expect.stringContaining("no file"),
+    });
     expect(await failureOf(extract(at("open"), {}, { kit }))).toMatchObject({
       code: "EXECUTION",
       message: expect.stringContaining("is not a file"),

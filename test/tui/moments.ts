@@ -260,6 +260,7 @@ export const status: TuiEvent = {
     clients: 2,
     store: { kind: "ready" } as never,
     registrations: [],
+    failedModules: [],
     upstreams: [
       {
         name: "files",

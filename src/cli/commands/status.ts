@@ -1,4 +1,5 @@
 import { type Advice, adviceCommand } from "../../base/advice.ts";
+import { visible } from "../../base/sanitize.ts";
 import { formatTime, plural } from "../../base/text.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
@@ -37,7 +38,8 @@ function formatStatus(status: ProjectStatus): string {
     ];
     return [...lines, ...notes, ...formatTokens(status)].join("\n");
   }
-  const { version, pid, startedAt, url, clients, store, upstreams, registrations } = status;
+  const { version, pid, startedAt, url, clients, store, upstreams, registrations, failedModules } =
+    status;
   const where = url === undefined ? "" : `, ${url}`;
   const minutes = Math.round((Date.now() - startedAt) / 60_000);
   return [
@@ -45,6 +47,9 @@ function formatStatus(status: ProjectStatus): string {
     ...formatStore(store),
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),
+    ...failedModules.map(({ module, error }) =>
+      paint("red", `not loaded: ${module}: ${visible(error)}`),
+    ),
     ...formatTokens(status),
   ].join("\n");
 }

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, realpath, stat } from "node:fs/promises";
-import { basename, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { HallError, messageOf } from "../../base/errors.ts";
 import type { Scope } from "../../base/scope.ts";
@@ -71,7 +71,9 @@ function badUrl(problem: string): HallError {
 async function readUnderRoots(url: URL, roots: readonly string[]): Promise<Uint8Array> {
   const path = toPath(url);
   const real = await realpath(path).catch(() => undefined);
-  // A missing file gives the same error, so that callers cannot probe for files elsewhere.
+  if (real === undefined && (await isFolderUnder(dirname(path), roots)))
+    throw new HallError("EXECUTION", `no file "${path}"`);
+  // Elsewhere a missing file gives the same error, so that callers cannot probe for files.
   if (real === undefined || !(await isUnder(real, roots))) throw outsideRoots(path, roots);
   // Does not follow a link created meanwhile, and does not block on a pipe.
   const file = await open(
@@ -107,6 +109,11 @@ function toPath(url: URL): string {
     // The URL has a host or an encoded slash.
     throw badUrl("a file: URL must be a local path, such as file:///home/me/report.pdf");
   }
+}
+
+async function isFolderUnder(folder: string, roots: readonly string[]): Promise<boolean> {
+  const real = await realpath(folder).catch(() => undefined);
+  return real !== undefined && isUnder(real, roots);
 }
 
 async function isUnder(path: string, roots: readonly string[]): Promise<boolean> {
