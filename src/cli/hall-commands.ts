@@ -262,7 +262,8 @@ export const hallCommands: CommandGroups = {
 
     doctor: {
       does: "check each configured server and show how to fix it",
-      examples: ["doctor", "doctor --json"],
+      options: { "--fix": "remove npx folders that an interrupted installation damaged" },
+      examples: ["doctor", "doctor --fix", "doctor --json"],
       load: async () => (await import("./commands/doctor.ts")).runDoctor,
     },
   },

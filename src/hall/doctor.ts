@@ -8,6 +8,7 @@ import { commandLine } from "../upstream/source.ts";
 import { adviseUnset } from "../upstream/unusable.ts";
 import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
 import { readClientVariables } from "./import/missing-variables.ts";
+import { findDamagedNpx, removeNpxFolder } from "./npx-folder.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
@@ -61,6 +62,18 @@ export async function diagnoseServers(
     ];
     return { name, ok: checks.every(({ ok }) => ok), checks };
   });
+}
+
+/** Removes the damaged npx folders that the diagnoses name, and returns those it removed. */
+export async function repairServers(
+  diagnoses: readonly ServerDiagnosis[],
+): Promise<readonly string[]> {
+  const damaged = diagnoses
+    .flatMap(({ checks }) => checks)
+    .flatMap(({ stderr = [] }) => findDamagedNpx(stderr) ?? []);
+  const removed: string[] = [];
+  for (const folder of new Set(damaged)) if (await removeNpxFolder(folder)) removed.push(folder);
+  return removed;
 }
 
 function checkServer(
@@ -130,6 +143,17 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
   // Running it by hand would not help: a person must approve it or log in first.
   if (isDenied) return [{ what: `it ${reason}`, ok: false, next }];
   if (isInstalling) return [{ what: reason, ok: false, advice: "Check again in a minute." }];
+  const damaged = findDamagedNpx(stderr);
+  if (damaged !== undefined)
+    return [
+      {
+        what: `npx left a damaged folder: ${damaged}`,
+        ok: false,
+        advice: "An installation was interrupted. Remove the folder, and npx installs it again.",
+        next: [{ do: "run-command", command: "doctor --fix" }],
+        stderr,
+      },
+    ];
   return [
     config.type === "stdio"
       ? { what: reason, ok: false, command: commandLine(config), stderr }

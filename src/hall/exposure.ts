@@ -46,3 +46,15 @@ export async function measureExposure(settings: Settings): Promise<Exposure> {
     await project.close();
   }
 }
+
+/** What clients see, and what they would see of the same tools without a face. */
+export interface ExposureChange {
+  readonly before: Exposure;
+  readonly after: Exposure;
+}
+
+export async function compareExposure(settings: Settings): Promise<ExposureChange> {
+  const after = await measureExposure(settings);
+  const before = await measureExposure({ ...settings, faces: ["tools"] });
+  return { before, after };
+}

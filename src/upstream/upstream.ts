@@ -345,13 +345,29 @@ class UpstreamServer implements Upstream {
       if (tool) this.#refuseChanged(tool);
       return connection.relay(method, params, context);
     });
-    return used.catch((error: unknown) => {
+    const answered = this.#supervisor.connection() ? used : this.#beforeInstalled(used, context);
+    return answered.catch((error: unknown) => {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         this.counts.errors++;
         this.counts.lastError = this.#scrub(messageOf(error));
       }
       throw error;
     });
+  }
+
+  /** Shortly before its deadline a call stops waiting for an installation, which continues in the background. */
+  async #beforeInstalled<T>(used: Promise<T>, { scope }: CallContext): Promise<T> {
+    const waitMs = scope.remainingMs - answerMs;
+    if (!Number.isFinite(waitMs)) return used;
+    let timer: NodeJS.Timeout | undefined;
+    const timeUp = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        if (this.#isInstalling) reject(stillInstalling(this.id));
+      }, waitMs);
+    });
+    // Avoids an unhandled rejection once we stop waiting for it.
+    used.catch(() => {});
+    return Promise.race([used, timeUp]).finally(() => clearTimeout(timer));
   }
 
   /** The server may have started for this call with another definition than the approved one. */
@@ -373,6 +389,15 @@ class UpstreamServer implements Upstream {
       watch: this.#watching.watch,
     };
   }
+}
+
+/** What is left of a call's time to answer it. */
+const answerMs = 500;
+
+function stillInstalling(id: string): HallError {
+  return new HallError("UNAVAILABLE", `the package of server "${id}" is still being installed`, {
+    next: [{ do: "retry-after", seconds: 15 }],
+  });
 }
 
 /** Logs changes of state; a server that stays down for the same reason is logged once. */

@@ -1,10 +1,11 @@
 import type { FileChange, Plan } from "../../agents/plan.ts";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
-import { plural } from "../../base/text.ts";
+import { formatBytes, plural } from "../../base/text.ts";
 import type { AddReport } from "../../hall/add-servers.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
+import { compareExposure, type Exposure, type ExposureChange } from "../../hall/exposure.ts";
 import { summariseReview } from "../../hall/review.ts";
 import { findClientsToInstall } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
@@ -54,7 +55,10 @@ export async function runBuild(
     );
   const refusal = reviewer?.refusal();
   if (dryRun) printDryRun(report, { ...options, refusal });
-  else printBuild(report, { ...options, refusal, clients: await findClientsToInstall(folder) });
+  else {
+    const clients = await findClientsToInstall(folder);
+    printBuild(report, { ...options, refusal, clients, exposure: await compareExposure(settings) });
+  }
 }
 
 interface BuildOutcome extends BuildCommandOptions {
@@ -64,7 +68,10 @@ interface BuildOutcome extends BuildCommandOptions {
 
 function printBuild(
   report: BuildReport,
-  options: BuildOutcome & { readonly clients: readonly string[] },
+  options: BuildOutcome & {
+    readonly clients: readonly string[];
+    readonly exposure: ExposureChange;
+  },
 ): void {
   const { lockFile, discoveries, waiting, plan, isSilent } = report;
   const value = {
@@ -74,6 +81,7 @@ function printBuild(
     reviews: report.reviews.map(summariseReview),
     waiting,
     groups: plan && summarisePlan(plan),
+    clientsSee: options.exposure,
   };
   const noAnswer = new HallError("UNAVAILABLE", "no server answered", {
     next: [{ do: "run-command", command: "doctor" }],
@@ -82,10 +90,19 @@ function printBuild(
     ...formatDiscoveries(report),
     ...formatWaiting(waiting),
     ...(plan ? [formatPlan(plan)] : []),
+    formatExposureChange(options.exposure),
     ...formatNext(options.clients),
   ];
   const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
   print(value, wrapProse(text.join("\n")), { ...options, failure });
+}
+
+function formatExposureChange({ before, after }: ExposureChange): string {
+  const size = ({ tools, bytes, tokens }: Exposure): string =>
+    `${plural(tools.length, "tool")} (${formatBytes(bytes)}, about ${tokens} tokens)`;
+  const instead = before.bytes > after.bytes ? ` instead of ${size(before)}` : "";
+  const other = after.tools.includes("find_tools") ? "tools" : "search";
+  return `clients see ${size(after)}${instead}; to change it: \`guildhall expose ${other}\``;
 }
 
 function printDryRun({ waiting, plan }: BuildReport, options: BuildOutcome): void {

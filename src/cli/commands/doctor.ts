@@ -5,6 +5,7 @@ import {
   type Check,
   diagnoseServers,
   diagnoseStore,
+  repairServers,
   type ServerDiagnosis,
 } from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
@@ -14,12 +15,22 @@ import { loadProject } from "../hall.ts";
 import { createLive, quiet } from "../live.ts";
 import { paint, print, wrapProse } from "../print.ts";
 
-export async function runDoctor(options: JsonOption): Promise<void> {
+interface DoctorOptions extends JsonOption {
+  readonly fix?: boolean;
+}
+
+export async function runDoctor(options: DoctorOptions): Promise<void> {
   const settings = await loadProject();
   const store = await diagnoseStore(settings);
   const live = options.json ? quiet : createLive();
   live.status("checking the servers …");
-  const servers = await diagnoseServers(settings, { progress: reportWaiting(live) });
+  const progress = reportWaiting(live);
+  let servers = await diagnoseServers(settings, { progress });
+  const repaired = options.fix ? await repairServers(servers) : [];
+  if (repaired.length > 0) {
+    for (const folder of repaired) process.stderr.write(`removed ${visible(folder)}\n`);
+    servers = await diagnoseServers(settings, { progress });
+  }
   const found = store ? [store, ...servers] : servers;
   const failing = servers.filter(({ ok }) => !ok).length;
   const faults = [

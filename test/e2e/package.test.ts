@@ -1,0 +1,65 @@
+// The package as people install it: from a clone, and from its archive.
+import { execFileSync } from "node:child_process";
+import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach, expect, test } from "vitest";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+let folder: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), "guildhall-package-"));
+});
+afterEach(() => rmSync(folder, { recursive: true, force: true }));
+
+const run = (program: string, args: readonly string[], cwd: string): string =>
+  execFileSync(program, args, {
+    cwd,
+    encoding: "utf8",
+    timeout: 120_000,
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      XDG_RUNTIME_DIR: folder,
+      npm_config_cache: join(folder, "cache"),
+      npm_config_offline: "true",
+      npm_config_audit: "false",
+      npm_config_fund: "false",
+      npm_config_update_notifier: "false",
+    },
+  });
+
+test("`npm i -g .` in a clone puts the command on the PATH, and anything runs with it", () => {
+  const prefix = join(folder, "prefix");
+  run("npm", ["i", "-g", "--prefix", prefix, "."], root);
+  const guildhall = join(prefix, "bin", "guildhall");
+  expect(run(guildhall, ["--version"], folder)).toMatch(/^\d+\.\d+\.\d+/);
+  expect(run(guildhall, ["call", "calculator.calculate", "expression=6*7"], folder)).toContain(
+    "42",
+  );
+  run("npm", ["rm", "-g", "--prefix", prefix, "guildhall"], root);
+  expect(existsSync(guildhall)).toBe(false);
+});
+
+test("the archive of `npm pack` has all that the command and the library need", () => {
+  const packed = run("npm", ["pack", "--json", "--pack-destination", folder], root);
+  const [{ filename }] = JSON.parse(packed) as [{ filename: string }];
+  // As npm unpacks it, with the dependencies that the lock names.
+  const project = join(folder, "project");
+  const modules = join(project, "node_modules");
+  mkdirSync(modules, { recursive: true });
+  run("tar", ["-xzf", filename, "-C", modules], folder);
+  run("mv", ["package", "guildhall"], modules);
+  symlinkSync(join(root, "node_modules"), join(folder, "node_modules"));
+  const cli = join(modules, "guildhall", "dist", "cli.js");
+  expect(run(process.execPath, [cli, "--version"], project)).toMatch(/^\d+\.\d+\.\d+/);
+  // Workers and data files are found, too.
+  writeFileSync(join(project, "sum.lisp"), "(* 6 7)");
+  expect(run(process.execPath, [cli, "lisp", "sum.lisp"], project)).toContain("42");
+  expect(run(process.execPath, [cli, "init", "--yes"], project)).toContain("guildhall.json");
+  const program = 'import { tool } from "guildhall";\nconsole.log(typeof tool);\n';
+  writeFileSync(join(project, "main.mjs"), program);
+  expect(run(process.execPath, ["main.mjs"], project)).toBe("function\n");
+});
