@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
 import { openDatabase } from "../../src/store/sqlite.ts";
 import type { Home, Ran } from "../servers/home.ts";
 import { ciToken, docsPort, makeOldHome } from "../servers/old-home.ts";
@@ -23,13 +24,21 @@ afterAll(() => docs[Symbol.asyncDispose]());
 
 const run = (home: Home, line: string): Promise<Ran> => home.run(cli, line.split(" "));
 
+/** 0.1 always had the built-in tools, and showed agents once there were groups. */
+function makeHomeAsBefore(): Home {
+  const home = makeOldHome();
+  const config = JSON.parse(home.read("./guildhall.json")) as JsonObject;
+  home.write("./guildhall.json", { ...config, builtin: "all", expose: "agents" });
+  return home;
+}
+
 function readAgents(home: Home): readonly string[] {
   const folder = home.locate("./.guildhall/agents");
   return readdirSync(folder).map((name) => `${name}: ${readFileSync(join(folder, name), "utf8")}`);
 }
 
 test("servers approved by 0.1 start unasked, and one screen reviews their definitions once more", async () => {
-  using home = makeOldHome();
+  using home = makeHomeAsBefore();
   const agents = readAgents(home);
   const held = "was reviewed by version 0.1, which did not show all of it";
   for (const line of ["call notes.list_notes", "call docs.search_docs", "call notes.delete_note"])
@@ -92,9 +101,9 @@ test("trust given by 0.1 counts for what it covered, and a tool that 0.1 took fo
 });
 
 test("`audit verify` checks rows of 0.1 by its rule, seals them, and finds a later change in them", async () => {
-  using home = makeOldHome();
+  using home = makeHomeAsBefore();
   expect((await run(home, "audit verify")).stdout).toContain("7 rows verified");
-  expect(await run(home, "call find_tools task=notes")).toMatchObject({ code: 0 });
+  expect(await run(home, "call calculator.calculate expression=1+1")).toMatchObject({ code: 0 });
   expect((await run(home, "audit verify")).stdout).toContain("7 rows verified");
 
   const database = await openDatabase(home.locate("./.guildhall/state.db"));
