@@ -227,3 +227,15 @@ describe("names and descriptions", () => {
     ]);
   });
 });
+
+test("the web tools of document 000 become its web_research group", () => {
+  const web = {
+    id: "web",
+    tools: [
+      { name: "search_web", description: "Search the web for information" },
+      { name: "fetch_url", description: "Fetch the content of a URL" },
+      { name: "extract_content", description: "Extract the main content of an HTML document" },
+    ],
+  };
+  expect(groupTools([web], { vectors }).map(({ name }) => name)).toEqual(["web_research"]);
+});

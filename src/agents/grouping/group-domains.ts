@@ -12,8 +12,7 @@ export interface Domain {
 /** `name/short: subjects: words`. */
 const table = `
 browser_automation/browser: browser automation: browser click tab screenshot playwright puppeteer dom element selector scroll hover webpage
-web_research/web: web search: search web google bing duckduckgo brave tavily exa searxng engine result internet online
-web_pages: web pages: website url webpage scrape crawl extract link fetch html sitemap content http site
+web_research/web: web search, web pages: search web google bing duckduckgo brave tavily exa searxng engine result internet online website url webpage scrape crawl extract link fetch html sitemap content http site
 file_management/files: files, folders: file directory folder path filesystem copy move rename disk archive zip
 code_hosting: code repositories, pull requests: repository issue pull branch commit merge git github gitlab fork review diff bitbucket
 software_development/development: software development: code test debug function compile lint build python javascript typescript programming refactor symbol
