@@ -103,18 +103,21 @@ function inputFor({ needs }: Example): string {
   return messages.map((message) => `${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`).join("");
 }
 
-/** The output of `serve`, as if it listened on 8080 and came from /path/to/guildhall. */
+/** The output of `serve`, as if it listened on 8080, came from /path/to/guildhall, and had no project. */
 async function servePrints(): Promise<string> {
   await using other = new Workplace();
   const { stdout } = await other.runLine("guildhall serve", new Map());
   return stdout
     .replace(/127\.0\.0\.1:\d+/g, "127.0.0.1:8080")
-    .replace(/[^ "]+\/dist\/cli\.js/g, "/path/to/guildhall/dist/cli.js");
+    .replace(/[^ "]+\/dist\/cli\.js/g, "/path/to/guildhall/dist/cli.js")
+    .replaceAll(` --folder ${other.home.project}`, "")
+    .replaceAll(process.execPath, "node");
 }
 
 /** Words that are neither a command nor an option of it. */
 function unknownIn(words: readonly string[]): readonly string[] {
-  let command = createProgram();
+  const program = createProgram();
+  let command = program;
   let isFound = false;
   for (const word of words) {
     const inner = command.commands.find((one) => one.name() === word);
@@ -122,7 +125,7 @@ function unknownIn(words: readonly string[]): readonly string[] {
     command = inner;
     isFound = true;
   }
-  const options = command.options.flatMap(({ long, short }) => [long, short]);
+  const options = [...program.options, ...command.options].flatMap(({ long, short }) => [long, short]);
   // What follows `--` belongs to another program.
   const ours = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
   const unknown = ours.filter((word) => word.startsWith("--") && !options.includes(word));
