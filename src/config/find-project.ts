@@ -26,14 +26,20 @@ export function findProject(start: string): FoundProject {
 
 /** The folder and its parents up to the repository's root. */
 function foldersOfRepository(start: string): readonly string[] {
+  const root = repositoryRoot(start);
   const folders = [start];
-  for (let at = start; !existsSync(join(at, ".git")); ) {
-    const parent = dirname(at);
-    if (parent === at) return [start];
-    folders.push(parent);
-    at = parent;
+  for (let at = start; root !== undefined && at !== root; ) {
+    at = dirname(at);
+    folders.push(at);
   }
   return folders;
+}
+
+/** The nearest folder with `.git`, if there is one. */
+export function repositoryRoot(folder: string): string | undefined {
+  if (existsSync(join(folder, ".git"))) return folder;
+  const parent = dirname(folder);
+  return parent === folder ? undefined : repositoryRoot(parent);
 }
 
 function isThere(file: string): boolean {

@@ -4,6 +4,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { KeptSecret, SecretStore } from "../base/secret-store.ts";
 import type { Problem } from "./error.ts";
 import { variablesIn } from "./variables.ts";
+import { findMainWorktree } from "./worktree.ts";
 
 /** The values of `${NAME}`: the project's secrets, then the user's, then the environment. */
 export interface Values {
@@ -26,7 +27,8 @@ export async function readValues(
   { folder, env, store }: Sources,
 ): Promise<Values> {
   const named = new Set(variablesIn(JSON.stringify(tree)));
-  const wanted = named.size === 0 ? [] : chosen(store, realpathSync(folder), named);
+  const kept = named.size === 0 ? [] : store.list().filter(({ name }) => named.has(name));
+  const wanted = kept.length === 0 ? [] : chosen(kept, await ownersOf(realpathSync(folder)));
   const values: NodeJS.ProcessEnv = { ...env };
   const secrets: string[] = [];
   const unreadable = new Map<string, string>();
@@ -42,18 +44,20 @@ export async function readValues(
   return { values, secrets, unreadable };
 }
 
-/** One for each name: the project's wins. */
+/** Whose secrets count, the first ones first: the folder's, those of its main worktree, the user's. */
+async function ownersOf(folder: string): Promise<readonly (string | undefined)[]> {
+  return [folder, (await findMainWorktree(folder)) ?? folder, undefined];
+}
+
+/** One for each name. */
 function chosen(
-  store: SecretStore,
-  folder: string,
-  named: ReadonlySet<string>,
+  kept: readonly KeptSecret[],
+  owners: readonly (string | undefined)[],
 ): readonly KeptSecret[] {
   const found = new Map<string, KeptSecret>();
-  for (const secret of store.list()) {
-    const isHere = secret.project === undefined || secret.project === folder;
-    const isFirst = secret.project !== undefined || !found.has(secret.name);
-    if (isHere && isFirst && named.has(secret.name)) found.set(secret.name, secret);
-  }
+  for (const owner of owners)
+    for (const secret of kept)
+      if (secret.project === owner && !found.has(secret.name)) found.set(secret.name, secret);
   return [...found.values()];
 }
 

@@ -1,4 +1,4 @@
-import { realpathSync, writeFileSync } from "node:fs";
+import { mkdirSync, realpathSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { watchConfig } from "../../src/config/watch.ts";
@@ -34,6 +34,26 @@ describe("a variable of the config", () => {
     expect(await tokenIn(folder, env)).toBe("of the project");
     await folder.store.remove({ name: "TOKEN", project: folder.real });
     expect(await tokenIn(folder, env)).toBe("of the user again");
+  });
+
+  test("is a secret of the main worktree in worktrees that it names", async () => {
+    using main = makeProject();
+    using linked = makeProject();
+    const store = linked.store;
+    await store.set({ name: "TOKEN", project: main.real }, "of the main worktree");
+    writeFileSync(join(linked.path, ".git"), `gitdir: ${main.path}/.git/worktrees/second\n`);
+    expect(await tokenIn(linked)).toContain("the variable TOKEN is not set");
+
+    const known = join(main.path, ".git", "worktrees", "second");
+    mkdirSync(known, { recursive: true });
+    writeFileSync(join(known, "gitdir"), `${main.path}/elsewhere/.git\n`);
+    expect(await tokenIn(linked)).toContain("the variable TOKEN is not set");
+    writeFileSync(join(known, "gitdir"), `${linked.path}/.git\n`);
+    expect(await tokenIn(linked)).toBe("of the main worktree");
+    await store.set({ name: "TOKEN" }, "of the user");
+    expect(await tokenIn(linked)).toBe("of the main worktree");
+    await store.set({ name: "TOKEN", project: linked.real }, "of the worktree");
+    expect(await tokenIn(linked)).toBe("of the worktree");
   });
 
   test("from the secrets is removed from logs, wherever it is used", async () => {

@@ -125,7 +125,10 @@ function unknownIn(words: readonly string[]): readonly string[] {
     command = inner;
     isFound = true;
   }
-  const options = [...program.options, ...command.options].flatMap(({ long, short }) => [long, short]);
+  const options = [...program.options, ...command.options].flatMap(({ long, short }) => [
+    long,
+    short,
+  ]);
   // What follows `--` belongs to another program.
   const ours = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
   const unknown = ours.filter((word) => word.startsWith("--") && !options.includes(word));
