@@ -330,3 +330,16 @@ test("a tool that cannot be used now is named once, and not offered", async () =
   expect(JSON.stringify(next)).not.toContain("search_tool");
   expect(String(answer).match(/search_tool__web_search/g)).toHaveLength(1);
 });
+
+test("the document's task runs in a project with its web tools alone, too", async () => {
+  await using alone = await startHall({
+    toolkits: toolkits.slice(0, 1),
+    agents: { files: [agentFile(web, "web research tasks", ["web.*"])] },
+    planner: { kind: "local" },
+  });
+  calls.length = 0;
+  const task = "Find the latest TypeScript best practices for 2025";
+  await alone.connect().result("tools/call", modern({ name: web, arguments: { task } }));
+  const query = "latest TypeScript best practices for 2025";
+  expect(calls).toEqual([{ tool: "web.search_web", args: expect.objectContaining({ query }) }]);
+});

@@ -1,7 +1,7 @@
 import { wordsOf } from "../../ranking/words.ts";
 import { safeNameOf } from "../../registry/names.ts";
 import { type OfferedTool, shownName } from "../planner.ts";
-import { type Filling, fill, type Given } from "./fill.ts";
+import { type Filling, fill, type Given, searchStems } from "./fill.ts";
 import {
   type FindDates,
   findCondition,
@@ -40,6 +40,9 @@ export function chooseTools<Tool extends ScoredTool>(
 ): readonly Choice<Tool>[] {
   const task = readTask(step, findDates);
   const stems = new Set(wordsOf(`${step} ${agent}`));
+  // "find" asks for a search, too.
+  if ([...searchStems].some((stem) => stems.has(stem)))
+    for (const stem of searchStems) stems.add(stem);
   const choices = tools.map((tool) => {
     const named = findName(task, tool.name, tools);
     const filling = fill(task, tool, given, named);

@@ -320,7 +320,7 @@ class Filler {
 }
 
 const connectors = new Set(["for", "about", "on", "regarding"]);
-const searchStems = new Set(wordsOf("search find lookup query research"));
+export const searchStems = new Set(wordsOf("search find lookup query research"));
 const searchVerbs = new Set(["search", "find", "look", "lookup", "google", "research"]);
 const fillerWords = new Set(["up", "out", "use", "using", "show", "give", "tell", "run", "call"]);
 
