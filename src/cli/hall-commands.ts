@@ -156,6 +156,7 @@ export const hallCommands: CommandGroups = {
         "add github --env GITHUB_TOKEN -- npx -y github-mcp",
         `add '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'`,
         "add 'claude mcp add --transport http docs https://example.com/mcp'",
+        "add time_tool",
       ],
       load: async () => (await import("./commands/add.ts")).runAdd,
     },

@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { makeCommandLine } from "../servers/command-line.ts";
@@ -58,4 +58,15 @@ test("a build in a folder without a config creates nothing and says so", async (
     stderr: expect.stringContaining("no config found for the folder"),
   });
   expect(existsSync(join(line.root, "empty", ".guildhall"))).toBe(false);
+});
+
+test("a built-in tool is added by its name, once", async () => {
+  using line = makeCommandLine();
+  mkdirSync(join(line.root, "p"));
+  const file = join(line.root, "p", "guildhall.json");
+  writeFileSync(file, '{"mcpServers": {"files": {"command": "no-such-program"}}} // ours');
+  const added = await line.run("p", "add", "time_tool", "--json");
+  expect(JSON.parse(added.stdout)).toMatchObject({ builtin: "time_tool", changed: true });
+  expect(readFileSync(file, "utf8")).toContain('"builtin": ["time_tool"]} // ours');
+  expect((await line.run("p", "add", "time_tool")).stdout).toBe("time_tool is on already\n");
 });

@@ -1,10 +1,13 @@
 import { text as readStream } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
+import { type BuiltinName, builtinWith, isBuiltinName, isBuiltinOn } from "../../config/builtin.ts";
 import { type AddReport, addServers } from "../../hall/add-servers.ts";
+import { editConfig } from "../../hall/config-edit.ts";
 import { entryFrom, isClaudeLine, readClaudeLine, readPasted } from "../../hall/import/pasted.ts";
 import type { JsonOption } from "../declaration.ts";
-import { paint, wrapProse } from "../print.ts";
+import { loadProject } from "../hall.ts";
+import { paint, print, wrapProse } from "../print.ts";
 import { runBuild } from "./build.ts";
 
 interface AddOptions extends JsonOption {
@@ -21,10 +24,23 @@ export async function runAdd(
   words: readonly string[],
   options: AddOptions,
 ): Promise<void> {
+  if (name !== undefined && words.length === 0 && options.url === undefined && isBuiltinName(name))
+    return addBuiltin(name, options);
   const report = await addServers(process.cwd(), await readEntries(name, words, options));
   if (!options.json) process.stdout.write(`${wrapProse(formatAdded(report))}\n`);
   const names = report.added.map((server) => server.name);
   await runBuild(names, { ...options, added: report, chosen: names });
+}
+
+/** Turns built-in tools on beside servers. */
+async function addBuiltin(name: BuiltinName, options: JsonOption): Promise<void> {
+  const { folder, loaded } = await loadProject();
+  const isOn = isBuiltinOn(name, loaded);
+  const edited = isOn
+    ? undefined
+    : await editConfig(folder, (tree) => ({ ...tree, builtin: builtinWith(name, loaded.config) }));
+  const text = edited ? `turned on ${name} in ${edited.file}` : `${name} is on already`;
+  print({ builtin: name, changed: !isOn, file: edited?.file }, text, options);
 }
 
 async function readEntries(
