@@ -70,7 +70,7 @@ export function loadProject(): Promise<Settings> {
 export async function getTool(
   name: string,
   client: HallClient,
-  { loaded }: Settings,
+  { folder, loaded }: Settings,
 ): Promise<JsonObject> {
   const tools = await client.list("tools/list", "tools", "tools,agents");
   const names = tools.map((tool) => String(tool.name));
@@ -80,6 +80,9 @@ export async function getTool(
   const [server = "", tool] = name.replace("__", ".").split(".", 2);
   if (Object.hasOwn(loaded.unusable, server)) getServer(server, loaded);
   if (tool !== undefined) refuseDisabled(server, tool, loaded);
+  const { openBuiltins } = await import("../hall/known-tools.ts");
+  const off = openBuiltins(folder, loaded).find(({ id }) => id === server)?.off;
+  if (off) throw off();
   const near = found.length > 1 ? found : findNear(name, names);
   // The tools of a server that is down, or not approved, are not listed at all.
   if (tool === undefined || names.some((each) => each.startsWith(`${server}.`)))

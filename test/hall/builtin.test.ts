@@ -4,7 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { getTool } from "../../src/cli/hall.ts";
 import { builtinNames } from "../../src/config/schema.ts";
+import type { HallClient } from "../../src/hall/hall-client.ts";
 import { openAlone, type Project } from "../../src/hall/project.ts";
 import { loadSettings } from "../../src/hall/settings.ts";
 import { createBuiltinToolkits } from "../../src/toolkits/builtin.ts";
@@ -40,12 +42,12 @@ function toolkitsOf({ hall }: Project): readonly string[] {
   );
 }
 
-test("without servers they are on, except search, which has no provider", async () => {
-  const all = ["calculator", "document_analyzer", "image_generator", "time_tool"];
+test("without servers they are on, except a search whose provider is not set up", async () => {
+  const all = ["calculator", "document_analyzer", "image_generator", "search_tool", "time_tool"];
   expect(toolkitsOf((await openWith(undefined)).project)).toEqual(all);
   expect(toolkitsOf((await openWith({ names: "dot" })).project)).toEqual(all);
-  const { project } = await openWith({ search: { url: "http://127.0.0.1:9" } });
-  expect(toolkitsOf(project)).toContain("search_tool");
+  const { project } = await openWith({ search: { provider: "searxng" } });
+  expect(toolkitsOf(project)).toEqual(all.filter((id) => id !== "search_tool"));
 });
 
 test("with servers they are off: not listed, found, grouped or checked", async () => {
@@ -70,13 +72,29 @@ test.each(["time_tool.current_time", "time_tool__current_time", "time_tool.anyth
   },
 );
 
+test("a command that calls one says the same, and what a search needs", async () => {
+  using home = makeHome({
+    "./guildhall.json": { mcpServers, builtin: ["search_tool"], search: { provider: "searxng" } },
+  });
+  const settings = await loadSettings({ folder: home.project }, "silent");
+  const client = { list: async () => [] } as unknown as HallClient;
+  await expect(getTool("time_tool.current_time", client, settings)).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    next: [{ do: "edit-config", field: "builtin", value: ["search_tool", "time_tool"] }],
+  });
+  await expect(getTool("search_tool.web_search", client, settings)).rejects.toMatchObject({
+    code: "UNAVAILABLE",
+    next: [{ do: "edit-config", field: "search.url" }],
+  });
+});
+
 test("the config names those that are on, also in a hall that runs", async () => {
   const { home, project } = await openWith({ mcpServers, builtin: ["time_tool"] });
   expect(toolkitsOf(project)).toEqual(["time_tool"]);
   home.write("./guildhall.json", { mcpServers, builtin: ["calculator"] });
   await until(() => toolkitsOf(project).join() === "calculator", "the edit is applied");
   home.write("./guildhall.json", { mcpServers, builtin: "all" });
-  await until(() => toolkitsOf(project).length === 4, "all are on");
+  await until(() => toolkitsOf(project).length === 5, "all are on");
 });
 
 test("the config can name each of them", () => {
