@@ -57,7 +57,8 @@ function defaultOf(field, isRequired) {
   return field.default === undefined ? "–" : `\`${JSON.stringify(field.default)}\``;
 }
 
-function typeOf({ type, enum: choices, const: only, minimum, maximum, items }) {
+function typeOf({ type, enum: choices, const: only, minimum, maximum, items, anyOf }) {
+  if (anyOf) return anyOf.map(typeOf).join(" or ");
   if (choices) return choices.map((choice) => `\`${choice}\``).join(", ");
   if (only) return `\`${only}\``;
   if (minimum !== undefined) return `${minimum}–${maximum}`;

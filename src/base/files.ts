@@ -132,7 +132,7 @@ async function findAbandoned(file: string, heldMsMax: number): Promise<string | 
   }
 }
 
-function isRunning(pid: number): boolean {
+export function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0);
     return true;

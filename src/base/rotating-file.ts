@@ -1,4 +1,4 @@
-import { appendFileSync, renameSync, statSync } from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { makePrivateFolder } from "./files.ts";
 
@@ -16,6 +16,8 @@ export interface RotatingFile {
 export interface RotatingFileOptions {
   /** Of one file. Default 1 MB. */
   readonly bytesMax?: number;
+  /** The folder is ours: refuse one that other users can access. */
+  readonly hasOwnFolder?: boolean;
   /** Called for the first text that cannot be written. */
   failed?(error: unknown): void;
 }
@@ -25,7 +27,7 @@ const waitingMax = 64 * 1024;
 
 export function createRotatingFile(
   file: string,
-  { bytesMax = 1_000_000, failed }: RotatingFileOptions = {},
+  { bytesMax = 1_000_000, hasOwnFolder = false, failed }: RotatingFileOptions = {},
 ): RotatingFile {
   let waiting = "";
   let timer: NodeJS.Timeout | undefined;
@@ -38,7 +40,8 @@ export function createRotatingFile(
     waiting = "";
     if (text === "") return;
     try {
-      makePrivateFolder(dirname(file));
+      if (hasOwnFolder) makePrivateFolder(dirname(file));
+      else mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       if (sizeOf(file) + Buffer.byteLength(text) > bytesMax) rotate(file);
       appendFileSync(file, text, { mode: 0o600 });
     } catch (error) {

@@ -10,8 +10,8 @@ export interface FoundProject {
 
 /**
  * The project that a folder belongs to: the nearest folder with a config file, up to the root of the repository.
- * Outside a repository, and if there is no config file, it is the folder itself. Whoever can write to a parent folder
- * could put a config there, so only the user's own files count.
+ * Outside a repository, and if there is no config file, it is the folder itself. Another user may be able to write
+ * to a parent folder, so only the user's own files count.
  */
 export function findProject(start: string): FoundProject {
   const ignored: string[] = [];

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { findNameProblems } from "../config/servers.ts";
+import { withConfigLock } from "./config-edit.ts";
 import type { ServerEntry } from "./import/clients.ts";
 import { shorten, thisMachine } from "./import/document.ts";
 import { findUnset, readEntry } from "./import/import.ts";
@@ -11,6 +12,8 @@ import { addToProjectFile, readProjectFile } from "./install/project-file.ts";
 import { writeThrough } from "./install/records.ts";
 import { openProjectSecrets } from "./secrets.ts";
 import { formatTarget } from "./setup.ts";
+
+type NewEntry = Pick<ServerEntry, "name" | "value">;
 
 export interface AddReport {
   /** As shown to people. */
@@ -30,10 +33,11 @@ export interface AddReport {
  * Adds servers to the project's config, as other clients write them. Secrets are stored apart. Throws CONFLICT for a
  * name that is taken, and VALIDATION for an entry that cannot be used; then nothing is written.
  */
-export async function addServers(
-  folder: string,
-  entries: readonly Pick<ServerEntry, "name" | "value">[],
-): Promise<AddReport> {
+export function addServers(folder: string, entries: readonly NewEntry[]): Promise<AddReport> {
+  return withConfigLock(() => addAlone(folder, entries));
+}
+
+async function addAlone(folder: string, entries: readonly NewEntry[]): Promise<AddReport> {
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);
   const secrets = await openProjectSecrets(machine.folder);
@@ -49,9 +53,13 @@ export async function addServers(
     const keep = keeper.keepAt(name, shorten(project.file, machine));
     const found = await readEntry(anyClient, { name, value }, { machine, keep, ownScript });
     if (found === "hall")
-      throw new HallError("VALIDATION", `"${name}" is a hall, which cannot run behind a hall`);
+      throw new HallError("VALIDATION", `"${name}" is a hall, which cannot run behind a hall`, {
+        hint: "Add the servers behind it instead.",
+      });
     if (typeof found === "string")
-      throw new HallError("VALIDATION", `"${name}" cannot be added: ${found}`);
+      throw new HallError("VALIDATION", `"${name}" cannot be added: ${found}`, {
+        hint: "Correct the entry and add it again.",
+      });
     servers.push({ name, ...found });
   }
   // Before the entry: a running hall reads it at once.
@@ -80,5 +88,8 @@ function checkName(name: string, existing: object): void {
       next: [{ do: "run-command", command: `remove ${taken}` }],
     });
   const [problem] = findNameProblems({ mcpServers: { [name]: {} } });
-  if (problem) throw new HallError("VALIDATION", `"${name}" ${problem.text}`);
+  if (problem)
+    throw new HallError("VALIDATION", `"${name}" ${problem.text}`, {
+      hint: "Choose another name.",
+    });
 }

@@ -1,5 +1,7 @@
+import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { HallError } from "../base/errors.ts";
+import { dataFolder, withFileLock } from "../base/files.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "../config/files.ts";
 import { type Document, parseDocument, shorten, thisMachine } from "./import/document.ts";
@@ -23,8 +25,23 @@ export interface EditedFile {
   readonly isChanged: boolean;
 }
 
+const lockMsMax = 20_000;
+
+/** Commands that edit a config at the same time do so one after the other. */
+export function withConfigLock<T>(work: () => Promise<T>): Promise<T> {
+  return withFileLock(join(dataFolder(), "config.lock"), lockMsMax, work);
+}
+
 /** Changes a server's entry where it is written; undefined removes it. Throws NOT_FOUND with near names. */
-export async function editServer(
+export function editServer(
+  folder: string,
+  name: string,
+  change: (entry: JsonObject) => JsonObject | undefined,
+): Promise<EditedFile> {
+  return withConfigLock(() => editServerAlone(folder, name, change));
+}
+
+async function editServerAlone(
   folder: string,
   name: string,
   change: (entry: JsonObject) => JsonObject | undefined,
@@ -42,16 +59,18 @@ export async function editServer(
 }
 
 /** Changes the project's config, else the user's. Throws NOT_FOUND. */
-export async function editConfig(
+export function editConfig(
   folder: string,
   change: (tree: JsonObject) => JsonObject,
 ): Promise<EditedFile> {
-  const file = (await readFiles(folder)).at(-1);
-  if (!file)
-    throw new HallError("NOT_FOUND", `no config found for the folder "${folder}"`, {
-      next: [{ do: "run-command", command: "init" }],
-    });
-  return save(file, change(file.tree), folder);
+  return withConfigLock(async () => {
+    const file = (await readFiles(folder)).at(-1);
+    if (!file)
+      throw new HallError("NOT_FOUND", `no config found for the folder "${folder}"`, {
+        next: [{ do: "run-command", command: "init" }],
+      });
+    return save(file, change(file.tree), folder);
+  });
 }
 
 /** The user's file and the project's, as far as they exist. */

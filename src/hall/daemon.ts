@@ -3,7 +3,7 @@ import { closeSync, existsSync, openSync, readFileSync, statSync } from "node:fs
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
-import { dataFolder, makePrivateFolder, placePrivate } from "../base/files.ts";
+import { dataFolder, isRunning, makePrivateFolder, placePrivate } from "../base/files.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus } from "./admin-contract.ts";
 import { logFolder } from "./server-logs.ts";
@@ -110,13 +110,4 @@ export async function stopRunning(folder: string): Promise<HallStatus | undefine
     await sleep(pollMs);
   }
   return ended;
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== "ESRCH";
-  }
 }

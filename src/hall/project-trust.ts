@@ -32,8 +32,12 @@ export async function readOffers(
   const answer = await askHall(folder, "offers", {});
   if (answer) return answer.servers;
   const project = await openAlone({ folder, settings });
-  const known = await listOffers(project.hall);
-  await project.close();
+  let known: Readonly<Record<string, Offer>>;
+  try {
+    known = await listOffers(project.hall);
+  } finally {
+    await project.close();
+  }
   const discoveries = await discoverApproved(settings, { names });
   const found = discoveries.flatMap((discovery) =>
     "found" in discovery ? [[discovery.name, discovery.found.offer] as const] : [],

@@ -60,6 +60,7 @@ export async function openAlone({
   const agents = await openAgents(folder, entries, log);
   const isOpen = await watchFolders(settings);
   let current = loaded;
+  let switching = Promise.resolve();
   const hall = await createHall({
     faces,
     agents,
@@ -102,7 +103,9 @@ export async function openAlone({
       changed(next) {
         current = next;
         reload.changed(next);
-        void switchBuiltins(hall.registry, openBuiltins(folder, next, isOpen));
+        switching = switching
+          .then(() => switchBuiltins(hall.registry, openBuiltins(folder, next, isOpen)))
+          .catch((error: unknown) => log.error({ err: error }, "could not switch built-in tools"));
       },
     },
     { current: loaded },

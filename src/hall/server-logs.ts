@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { dataFolder } from "../base/files.ts";
@@ -39,7 +39,7 @@ export async function openServerLogs({
   const files = new Map<string, RotatingFile>();
   const failed = (err: unknown): void => log.warn({ err }, "cannot write the logs of servers");
   const open = (server: string): RotatingFile => {
-    const file = createRotatingFile(join(logs, `${server}.log`), { failed });
+    const file = createRotatingFile(join(logs, `${server}.log`), { hasOwnFolder: true, failed });
     files.set(server, file);
     return file;
   };
@@ -64,7 +64,7 @@ export interface LogReader {
 /** Reads the logs of one server, or of all. */
 export async function readServerLogs(project: string, server?: string): Promise<LogReader> {
   const folder = join(await logFolder(project), "servers");
-  const seen = new Map<string, LogEntry[]>();
+  const seen = new Map<string, { readonly state: string; readonly entries: LogEntry[] }>();
   const names = (): readonly string[] => listNames(folder);
   return {
     names,
@@ -72,10 +72,14 @@ export async function readServerLogs(project: string, server?: string): Promise<
       names()
         .filter((name) => server === undefined || name === server)
         .flatMap((name) => {
-          const entries = readEntries(join(folder, `${name}.log`), name);
-          const fresh = entries.slice(countKnown(entries, seen.get(name) ?? []));
-          seen.set(name, entries);
-          return fresh;
+          const file = join(folder, `${name}.log`);
+          const before = seen.get(name);
+          // Taken first: a line written meanwhile changes it.
+          const state = stateOf(file);
+          if (before?.state === state) return [];
+          const entries = readEntries(file, name);
+          seen.set(name, { state, entries });
+          return entries.slice(countKnown(entries, before?.entries ?? []));
         })
         .sort((a, b) => a.at - b.at),
   };
@@ -89,6 +93,12 @@ function listNames(folder: string): readonly string[] {
     // Nothing was ever started here.
     return [];
   }
+}
+
+/** Changes with every line that is written. */
+function stateOf(file: string): string {
+  const parts = partsOf(file).map((part) => statSync(part, { throwIfNoEntry: false }));
+  return parts.map((part) => `${part?.size} ${part?.mtimeMs}`).join(" ");
 }
 
 function readEntries(file: string, server: string): LogEntry[] {

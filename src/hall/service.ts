@@ -62,9 +62,10 @@ function planSystemd(program: readonly string[], env: NodeJS.ProcessEnv): Plan {
 Description=Guildhall: one hall for your MCP servers
 
 [Service]
-ExecStart=${[...program, "serve", "--user"].map(quoteUnit).join(" ")}
-Environment=${quoteUnit(`PATH=${env.PATH ?? ""}`)}
-Restart=on-failure
+ExecStart=${[...program, "serve", "--user"].map((word) => quoteUnit(word).replaceAll("$", "$$$$")).join(" ")}
+${variables(env)
+  .map(([name, value]) => `Environment=${quoteUnit(`${name}=${value}`)}\n`)
+  .join("")}Restart=on-failure
 RestartSec=5
 
 [Install]
@@ -75,10 +76,15 @@ WantedBy=default.target
   };
 }
 
-/** systemd expands % and $ even inside quotes. */
+/** systemd expands % even inside quotes, and $ only in ExecStart. */
 function quoteUnit(text: string): string {
-  const escaped = text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%").replaceAll("$", "$$$$");
-  return `"${escaped}"`;
+  return `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
+}
+
+/** Where the hall finds programs and its files; a service does not have the variables of the shell. */
+function variables(env: NodeJS.ProcessEnv): readonly (readonly [string, string])[] {
+  const names = ["PATH", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_RUNTIME_DIR"];
+  return names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : []));
 }
 
 function planLaunchd(program: readonly string[], env: NodeJS.ProcessEnv): Plan {
@@ -97,7 +103,11 @@ function planLaunchd(program: readonly string[], env: NodeJS.ProcessEnv): Plan {
 ${words.map((word) => `    <string>${escapeXml(word)}</string>`).join("\n")}
   </array>
   <key>EnvironmentVariables</key>
-  <dict><key>PATH</key><string>${escapeXml(env.PATH ?? "")}</string></dict>
+  <dict>
+${variables(env)
+  .map(([name, value]) => `    <key>${name}</key><string>${escapeXml(value)}</string>`)
+  .join("\n")}
+  </dict>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
 </dict>

@@ -169,6 +169,34 @@ test("an edit leaves every other character of the file as it was", async () => {
   expect(file()).toContain('  "expose": "search",\n}\n');
 });
 
+test("what cannot be added says what to do in words for people", async () => {
+  const value = { command: "npx" };
+  await expect(addServers(folder, [{ name: "time_tool", value }])).rejects.toMatchObject({
+    hint: "Choose another name.",
+  });
+  await expect(addServers(folder, [{ name: "one", value: { command: 1 } }])).rejects.toMatchObject({
+    hint: "Correct the entry and add it again.",
+  });
+  expect(() => entryFrom(["npx"], { headers: ["a: b"], env: [] })).toThrow(
+    expect.objectContaining({ hint: "Set a variable instead: --env NAME=value" }),
+  );
+});
+
+test("edits and additions at the same time are all kept", async () => {
+  const names = ["a", "b", "c", "d", "e", "f"];
+  const entries = names.map((name) => [name, { command: "npx" }]);
+  write(JSON.stringify({ mcpServers: Object.fromEntries(entries) }));
+  await Promise.all([
+    ...names.map((name) => editServer(folder, name, (entry) => ({ ...entry, disabled: true }))),
+    editConfig(folder, (tree) => ({ ...tree, names: "dot" })),
+    addServers(folder, [{ name: "g", value: { command: "npx", disabled: true } }]),
+  ]);
+  expect(
+    Object.entries(servers()).filter(([, entry]) => (entry as JsonObject).disabled),
+  ).toHaveLength(7);
+  expect(file()).toContain('"names"');
+});
+
 test("a server of the user's own file is changed there", async () => {
   mkdirSync(join(folder, "home", "guildhall"), { recursive: true });
   const users = '{"mcpServers":{"mine":{"command":"a"}}}';

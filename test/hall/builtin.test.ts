@@ -97,6 +97,16 @@ test("the config names those that are on, also in a hall that runs", async () =>
   await until(() => toolkitsOf(project).length === 5, "all are on");
 });
 
+test("a reload that cannot switch them does not stop the next one", async () => {
+  const { home, project } = await openWith({ mcpServers, builtin: ["time_tool"] });
+  const replace = vi.spyOn(project.hall.registry, "replace");
+  replace.mockRejectedValueOnce(new Error("cannot be replaced"));
+  home.write("./guildhall.json", { mcpServers, builtin: ["calculator"] });
+  await until(() => replace.mock.calls.length === 1, "the first edit is applied");
+  home.write("./guildhall.json", { mcpServers, builtin: ["calculator"], names: "dot" });
+  await until(() => toolkitsOf(project).join() === "calculator", "the second edit is applied");
+});
+
 test("the config can name each of them", () => {
   const ids = createBuiltinToolkits().map(({ id }) => id);
   expect([...ids, "speckit"].sort()).toEqual([...builtinNames]);

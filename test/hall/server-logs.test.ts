@@ -1,4 +1,13 @@
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
@@ -78,6 +87,34 @@ test("of a flood the end is kept, and a folder that cannot be written is reporte
     broken.flush();
   }
   expect(failures).toHaveLength(1);
+});
+
+test("a folder that others can read is refused only where it is ours", () => {
+  chmodSync(folder, 0o755);
+  const failures: unknown[] = [];
+  const failed = (error: unknown): void => void failures.push(error);
+  for (const hasOwnFolder of [false, true]) {
+    const log = createRotatingFile(join(folder, "hall.log"), { hasOwnFolder, failed });
+    log.write("a line\n");
+    log.flush();
+  }
+  expect(readFileSync(join(folder, "hall.log"), "utf8")).toBe("a line\n");
+  expect(failures).toHaveLength(1);
+});
+
+test("a log whose size and time are unchanged is not read again", async () => {
+  const logs = await openLogs();
+  logs.say("files", "one");
+  logs.flush();
+  const reader = await readServerLogs(folder, "files");
+  const file = join(await logFolder(folder), "servers", "files.log");
+  utimesSync(file, 1_000, 1_000);
+  expect(reader.read()).toHaveLength(1);
+  writeFileSync(file, readFileSync(file, "utf8").replace("one", "two"));
+  utimesSync(file, 1_000, 1_000);
+  expect(reader.read()).toEqual([]);
+  utimesSync(file, 2_000, 2_000);
+  expect(reader.read()).toMatchObject([{ text: "two" }]);
 });
 
 test("a server that fails to start leaves its last words and the reason", async () => {

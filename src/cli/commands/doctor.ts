@@ -35,7 +35,11 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
   const failing = servers.filter(({ ok }) => !ok).length;
   const faults = [
     ...(store ? ["the store needs attention"] : []),
-    ...(failing > 0 ? [`${failing} of ${plural(servers.length, "server")} need attention`] : []),
+    ...(failing > 0
+      ? [
+          `${failing} of ${plural(servers.length, "server")} ${failing === 1 ? "needs" : "need"} attention`,
+        ]
+      : []),
   ];
   const hint = options.json ? "See `details`." : "See the advice above.";
   const failure =

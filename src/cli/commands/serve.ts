@@ -1,3 +1,4 @@
+import { messageOf } from "../../base/errors.ts";
 import { createRotatingFile } from "../../base/rotating-file.ts";
 import { version } from "../../base/version.ts";
 import { openUserFolder } from "../../hall/daemon.ts";
@@ -21,7 +22,10 @@ interface ServeOptions extends SettingsOptions {
 export async function runServe(options: ServeOptions): Promise<void> {
   const { host, port, tokenFile, logFile } = options;
   if (options.user) process.chdir(await openUserFolder());
-  const log = logFile === undefined ? undefined : createRotatingFile(logFile);
+  const failed = (error: unknown): void => {
+    process.stderr.write(`guildhall: cannot write the log "${logFile}" (${messageOf(error)})\n`);
+  };
+  const log = logFile === undefined ? undefined : createRotatingFile(logFile, { failed });
   const settings = await loadSettings({ ...options, ...(log ? { sink: log } : {}) }, "info", {
     listen: { host, port, tokenFile },
   });

@@ -49,9 +49,13 @@ export function entryFrom(words: readonly string[], flags: ServerFlags): JsonObj
   if (url !== undefined) {
     const extra = flags.url === undefined ? args : words;
     if (extra.length > 0)
-      throw new HallError("INVALID_PARAMS", `a server with a url runs no command "${extra[0]}"`);
+      throw new HallError("INVALID_PARAMS", `a server with a url runs no command "${extra[0]}"`, {
+        hint: "Give either a url or a command.",
+      });
     if (env.length > 0)
-      throw new HallError("INVALID_PARAMS", "--env is for a server that runs a command");
+      throw new HallError("INVALID_PARAMS", "--env is for a server that runs a command", {
+        hint: "Set a header instead: --header 'Name: value'",
+      });
     return { type: transport ?? typeOf(url), url, headers: pairs(headers, readHeader) };
   }
   if (first === undefined)
@@ -59,7 +63,9 @@ export function entryFrom(words: readonly string[], flags: ServerFlags): JsonObj
       hint: "Example: guildhall add files -- npx -y @modelcontextprotocol/server-filesystem .",
     });
   if (headers.length > 0)
-    throw new HallError("INVALID_PARAMS", "--header is for a server with a url");
+    throw new HallError("INVALID_PARAMS", "--header is for a server with a url", {
+      hint: "Set a variable instead: --env NAME=value",
+    });
   return { command: first, args, env: pairs(env, readVariable) };
 }
 
@@ -78,13 +84,17 @@ function readHeader(text: string): readonly [string, string] {
   const [, key, value] = /^([^\s:]+):\s*(.*)$/s.exec(text) ?? [];
   if (key !== undefined && value !== undefined) return [key, value];
   // The text may hold a secret.
-  throw new HallError("INVALID_PARAMS", "a header is written --header 'Name: value'");
+  throw new HallError("INVALID_PARAMS", "a header has no name or no value", {
+    hint: "Write it as --header 'Name: value'",
+  });
 }
 
 function readVariable(text: string): readonly [string, string] {
   const [, key, value] = /^([A-Za-z_]\w*)(?:=(.*))?$/s.exec(text) ?? [];
   if (key !== undefined) return [key, value ?? `\${${key}}`];
-  throw new HallError("INVALID_PARAMS", "a variable is written --env NAME=value");
+  throw new HallError("INVALID_PARAMS", "a variable has no valid name", {
+    hint: "Write it as --env NAME=value",
+  });
 }
 
 /** The entries in a copied text. `name` is for an entry without one. Throws INVALID_PARAMS or ConfigError. */

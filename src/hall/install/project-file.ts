@@ -68,7 +68,7 @@ function newJson(file: string, servers: readonly NewServer[]): string {
   return `// Guildhall: the servers behind one hall, for every MCP client of this project.
 // Comments and trailing commas are allowed; docs/config.md of the package has every field.
 {
-${hasSchema ? `  "$schema": "${schemaFile}",\n\n` : ""}  // The map every MCP client uses. \${NAME} is an environment variable: secrets belong there, not here.
+${hasSchema ? `  "$schema": "${schemaFile}",\n\n` : ""}  // The map every MCP client uses. \${NAME} is a secret (\`guildhall secret set NAME\`) or an environment variable.
   "mcpServers": {
 ${entries.length > 0 ? entries.join("") : example}  }
 }
@@ -80,7 +80,7 @@ function newToml(servers: readonly NewServer[]): string {
     (imported) =>
       `${commentOf(imported, "#")}${stringify({ mcpServers: { [imported.name]: imported.server } }).trim()}\n`,
   );
-  return `# Guildhall: the servers behind one hall, for every MCP client of this project.\n# \${NAME} is an environment variable: secrets belong there, not here.\n\n${tables.join("\n")}`;
+  return `# Guildhall: the servers behind one hall, for every MCP client of this project.\n# \${NAME} is a secret (\`guildhall secret set NAME\`) or an environment variable.\n\n${tables.join("\n")}`;
 }
 
 /** Where a server comes from, without characters that could end the comment. */
