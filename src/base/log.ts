@@ -50,7 +50,8 @@ export function createLog({
 
 /** Secret values to redact everywhere. */
 export class Secrets {
-  #forms = new Set<string>();
+  /** Longest first: one secret may begin with another. */
+  #forms: readonly string[] = [];
   #revision = 0;
 
   /** Grows with every change, for caches of scrubbed text. */
@@ -62,13 +63,15 @@ export class Secrets {
   add(value: string): void {
     if (value.length < secretShortest) return;
     this.#revision++;
-    for (const form of formsOf(value)) this.#forms.add(form);
+    const forms = new Set([...this.#forms, ...formsOf(value)]);
+    this.#forms = [...forms].sort((a, b) => b.length - a.length);
   }
 
   /** For values that are no longer valid. */
   remove(value: string): void {
     this.#revision++;
-    for (const form of formsOf(value)) this.#forms.delete(form);
+    const gone = new Set(formsOf(value));
+    this.#forms = this.#forms.filter((form) => !gone.has(form));
   }
 
   scrub(text: string): string {
@@ -78,8 +81,14 @@ export class Secrets {
   }
 }
 
+/** Also each line alone: a log has a key of several lines line by line. */
 function formsOf(value: string): readonly string[] {
-  return [value, JSON.stringify(value).slice(1, -1), encodeURIComponent(value)];
+  const lines = value.split(/\r?\n/).filter(({ length }) => length >= secretShortest);
+  return [value, ...lines].flatMap((text) => [
+    text,
+    JSON.stringify(text).slice(1, -1),
+    encodeURIComponent(text),
+  ]);
 }
 
 export function parseLogLevel(text: string): LogLevel {

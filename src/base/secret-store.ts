@@ -15,6 +15,8 @@ export interface SecretKey {
 
 export interface KeptSecret extends SecretKey {
   readonly kept: "keyring" | "file";
+  /** The keyring has an older value, too: it did not answer when this one was stored. */
+  readonly isOldInKeyring?: true | undefined;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
 }
@@ -33,7 +35,7 @@ export interface SecretStore {
   /** A secret that cannot be read has the reason instead of its value. */
   read(wanted: readonly KeptSecret[]): Promise<readonly ReadSecret[]>;
   set(key: SecretKey, value: string): Promise<KeptSecret["kept"]>;
-  /** False if there is none. */
+  /** False if there is none. Throws UNAVAILABLE if the keyring keeps a value; then it can be repeated. */
   remove(key: SecretKey): Promise<boolean>;
 }
 
@@ -69,7 +71,6 @@ export function openSecretStore(
 
   let hasKeyring = true;
 
-  /** The other place must not keep an older value. */
   async function keep(id: string, value: string): Promise<KeptSecret["kept"]> {
     // No keyring, or one that is locked or too small: the reason does not matter, and asking again takes time.
     hasKeyring &&= await keyring.write(id, value).then(
@@ -79,6 +80,13 @@ export function openSecretStore(
     if (hasKeyring) await files.remove(id);
     else await files.write(id, value);
     return hasKeyring ? "keyring" : "file";
+  }
+
+  function clearKeyring(key: SecretKey): Promise<boolean> {
+    return keyring.remove(idOf(key)).then(
+      () => true,
+      () => false,
+    );
   }
 
   return {
@@ -101,9 +109,12 @@ export function openSecretStore(
     },
     set: (key, value) =>
       change(async () => {
+        const before = list().find((each) => isSame(each, key));
         const others = list().filter((each) => !isSame(each, key));
         const kept = await keep(idOf(key), value);
-        await writeIndex([...others, { ...key, kept, changedAt: Date.now() }]);
+        const isOld = kept === "file" && isInKeyring(before) && !(await clearKeyring(key));
+        const old = isOld ? ({ isOldInKeyring: true } as const) : {};
+        await writeIndex([...others, { ...key, kept, ...old, changedAt: Date.now() }]);
         return kept;
       }),
     remove: (key) =>
@@ -111,8 +122,13 @@ export function openSecretStore(
         const secrets = list();
         const found = secrets.find((each) => isSame(each, key));
         if (!found) return false;
-        if (found.kept === "keyring") await keyring.remove(idOf(key));
-        else await files.remove(idOf(key));
+        await files.remove(idOf(key));
+        if (isInKeyring(found) && !(await clearKeyring(key)))
+          throw new HallError(
+            "UNAVAILABLE",
+            `a value of ${key.name} is still in the system keyring, which did not answer`,
+            { hint: "Unlock the keyring, then remove the secret again." },
+          );
         await writeIndex(secrets.filter((each) => each !== found));
         return true;
       }),
@@ -133,6 +149,10 @@ async function readKeyring(
       throw new HallError("UNAVAILABLE", messageOf(cause), { cause });
     };
   }
+}
+
+function isInKeyring(secret: KeptSecret | undefined): boolean {
+  return secret?.kept === "keyring" || secret?.isOldInKeyring === true;
 }
 
 function idOf({ name, project }: SecretKey): string {

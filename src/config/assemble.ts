@@ -70,7 +70,7 @@ export async function assembleConfig({
 
   const { tree, foreign } = setForeignAside(mergeLayers(layers));
   const stored = await readValues(tree, { folder, env, store });
-  const expanded = expandVariables(tree, stored.values);
+  const expanded = expandVariables(tree, stored.values, stored.unreadable);
   const envFiles = await readEnvFiles(expanded.tree, {
     folder,
     userFile,
@@ -131,7 +131,7 @@ export async function assembleConfig({
         ({ tree, source }) => source === "project" && fieldAt(tree, field.split(".")) !== undefined,
       ),
     ),
-    warnings: tell(foreign, layers),
+    warnings: tell([...foreign, ...findPresetProblems(complete)], layers),
     secrets: findSecrets(expanded.tree, variables.tree, [
       ...expanded.secrets,
       ...stored.secrets,
@@ -139,6 +139,18 @@ export async function assembleConfig({
     ]),
     envFiles: envFiles.files,
   };
+}
+
+/** A set of names has no way to name all tools of a server without a prefix. */
+function findPresetProblems({ presets, mcpServers }: Config): readonly Problem[] {
+  return Object.entries(presets).flatMap(([preset, { servers }]) =>
+    servers
+      .filter((name) => mcpServers[name]?.prefix === "")
+      .map((name) => ({
+        path: ["presets", preset, "servers"],
+        text: `names ${name}, which has no prefix; expected a server with one; list its tools under tools instead`,
+      })),
+  );
 }
 
 function withDefaults(config: Config): Config {

@@ -43,7 +43,12 @@ const openNames = new Set([
   "LOCALAPPDATA",
 ]);
 
-export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expanded {
+/** A default does not stand in for a secret that is stored but `unreadable`. */
+export function expandVariables(
+  tree: JsonObject,
+  env: NodeJS.ProcessEnv,
+  unreadable: ReadonlyMap<string, string> = new Map(),
+): Expanded {
   const problems: Problem[] = [];
   const secrets = new Set<string>();
   let characters = 0;
@@ -69,7 +74,7 @@ export function expandVariables(tree: JsonObject, env: NodeJS.ProcessEnv): Expan
       return written;
     }
     const value = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (otherwise !== undefined && !value) return otherwise;
+    if (otherwise !== undefined && !value && !unreadable.has(name)) return otherwise;
     if (value === undefined) {
       const unset = { name, why: "is not set" };
       problems.push({ path, text: `the variable ${name} ${unset.why}`, unset });

@@ -10,6 +10,6 @@ export const keepToAllowed: ResolvedStage = (next) => (call, context) => {
 
 /** True if a list of `server.tool` and `server.*` names the tool. */
 export function isListed(tools: readonly string[], fullName: string): boolean {
-  const server = fullName.slice(0, fullName.indexOf("."));
-  return tools.includes(fullName) || (server !== "" && tools.includes(`${server}.*`));
+  const dot = fullName.indexOf(".");
+  return tools.includes(fullName) || (dot > 0 && tools.includes(`${fullName.slice(0, dot)}.*`));
 }

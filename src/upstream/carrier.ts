@@ -30,6 +30,8 @@ export interface CarrierOptions {
   readonly authorizer: Authorizer | undefined;
   /** Called for each line of stderr. */
   readonly said?: ((line: string) => void) | undefined;
+  /** Removes secrets from what it says. */
+  readonly scrub?: ((text: string) => string) | undefined;
   inputSchema: HttpOptions["inputSchema"];
   /** Throws if the package that was installed to start the server may not run. */
   checkPackage?(installed: InstalledPackage): void;

@@ -20,16 +20,19 @@ const lastWordsMsMax = 100;
 
 export async function startProcess(
   spec: ProcessSpec,
-  options: Pick<CarrierOptions, "limits" | "guard" | "said" | "checkPackage" | "installing">,
+  options: Pick<
+    CarrierOptions,
+    "limits" | "guard" | "said" | "scrub" | "checkPackage" | "installing"
+  >,
   scope: Scope,
 ): Promise<UpstreamProcess> {
-  const { limits, guard, said } = options;
+  const { limits, guard } = options;
   const launch = findLaunch(spec);
   const run = launch
     ? await prepareLaunch(launch, spec.cwd, { ...options, scope })
     : { program: findProgram(spec), args: spec.args, env: environmentOf(spec), cwd: spec.cwd };
   const child = spawnGuarded(run, guard);
-  const evidence = keepLines(child, said);
+  const evidence = keepLines(child, options);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
       const words = signal ? `ended by ${signal}` : `exited with code ${code}`;
@@ -78,19 +81,24 @@ async function stop(child: ChildProcess, pid: number, ended: Promise<string>): P
 const linesMax = 200;
 const lineCharactersMax = 2_000;
 
-/** Keeps reading stderr, so that the child never blocks, and keeps its last lines. */
-function keepLines(child: ChildProcess, said?: (line: string) => void): () => readonly string[] {
+/**
+ * Keeps reading stderr, so that the child never blocks, and keeps its last lines. Secrets are removed before a line is
+ * cut: nobody would recognise half of one.
+ */
+function keepLines(
+  child: ChildProcess,
+  { said, scrub = (text) => text }: Pick<CarrierOptions, "said" | "scrub">,
+): () => readonly string[] {
   let lines: string[] = [];
   let rest = "";
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     // Cut a flood before splitting it: only the end is kept.
     const parts = (rest + text.slice(-linesMax * lineCharactersMax)).split(/\r?\n/);
-    rest = (parts.pop() ?? "").slice(-lineCharactersMax);
-    if (said) for (const line of parts) said(line.slice(0, lineCharactersMax));
-    lines = [
-      ...lines,
-      ...parts.slice(-linesMax).map((line) => line.slice(0, lineCharactersMax)),
-    ].slice(-linesMax);
+    rest = parts.pop() ?? "";
+    if (rest.length > lineCharactersMax) rest = scrub(rest).slice(-lineCharactersMax);
+    const clean = parts.map((line) => scrub(line).slice(0, lineCharactersMax));
+    if (said) for (const line of clean) said(line);
+    lines = [...lines, ...clean].slice(-linesMax);
   });
   child.stderr?.once("end", () => {
     if (rest !== "") said?.(rest);

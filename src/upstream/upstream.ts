@@ -308,6 +308,7 @@ class UpstreamServer implements Upstream {
       config: this.#config,
       log: this.#log,
       said,
+      scrub: (text) => this.#scrub(text),
       scope,
       startMs,
       era: this.#handshake?.era,

@@ -119,6 +119,31 @@ describe("with a keyring", () => {
     expect(await valuesOf(store)).toEqual([["TOKEN", "second"]]);
   });
 
+  test("a value that the keyring could not give up is removed with the secret", async () => {
+    const keyring = memoryKeyring();
+    await openSecretStore(folder, keyring).set({ name: "TOKEN" }, "first");
+    const store = openSecretStore(folder, keyring);
+    keyring.isLocked = true;
+    expect(await store.set({ name: "TOKEN" }, "second")).toBe("file");
+    expect(await store.set({ name: "TOKEN" }, "third")).toBe("file");
+    await expect(store.remove({ name: "TOKEN" })).rejects.toThrow(
+      "a value of TOKEN is still in the system keyring",
+    );
+    expect(await valuesOf(store)).toEqual([["TOKEN", "it was removed"]]);
+    keyring.isLocked = false;
+    expect(await store.remove({ name: "TOKEN" })).toBe(true);
+    expect([...keyring.kept]).toEqual([]);
+    expect(store.list()).toEqual([]);
+  });
+
+  test("a keyring that refuses only the new value gives up the old one", async () => {
+    const keyring = memoryKeyring();
+    await openSecretStore(folder, keyring).set({ name: "TOKEN" }, "first");
+    const small = { ...keyring, write: noKeyring.write };
+    expect(await openSecretStore(folder, small).set({ name: "TOKEN" }, "second")).toBe("file");
+    expect(keyring.kept.size).toBe(0);
+  });
+
   test("a keyring that cannot be reached is a problem of its own secrets only", async () => {
     const keyring = memoryKeyring();
     const store = openSecretStore(folder, keyring);

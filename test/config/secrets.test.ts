@@ -73,6 +73,18 @@ describe("a variable of the config", () => {
     );
   });
 
+  test("whose secret cannot be read does not take the default", async () => {
+    using folder = makeConfigFolder({
+      "guildhall.json": {
+        mcpServers: { box: { command: "box", env: { TOKEN: `\${TOKEN:-public}` } } },
+      },
+    });
+    expect(await tokenIn(folder)).toBe("public");
+    await folder.store.set({ name: "TOKEN" }, "of the user");
+    writeFileSync(join(folder.path, "secrets", "key"), "k".repeat(32), { mode: 0o600 });
+    expect(await tokenIn(folder)).toContain("TOKEN is a secret that cannot be read");
+  });
+
   test("that a stricter rule binds to the environment may come from the user's secrets too", async () => {
     using folder = makeConfigFolder({
       "guildhall.json": {

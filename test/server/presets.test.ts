@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { loadConfig } from "../../src/config/load.ts";
+import { isListed } from "../../src/gateway/allow-list.ts";
 import { presetsOf } from "../../src/hall/settings.ts";
 import { allRights, within } from "../../src/server/rights.ts";
 import { clientInfo } from "../servers/client.ts";
@@ -98,6 +99,26 @@ describe("in the config", () => {
       presets: { work: { servers: ["github", "time_tool"], tools: ["box.look"] } },
     });
     expect(presetsOf(config)).toEqual({ work: ["gh.*", "time_tool.*", "box.look"] });
+  });
+
+  test("a server without a prefix cannot be named whole, and the config says so", async () => {
+    const { warnings } = await load({
+      mcpServers: { github: { command: "node", prefix: "" }, files: { command: "node" } },
+      presets: { work: { servers: ["github", "files"] } },
+    });
+    expect(warnings).toEqual([
+      expect.stringMatching(/presets\.work\.servers: names github, which has no prefix/),
+    ]);
+  });
+
+  test.each([
+    ["github.list", true],
+    ["githubs", false],
+    ["github", false],
+    [".list", false],
+    ["list", true],
+  ])("github.*, .* and list name %s: %j", (name, isNamed) => {
+    expect(isListed(["github.*", ".*", "list"], name)).toBe(isNamed);
   });
 
   test("a project cannot change a preset of the user's file", async () => {

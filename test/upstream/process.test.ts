@@ -202,6 +202,26 @@ describe.concurrent("the output of a server", () => {
     await until(() => server.line.junkCount - afterGarbage === 5, "the second answer is counted");
   });
 
+  test("on stderr is freed of secrets before it is cut", async () => {
+    const said: string[] = [];
+    const secret = "hunter2-hunter2";
+    const script = `console.error("x".repeat(1995) + "${secret}"); process.stderr.write("${secret}" + "y".repeat(1995)); process.stdin.resume()`;
+    const child = await startProcess(
+      { command: process.execPath, args: ["-e", script], env: {} },
+      {
+        limits: defaultLimits,
+        guard,
+        said: (line) => said.push(line),
+        scrub: (text) => text.replaceAll(secret, "***"),
+      },
+      new Scope(),
+    );
+    await until(() => child.evidence().at(-1)?.endsWith("yyy") === true, "all of it");
+    expect(said).toEqual([`${"x".repeat(1995)}***`]);
+    expect(child.evidence()).toEqual([...said, `***${"y".repeat(1995)}`]);
+    await child.stop();
+  });
+
   test("on stderr is kept to its last 200 lines of 2,000 characters", async () => {
     const script = `for (let n = 0; n < 1000; n++) console.error("line", n); console.error("x".repeat(100000)); process.stderr.write("ünd half"); process.stdin.resume()`;
     const child = await startProcess(
