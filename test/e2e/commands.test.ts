@@ -383,7 +383,7 @@ const ownResources = ["health", "stats", "trust"].map((name) =>
   expect.objectContaining({ uri: `guildhall://${name}`, name }),
 );
 const ownTable =
-  "resource            name\nguildhall://health  health\nguildhall://stats   stats\nguildhall://trust   trust\n";
+  "resource            server  name\nguildhall://health  (hall)  health\nguildhall://stats   (hall)  stats\nguildhall://trust   (hall)  trust\n";
 
 describe.concurrent("guildhall tools, resources and prompts", () => {
   test("list from the lock without starting anything, and find tools for a task", async () => {
@@ -408,7 +408,7 @@ describe.concurrent("guildhall tools, resources and prompts", () => {
       templates: [notes],
     });
     expect((await project.run("resources")).stdout).toMatch(
-      /\nnote:\/\/1 +one\nnote:\/\/by-name\/\{name\} +by name\n$/,
+      /\nnote:\/\/1 +box +one\nnote:\/\/by-name\/\{name\} +box +by name\n$/,
     );
     expect((await project.json<JsonObject[]>("prompts"))[0]).toEqual({
       ...greet,

@@ -514,8 +514,8 @@ describe("tokens", () => {
       }
     });
 
-    test("it exists only at /ws", async () => {
-      for (const path of ["/", "/mcp", "/ws/", "/WS", "/sse"])
+    test("it exists only at /ws and /", async () => {
+      for (const path of ["/mcp", "/ws/", "/WS", "/sse"])
         await expect(connectWebSocket(door, { path })).rejects.toMatchObject({ status: 404 });
     });
 

@@ -1,9 +1,13 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import type { HallOptions } from "../../src/hall/hall.ts";
 import type { RawClient } from "../servers/client.ts";
 import { modern } from "../servers/client.ts";
-import { startHall } from "../servers/hall.ts";
+import { startHall as startTestHall, type TestHall } from "../servers/hall.ts";
 import { createShelf, createShop, stock } from "../servers/shop.ts";
+
+const startHall = (options: HallOptions): Promise<TestHall> =>
+  startTestHall({ listsPrograms: true, ...options });
 
 async function listNames(client: RawClient, meta: JsonObject = {}): Promise<string[]> {
   const { tools } = await client.result("tools/list", modern({}, {}, meta));

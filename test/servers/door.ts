@@ -93,7 +93,12 @@ export const doorToken = "a-token-for-tests-0123456789";
 export async function openDoor(options: DoorOptions = {}): Promise<Door> {
   const logged: string[] = [];
   const log = createLog({ level: "debug", sink: { write: (line) => logged.push(line) } });
-  const hall = await createHall({ hasOwnResources: false, ...options, log });
+  const hall = await createHall({
+    hasOwnResources: false,
+    listsPrograms: false,
+    ...options,
+    log,
+  });
   const listener = await listenHttp({
     host: "127.0.0.1",
     port: 0,

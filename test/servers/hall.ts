@@ -30,7 +30,12 @@ export interface StdioClient extends RawClient {
 export async function startHall(options: HallOptions = {}): Promise<TestHall> {
   const logged: string[] = [];
   const log = createLog({ level: "warn", sink: { write: (line) => logged.push(line) } });
-  const hall = await createHall({ log, hasOwnResources: false, ...options });
+  const hall = await createHall({
+    log,
+    hasOwnResources: false,
+    listsPrograms: false,
+    ...options,
+  });
   const limits = { ...defaultLimits, ...options.limits };
   return {
     hall,

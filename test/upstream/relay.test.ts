@@ -463,7 +463,9 @@ describe.concurrent("a server", () => {
       { name: "b__echo" },
       { name: "b__told" },
     ]);
-    expect(await callTool(hall.client, "b.meta")).toMatchObject({ error: { code: -32_602 } });
+    expect(await callTool(hall.client, "b.meta")).toMatchObject({
+      result: { isError: true, structuredContent: { error_type: "unavailable" } },
+    });
   });
 
   test("has the deadline its entry says", async () => {
