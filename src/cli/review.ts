@@ -84,8 +84,9 @@ export function createTerminalReviewer({
       const folders = [...new Set(found.map(({ folder }) => folder))];
       const names = found.map(({ name }) => paint("bold", name)).join(", ");
       const where = folders.map((folder) => visible(shortenHome(folder))).join(", ");
-      const question = `\n${names}: approved in ${where}; use here? [Y/n] `;
-      return /^(y(es)?)?$/i.test(await ask(wrapProse(question)));
+      const runs = found.map(({ name, review }) => `  ${name}: ${visible(review.reached)}\n`);
+      const question = `${names}: approved in ${where}; use here? [Y/n] `;
+      return /^(y(es)?)?$/i.test(await ask(wrapProse(`\n${runs.join("")}${question}`)));
     },
     review: (reviews) => reviewOnOneScreen(reviews, ask, askItems),
     mayLoadModules(modules) {

@@ -66,11 +66,14 @@ export async function findStoreProblem(settings: Settings): Promise<HallError | 
 export async function openProjectLedger(settings: Settings): Promise<Ledger> {
   const { folder, log } = settings;
   const ledger = openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
-  await adoptForUser(settings, ledger);
+  const subjects = await adoptForUser(settings, ledger);
+  await recordInProject(settings, {
+    decision: { kind: "reviewed", subjects, reason: "by trust.scope" },
+  });
   return ledger;
 }
 
-/** What a person decided at a terminal, for the audit. */
+/** What a person decided, at a terminal or in their config file, for the audit. */
 export interface PersonDecision {
   readonly kind: "reviewed" | "granted" | "revoked" | "reset";
   readonly subjects: readonly string[];

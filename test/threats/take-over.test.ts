@@ -25,7 +25,8 @@ afterEach(() => {
   home[Symbol.dispose]();
 });
 
-const program = { command: "cat", args: ["--verbose"] };
+const program = { command: "/bin/cat", args: ["--verbose"] };
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const script = fileURLToPath(new URL("../servers/faulty.mjs", import.meta.url));
 
 /** Reviews the server `notes` in a folder, as `build` does, without starting it. */
@@ -69,7 +70,9 @@ test("a server approved in one folder is offered in another with one question", 
   expect((await review("blog")).approved).toEqual(["notes"]);
   const { shown, approved } = await review("blog2", { answers: [""] });
   expect(shown).toEqual([
-    expect.stringMatching(/notes: approved in .*\/blog; use here\? \[Y\/n\] $/),
+    expect.stringMatching(
+      /^\n {2}notes: \/bin\/cat --verbose.*\nnotes: approved in .*\/blog; use here\? \[Y\/n\] $/,
+    ),
   ]);
   expect(approved).toEqual(["notes"]);
   // A no leads to the review.
@@ -86,7 +89,7 @@ test("definitions that differ from those approved elsewhere are reviewed", async
 
 test.each<[string, JsonObject]>([
   ["another argument", { ...program, args: ["--number"] }],
-  ["another program", { ...program, command: "tac" }],
+  ["another program", { ...program, command: "/usr/bin/tac" }],
   ["another variable", { ...program, env: { MODE: "fast" } }],
   ["a script of the project", { command: process.execPath, args: [script] }],
 ])("%s is another server", async (_what, entry) => {
@@ -101,10 +104,41 @@ test.each<[string, JsonObject]>([
   expect(again.shown[0]?.includes("approved in")).toBe(!isOfProject);
 });
 
+test.each<[string, JsonObject]>([
+  ["a script of npm", { command: "npm", args: ["run", "mcp"] }],
+  ["a build file", { command: "/usr/bin/make", args: ["mcp"] }],
+  ["a line for a shell", { command: "/bin/bash", args: ["-c", "./mcp"] }],
+  ["code for an interpreter", { command: process.execPath, args: ["-e", "import('./mcp.js')"] }],
+  ["a runner behind a program", { command: "/bin/cat", args: ["5", "make", "mcp"] }],
+  ["a program that PATH finds", { command: "cat" }],
+  ["a file of the project", { command: "/bin/cat", args: ["--config=package.json"] }],
+  ["a file in a variable", { command: "/bin/cat", env: { HOOK: "--require ./package.json" } }],
+])(
+  "%s of another folder is not taken over, even for a user who wants no question",
+  async (_what, entry) => {
+    allowUnattended(home.locate("~/.config"), { trust: { scope: "user" } });
+    for (const folder of ["blog", "clone"]) {
+      const { shown, approved } = await review(folder, { entry });
+      expect(shown[0]).toContain("What these servers offer");
+      expect(approved).toEqual(["notes"]);
+    }
+  },
+);
+
 test('with "scope": "user" in the user\'s own file nobody is asked; a project cannot set it', async () => {
   await review("blog");
   allowUnattended(home.locate("~/.config"), { trust: { scope: "user" } });
-  expect((await review("blog2", { answers: [] })).shown).toEqual([]);
+  home.write("./guildhall.json", { mcpServers: { notes: program } });
+  const folders = {
+    XDG_DATA_HOME: home.locate("~/data"),
+    XDG_CONFIG_HOME: home.locate("~/.config"),
+  };
+  const run = async (line: string): Promise<unknown> =>
+    JSON.parse((await home.run(cli, [...line.split(" "), "--json"], folders)).stdout);
+  expect(await run("list")).toMatchObject([{ name: "notes", state: "enabled" }]);
+  expect(await run("audit")).toMatchObject({
+    events: [{ kind: "reviewed", subject: "notes", reason: "by trust.scope" }],
+  });
   home.write("~/blog3/guildhall.json", { trust: { scope: "user" } });
   await expect(loadSettings({ folder: home.locate("~/blog3") }, "silent")).rejects.toThrow(
     "lets reviews of other folders count here",
