@@ -6,6 +6,8 @@ export interface MCPServerOptions {
   readonly port?: number;
   /** The project. Default: the current folder. */
   readonly folder?: string;
+  /** What is listed, as in the config. Default: agents. */
+  readonly expose?: string;
   /** Lists never change. */
   readonly isStatic?: boolean;
 }
@@ -16,13 +18,14 @@ export interface MCPServer {
   close(): Promise<void>;
 }
 
-/** Serves a project's hall with its agents over HTTP, as `guildhall serve` does. */
+/** Serves the agents of a project's hall over HTTP, as `guildhall serve --expose agents` does. */
 export async function startMCPServer({
   port,
   folder = process.cwd(),
+  expose = "agents",
   isStatic = false,
 }: MCPServerOptions = {}): Promise<MCPServer> {
-  const settings = await loadSettings({ folder }, "warn", { listen: { port } });
+  const settings = await loadSettings({ folder }, "warn", { listen: { port }, expose });
   const { url, close } = await serveProject(settings, { isStatic });
   return { url, close: () => close(1_000) };
 }

@@ -42,7 +42,7 @@ describe("a request", () => {
     [
       "rejects with a HallError",
       () => Promise.reject(new HallError("DENIED", "not allowed")),
-      { code: -32603, message: "not allowed", data: "DENIED" },
+      { code: -32000, message: "not allowed", data: "DENIED" },
     ],
     [
       "throws an Error",
@@ -655,7 +655,7 @@ describe("a request of ours", () => {
     const asked = peer.request("m", {});
     channel.lose();
     await expect(asked).rejects.toMatchObject({
-      name: "HallError",
+      name: "TransportError",
       code: "UNAVAILABLE",
       message: "the connection was closed",
     });
@@ -672,7 +672,7 @@ describe("a request of ours", () => {
   test("rejects with a HallError, and leaves nothing behind, when its params cannot be written as JSON", async () => {
     const { channel, peer } = connect({ withdrawal });
     await expect(peer.request("m", { n: 1n })).rejects.toMatchObject({
-      name: "HallError",
+      name: "SerializationError",
       code: "SERIALIZATION",
     });
     expect(channel.sent).toEqual([]);
@@ -681,7 +681,7 @@ describe("a request of ours", () => {
   test("that is longer than a message may be is not sent", async () => {
     const { channel, peer } = connect({ limits: { messageBytesMax: 1_000 } });
     const asked = peer.request("m", { filler: "x".repeat(1_000) }, { timeoutMs: 50 });
-    await expect(asked).rejects.toMatchObject({ name: "HallError", code: "TOO_LARGE" });
+    await expect(asked).rejects.toMatchObject({ name: "TransportError", code: "TOO_LARGE" });
     expect(channel.sent).toEqual([]);
   });
 
