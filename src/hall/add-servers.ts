@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { findNameProblems } from "../config/servers.ts";
+import { describeTarget } from "../upstream/source.ts";
 import { withConfigLock } from "./config-edit.ts";
 import type { ServerEntry } from "./import/clients.ts";
 import { shorten, thisMachine } from "./import/document.ts";
@@ -11,7 +12,6 @@ import { anyClient } from "./import/pasted.ts";
 import { addToProjectFile, readProjectFile } from "./install/project-file.ts";
 import { writeThrough } from "./install/records.ts";
 import { openProjectSecrets } from "./secrets.ts";
-import { formatTarget } from "./setup.ts";
 
 type NewEntry = Pick<ServerEntry, "name" | "value">;
 
@@ -72,7 +72,7 @@ async function addAlone(folder: string, entries: readonly NewEntry[]): Promise<A
     file: shorten(project.file, machine),
     added: servers.map(({ name, server, notes }) => ({
       name,
-      target: formatTarget(server),
+      target: describeTarget(server),
       notes,
     })),
     secrets: found,

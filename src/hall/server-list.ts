@@ -1,10 +1,11 @@
 import { visible } from "../base/sanitize.ts";
 import { collectServers } from "../config/configured-servers.ts";
+import { written } from "../config/variables.ts";
 import { createToolFilter } from "../upstream/lists.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
+import { describeTarget } from "../upstream/source.ts";
 import { findUnapproved } from "./discover.ts";
 import type { Settings } from "./settings.ts";
-import { formatTarget } from "./setup.ts";
 
 /** A configured server, as far as the config, the lock and the approvals tell. */
 export interface ListedServer {
@@ -12,7 +13,7 @@ export interface ListedServer {
   readonly state: "enabled" | "disabled" | "held" | "unusable";
   /** Why it is held or unusable. */
   readonly reason?: string | undefined;
-  /** Its command line or URL, with names instead of secrets. */
+  /** Its command line or URL as written, without secrets. */
   readonly target: string;
   /** Names of the tools that it offers; undefined if it was never started. */
   readonly tools: readonly string[] | undefined;
@@ -36,7 +37,7 @@ export async function listServers(settings: Settings): Promise<readonly ListedSe
     return {
       name,
       ...stateOf(),
-      target: entry ? visible(settings.secrets.scrub(formatTarget({ ...entry }))) : "",
+      target: entry ? visible(describeTarget({ ...entry, ...entry[written] })) : "",
       tools: tools?.filter(isShown),
       disabledTools: tools?.filter((tool) => !isShown(tool)) ?? [],
     };

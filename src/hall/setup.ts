@@ -2,6 +2,7 @@ import { realpath } from "node:fs/promises";
 import type { JsonObject } from "../base/json.ts";
 import { openSecretStore } from "../base/secret-store.ts";
 import { projectFiles } from "../upstream/program.ts";
+import { describeTarget } from "../upstream/source.ts";
 import { type Client, clients } from "./import/clients.ts";
 import { type Machine, shorten, thisMachine } from "./import/document.ts";
 import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
@@ -152,7 +153,7 @@ function summariseImport(
   return {
     added: chosen.map(({ name, server, sightings, notes }) => ({
       name,
-      target: formatTarget(server),
+      target: describeTarget(server),
       from: sightings.map(({ place }) => place),
       notes,
     })),
@@ -178,11 +179,6 @@ export async function findClientsToInstall(folder: string): Promise<readonly str
   const machine = thisMachine(await realpath(folder));
   const { files } = await findServers({ machine, ownScript: process.argv[1] });
   return files.length > 0 ? clientsWithoutHall(files) : ["claude-code"];
-}
-
-/** The command line or URL of an imported server. */
-export function formatTarget({ command, args, url }: ImportedServer["server"]): string {
-  return String(url ?? [command, ...(Array.isArray(args) ? args : [])].join(" "));
 }
 
 /** True if it would run a program or script of the project. */

@@ -1,5 +1,5 @@
-import { hashOf } from "../base/json.ts";
-import { isSecretName } from "../base/secret-signs.ts";
+import { hashOf, type JsonObject } from "../base/json.ts";
+import { isSecretName, secretShapes } from "../base/secret-signs.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { type Written, written } from "../config/variables.ts";
 import { projectFiles, realProgram } from "./program.ts";
@@ -135,17 +135,39 @@ export function hiddenValues(config: ServerConfig): Readonly<Record<string, stri
   return Object.fromEntries(all.filter(([, value]) => !named.test(value)));
 }
 
+/** The command line or URL of an entry as a list shows it: `${NAME}` as written, and no secret, whoever wrote it. */
+export function describeTarget({ command, args, url }: JsonObject): string {
+  if (url !== undefined) return withoutSecrets(String(url));
+  const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
+  const hidden = secretArguments(words);
+  return words.map((word, at) => hidden.get(at)?.shown ?? withoutSecrets(word)).join(" ");
+}
+
+/** Without passwords and values of the query in a URL, and without texts that look like keys. */
+function withoutSecrets(word: string): string {
+  const open = word.includes("://")
+    ? word
+        .replace(/(:\/\/[^/?#@]*:)[^/?#@]+@/, `$1${mask}@`)
+        .replace(/([?&][^=&#]*=)(?!\$\{[^{}]*\}(?:[&#]|$))[^&#]+/g, `$1${mask}`)
+    : word;
+  return secretShapes.reduce((text, shape) => text.replace(shape, mask), open);
+}
+
 interface HiddenArgument {
   readonly name: string;
   readonly value: string;
   readonly shown: string;
 }
 
-/** Secrets after options such as `--api-key` in the user's own files, by their place in the command line. */
+/** The secrets in the command line of the user's own files. */
 function hiddenArguments(config: ServerConfig): ReadonlyMap<number, HiddenArgument> {
+  const isShown = config.type !== "stdio" || config[written]?.isOfProject;
+  return isShown ? new Map() : secretArguments(commandLine(config));
+}
+
+/** Secrets after options such as `--api-key`, by their place in the command line. */
+function secretArguments(words: readonly string[]): ReadonlyMap<number, HiddenArgument> {
   const found = new Map<number, HiddenArgument>();
-  if (config.type !== "stdio" || config[written]?.isOfProject) return found;
-  const words = commandLine(config);
   for (const [at, word] of words.entries()) {
     const [, name = words[at - 1] ?? "", value = word] = /^(--?[\w-]+)=(.+)$/s.exec(word) ?? [];
     const isSecret = /^--?[\w-]+$/.test(name) && isSecretName(name.replace(/^-+/, ""));

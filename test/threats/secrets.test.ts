@@ -166,3 +166,19 @@ test("a value on the command line is refused, and is not repeated", async () => 
   expect(stdout + stderr).not.toContain(canary);
   expect((await home.run(cli, ["secret", "list", "--json"])).stdout).toBe("[]\n");
 });
+
+test("add says that a key on the command line may be in the history", async () => {
+  using home = makeHome();
+  const entry = { command: "no-such-program", env: { API_KEY: `sk-${canary}` } };
+  const note = "your shell's history may have it";
+  const typed = await home.run(cli, ["add", "one", JSON.stringify(entry)]);
+  expect(typed.stdout).toContain(note);
+  expect(typed.stdout + typed.stderr).not.toContain(canary);
+  const option = ["add", "two", "--env", `API_KEY=sk-2-${canary}`, "--", "no-such-program"];
+  expect((await home.run(cli, option)).stdout).toContain(note);
+  const open = await home.run(cli, ["add", "three", "--", "no-such-program"]);
+  expect(open.stdout).not.toContain(note);
+  const piped = await home.run(cli, ["add", "four"], {}, JSON.stringify(entry));
+  expect(piped.stdout).toContain("stored as a secret");
+  expect(piped.stdout).not.toContain(note);
+});

@@ -24,6 +24,30 @@ test("doctor and build print no secret, not even where a server does", async () 
   }
 });
 
+test("list shows no secret, whoever wrote it", async () => {
+  const servers = {
+    words: { command: "box", args: ["--api-key", "canary1", "--password=canary2", "--port", "1"] },
+    named: { command: "box", args: ["--token", `\${SHORT}`, "sk-canary0123456789"] },
+    remote: { url: `https://me:canary3@127.0.0.1:9/mcp?api_key=canary4&mode=\${MODE}#x` },
+    proxy: { command: "npx", args: ["-y", "mcp-remote", "https://127.0.0.1:9/?key=canary5"] },
+  };
+  for (const place of ["./guildhall.json", "~/.config/guildhall/config.json"]) {
+    using home = makeHome({ [place]: { mcpServers: servers } });
+    const env = { SHORT: "cana", MODE: "canary6" };
+    const { stdout } = await home.run(cli, ["list", "--json"], env);
+    const targets = (JSON.parse(stdout) as { name: string; target: string }[]).map(
+      ({ target }) => target,
+    );
+    expect(targets).toEqual([
+      `box --token \${SHORT} ***`,
+      "npx -y mcp-remote https://127.0.0.1:9/?key=***",
+      `https://me:***@127.0.0.1:9/mcp?api_key=***&mode=\${MODE}#x`,
+      "box --api-key *** --password=*** --port 1",
+    ]);
+    expect((await home.run(cli, ["list"], env)).stdout).not.toContain("cana");
+  }
+});
+
 test("the review names the variables in arguments and addresses, and the lock tells nothing of their values", async () => {
   const faulty = fileURLToPath(new URL("../servers/faulty.mjs", import.meta.url));
   const args = [faulty, "tools=echo", "--token", `\${GITHUB_TOKEN}`];

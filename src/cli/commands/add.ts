@@ -26,8 +26,14 @@ export async function runAdd(
 ): Promise<void> {
   if (name !== undefined && words.length === 0 && options.url === undefined && isBuiltinName(name))
     return addBuiltin(name, options);
-  const report = await addServers(process.cwd(), await readEntries(name, words, options));
-  if (!options.json) process.stdout.write(`${wrapProse(formatAdded(report))}\n`);
+  const { header = [], env = [], url } = options;
+  const isDescribed = words.length > 0 || url !== undefined || header.length + env.length > 0;
+  const isArgument = name !== undefined && (isDescribed || !isName(name));
+  const entries = isArgument
+    ? readArguments(name, words, options)
+    : readPasted(await readInput(), name);
+  const report = await addServers(process.cwd(), entries);
+  if (!options.json) process.stdout.write(`${wrapProse(formatAdded(report, isArgument))}\n`);
   const names = report.added.map((server) => server.name);
   await runBuild(names, { ...options, added: report, chosen: names });
 }
@@ -43,23 +49,21 @@ async function addBuiltin(name: BuiltinName, options: JsonOption): Promise<void>
   print({ builtin: name, changed: !isOn, file: edited?.file }, text, options);
 }
 
-async function readEntries(
-  name: string | undefined,
+function readArguments(
+  name: string,
   words: readonly string[],
   { url, header: headers = [], env = [], transport }: AddOptions,
-): Promise<Parameters<typeof addServers>[1]> {
-  const all = name === undefined ? [] : [name, ...words];
-  const isDescribed = url !== undefined || headers.length > 0 || env.length > 0;
+): Parameters<typeof addServers>[1] {
+  const all = [name, ...words];
   // A line for Claude Code without quotes: its flags are also ours.
   if (isClaudeLine(all)) {
     const [, , add = "", given = "", ...rest] = all;
     if (add === "add-json") return readClaudeLine(all);
     return [{ name: given, value: entryFrom(rest, { url, transport, headers, env }) }];
   }
-  if (name === undefined) return readPasted(await readInput(), undefined);
+  const isDescribed = url !== undefined || headers.length > 0 || env.length > 0;
   const [first] = words;
-  if (!isDescribed && words.length === 0)
-    return isName(name) ? readPasted(await readInput(), name) : readPasted(name, undefined);
+  if (!isDescribed && words.length === 0) return readPasted(name, undefined);
   if (!isDescribed && words.length === 1 && first?.trimStart().startsWith("{"))
     return readPasted(first, name);
   return [{ name, value: entryFrom(words, { url, transport, headers, env }) }];
@@ -79,13 +83,15 @@ async function readInput(): Promise<string> {
   });
 }
 
-function formatAdded({ file, added, secrets, variables }: AddReport): string {
+function formatAdded({ file, added, secrets, variables }: AddReport, isArgument: boolean): string {
+  const history = "  it was on the command line: your shell's history may have it";
   return [
     ...added.flatMap(({ name, target, notes }) => [
       `added ${paint("bold", name)} to ${file}: ${visible(target)}`,
       ...notes.map((note) => `  note: ${visible(note)}`),
     ]),
     ...secrets.map((name) => `  ${name} is stored as a secret of this project, not in ${file}`),
+    ...(isArgument && secrets.length > 0 ? [history] : []),
     ...variables.map((name) => `  set its value: \`guildhall secret set ${name}\``),
   ].join("\n");
 }

@@ -4,12 +4,12 @@ import { plural } from "../../base/text.ts";
 import type { Findings } from "../../hall/import/import.ts";
 import type { ImportedServer } from "../../hall/import/merge.ts";
 import {
-  formatTarget,
   type ImportOutcome,
   type ImportReport,
   importServers,
   runsProjectFile,
 } from "../../hall/setup.ts";
+import { describeTarget } from "../../upstream/source.ts";
 import type { JsonOption } from "../declaration.ts";
 import { askList, type ListItem } from "../list.ts";
 import { createWaiting } from "../live.ts";
@@ -94,7 +94,7 @@ function formatFound({ name, server, sightings, notes, elsewhere }: ImportedServ
   if (elsewhere !== undefined) from.push(`for ${elsewhere}`);
   return {
     label: `${paint("bold", visible(name))}  ${visible(from.join("; "))}${paint("red", warning)}`,
-    lines: [visible(formatTarget(server))],
+    lines: [visible(describeTarget(server))],
   };
 }
 
