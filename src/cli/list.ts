@@ -27,6 +27,8 @@ export interface ListItem {
 export interface ListState {
   readonly ticked: ReadonlySet<number>;
   readonly at: number;
+  /** How many items have been on the screen, counted from the first. Enter counts once all have. */
+  readonly seen?: number | undefined;
 }
 
 export interface ListAnswer extends ListState {
@@ -40,16 +42,25 @@ export type AskList = (question: ListQuestion, state: ListState) => Promise<List
 /** The state after a key that does not end the question. */
 export function pressKey(key: string, state: ListState, count: number): ListState {
   const { ticked, at } = state;
-  if (key === "up" || key === "k") return { ticked, at: Math.max(0, at - 1) };
-  if (key === "down" || key === "j") return { ticked, at: Math.min(count - 1, at + 1) };
+  if (key === "up" || key === "k") return { ...state, at: Math.max(0, at - 1) };
+  if (key === "down" || key === "j") return { ...state, at: Math.min(count - 1, at + 1) };
   if (key === "a") {
     const all = ticked.size < count ? Array.from({ length: count }, (_, index) => index) : [];
-    return { at, ticked: new Set(all) };
+    return { ...state, ticked: new Set(all) };
   }
   if (key !== "space") return state;
   const next = new Set(ticked);
   if (!next.delete(at)) next.add(at);
-  return { at, ticked: next };
+  return { ...state, ticked: next };
+}
+
+/** Enter ends the question once every item has been on the screen. */
+export function endsList(
+  key: string,
+  { seen = 0 }: ListState,
+  { items, keys = {} }: ListQuestion,
+): boolean {
+  return key === "enter" ? seen >= items.length : Object.hasOwn(keys, key);
 }
 
 interface Size {
@@ -57,12 +68,18 @@ interface Size {
   readonly rows: number;
 }
 
+export interface DrawnList {
+  readonly lines: readonly string[];
+  /** As in `ListState`, with what these lines show. */
+  readonly seen: number;
+}
+
 /** The lines of the list. Items that do not fit are left out above and below the one at the cursor. */
 export function drawList(
   { title, items, enter, keys = {} }: ListQuestion,
-  { ticked, at }: ListState,
+  { ticked, at, seen = 0 }: ListState,
   { columns, rows }: Size,
-): readonly string[] {
+): DrawnList {
   const wrapPainted = (text: string): readonly string[] => wrapAt(text, columns).split("\n");
   const blocks = items.map(({ label, lines }, index) => [
     ...wrapPainted(`${index === at ? ">" : " "} [${ticked.has(index) ? "x" : " "}] ${label}`),
@@ -70,26 +87,49 @@ export function drawList(
   ]);
   const others = Object.entries(keys).map(([key, does]) => `${key}: ${does}`);
   const head = wrapPainted(title);
-  const foot = wrapPainted(
-    ["space: tick or untick", "a: all or none", ...others, `Enter: ${enter}`, "q: stop"].join(", "),
-  );
+  const drawFoot = (note: string): readonly string[] => {
+    const last = [`Enter: ${enter}${note}`, "q: stop"];
+    return wrapPainted(["space: tick or untick", "a: all or none", ...others, ...last].join(", "));
+  };
+  const noteOn = (hidden: number, isSeen: boolean): string => {
+    const parts = [
+      ...(hidden > 0 ? [`${hidden} not visible`] : []),
+      ...(isSeen ? [] : ["go to the end of the list first"]),
+    ];
+    return parts.length > 0 ? ` (${parts.join("; ")})` : "";
+  };
 
-  // Two lines for the notes about the rest, and one for the cursor.
-  const room = rows - head.length - foot.length - 3;
-  let [from, to] = [at, at + 1];
-  const height = (): number => blocks.slice(from, to).reduce((sum, { length }) => sum + length, 0);
-  const fits = (index: number): boolean =>
-    blocks[index] !== undefined && height() + blocks[index].length <= room;
-  while (fits(to)) to++;
-  while (fits(from - 1)) from--;
+  const findShown = (foot: readonly string[]): { from: number; to: number } => {
+    // Two lines for the notes about the rest, and one for the cursor.
+    const room = rows - head.length - foot.length - 3;
+    let [from, to] = [at, at + 1];
+    const height = (): number =>
+      blocks.slice(from, to).reduce((sum, { length }) => sum + length, 0);
+    const fits = (index: number): boolean =>
+      blocks[index] !== undefined && height() + blocks[index].length <= room;
+    while (fits(to)) to++;
+    while (fits(from - 1)) from--;
+    return { from, to };
+  };
+  const isWhole = ({ from, to }: { from: number; to: number }): boolean =>
+    to - from >= items.length;
+  const first = findShown(drawFoot(""));
+  const shown = isWhole(first) ? first : findShown(drawFoot(noteOn(items.length, false)));
+  const { from, to } = shown;
   const below = items.length - to;
-  return [
-    ...head,
-    ...(from > 0 ? [`${indent}… ${from} more above`] : []),
-    ...blocks.slice(from, to).flat(),
-    ...(below > 0 ? [`${indent}… ${below} more below`] : []),
-    ...foot,
-  ];
+  const nowSeen = Math.max(seen, to);
+  const hidden = [...ticked].filter((index) => index < from || index >= to).length;
+  const note = isWhole(shown) ? "" : noteOn(hidden, nowSeen >= items.length);
+  return {
+    lines: [
+      ...head,
+      ...(from > 0 ? [`${indent}… ${from} more above`] : []),
+      ...blocks.slice(from, to).flat(),
+      ...(below > 0 ? [`${indent}… ${below} more below`] : []),
+      ...drawFoot(note),
+    ],
+    seen: nowSeen,
+  };
 }
 
 const indent = " ".repeat(6);
@@ -103,14 +143,16 @@ function drawLine(line: Cell, columns: number): readonly string[] {
 /** Asks at stdin and stdout, which must be a terminal. */
 export const askList: AskList = async (question, initial) => {
   const { stdin, stdout } = process;
-  const { items, keys = {}, cancelled } = question;
+  const { items, cancelled } = question;
   const keyboard = new Keyboard();
   let state = initial;
   let height = 0;
 
   function draw(): void {
-    const { columns = 80, rows = 24 } = stdout;
-    const lines = drawList(question, state, { columns, rows });
+    // A terminal that does not know its size says 0.
+    const size = { columns: stdout.columns || 80, rows: stdout.rows || 24 };
+    const { lines, seen } = drawList(question, state, size);
+    state = { ...state, seen };
     const up = height > 1 ? `\x1b[${height - 1}A` : "";
     stdout.write(`${height > 0 ? `${up}\r\x1b[J` : ""}${lines.join("\n")}`);
     height = lines.length;
@@ -127,15 +169,18 @@ export const askList: AskList = async (question, initial) => {
     cancel = () => reject(new HallError("CANCELLED", cancelled));
   });
   const read = (bytes: Buffer): void => {
-    const pressed = keyboard.read(bytes.toString("utf8")).map(({ name }) => name);
-    const isLast = (name: string): boolean =>
-      ["ctrl+c", "q", "enter"].includes(name) || Object.hasOwn(keys, name);
-    const last = pressed.find(isLast);
-    const before = last === undefined ? pressed : pressed.slice(0, pressed.indexOf(last));
-    state = before.reduce((now, name) => pressKey(name, now, items.length), state);
-    draw();
-    if (last === "ctrl+c" || last === "q") cancel();
-    else if (last !== undefined) resolve({ ...state, key: last });
+    for (const { name } of keyboard.read(bytes.toString("utf8"))) {
+      if (name === "ctrl+c" || name === "q") {
+        cancel();
+        return;
+      }
+      if (endsList(name, state, question)) {
+        resolve({ ...state, key: name });
+        return;
+      }
+      state = pressKey(name, state, items.length);
+      draw();
+    }
   };
   stdin.on("data", read).once("end", cancel).resume();
   try {

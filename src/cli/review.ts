@@ -134,7 +134,11 @@ async function reviewOnOneScreen(
   const isSuspicious = (review: ServerReview): boolean => markedOf(review).length > 0;
   const canPin = reviews.some((review) => review.package?.pin !== undefined);
   let state: ListState = {
-    ticked: ticksOf(reviews, (review) => !isSuspicious(review) && !review.runsProjectFile),
+    ticked: ticksOf(
+      reviews,
+      (review) =>
+        !isSuspicious(review) && !review.runsProjectFile && formatChanged(review).length === 0,
+    ),
     at: 0,
   };
   for (const change of reviews.flatMap(formatChanged)) process.stdout.write(`${change}\n`);

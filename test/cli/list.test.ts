@@ -1,5 +1,11 @@
 import { expect, test } from "vitest";
-import { drawList, type ListQuestion, type ListState, pressKey } from "../../src/cli/list.ts";
+import {
+  drawList,
+  endsList,
+  type ListQuestion,
+  type ListState,
+  pressKey,
+} from "../../src/cli/list.ts";
 
 const press = (keys: string, state: ListState, count = 3): ListState =>
   keys.split(" ").reduce((now, key) => pressKey(key, now, count), state);
@@ -29,7 +35,7 @@ test.each([0, 7, 19])(
   "a long list fits the screen around item %i, and says what is left out",
   (at) => {
     const size = { columns: 40, rows: 24 };
-    const lines = drawList(question, { ticked: new Set([at]), at }, size);
+    const { lines } = drawList(question, { ticked: new Set([at]), at }, size);
     expect(lines.length).toBeLessThan(size.rows);
     expect(lines.every((line) => line.length <= size.columns)).toBe(true);
     expect(lines).toContain(`> [x] server-${at}`);
@@ -44,3 +50,24 @@ test.each([0, 7, 19])(
     expect(hidden.reduce((sum, each) => sum + each, shown)).toBe(items.length);
   },
 );
+
+test("Enter says how much of what is ticked is not visible, and counts once all was", () => {
+  const size = { columns: 40, rows: 24 };
+  const draw = (state: ListState) => {
+    const { lines, seen } = drawList(question, state, size);
+    return { foot: lines.join(" ").replace(/^.*Enter:/, ""), seen };
+  };
+  const all = press("a", none, items.length);
+  const top = draw(all);
+  expect(top.seen).toBeLessThan(items.length);
+  expect(top.foot.replace(/ +/g, " ")).toBe(
+    ` start (${items.length - top.seen} not visible; go to the end of the list first), q: stop`,
+  );
+  const end = draw({ ...all, at: items.length - 1, seen: top.seen });
+  expect(end.seen).toBe(items.length);
+  expect(draw({ ...all, seen: end.seen }).foot).not.toContain("first");
+  expect(endsList("enter", { ...all, seen: top.seen }, question)).toBe(false);
+  expect(endsList("enter", { ...all, seen: end.seen }, question)).toBe(true);
+  const short = { ...question, items: items.slice(0, 2) };
+  expect(drawList(short, press("a", none, 2), size)).toMatchObject({ seen: 2 });
+});

@@ -22,7 +22,7 @@ export function reviewWith(...answers: readonly string[]): Reviewing {
     let state: ListState = initial;
     for (;;) {
       const size = { columns: 400, rows: 400 };
-      shown.push(stripVTControlCharacters(drawList(question, state, size).join("\n")));
+      shown.push(stripVTControlCharacters(drawList(question, state, size).lines.join("\n")));
       const key = left.shift();
       if (key === undefined) return { at: 0, ticked: new Set(), key: "enter" };
       if (key === "enter" || Object.hasOwn(question.keys ?? {}, key)) return { ...state, key };

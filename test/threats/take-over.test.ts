@@ -85,6 +85,8 @@ test("definitions that differ from those approved elsewhere are reviewed", async
   await review("blog");
   const { shown } = await review("blog2", { answers: ["", "enter"], description: "Lists all." });
   expect(shown[1]).toContain("What these servers offer");
+  // A change is not ticked: Enter alone does not approve it.
+  expect(shown[1]).toContain("> [ ] notes");
 });
 
 test.each<[string, JsonObject]>([
