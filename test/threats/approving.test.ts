@@ -201,7 +201,7 @@ describe("only the user's own file allows approvals without a person", () => {
 
   test("a variable that moves only the config names no other file", async () => {
     const usual = join(userInfo().homedir, ".config", "guildhall", "config.json");
-    const moved = { XDG_CONFIG_HOME: join(root, "config"), HOME: root };
+    const moved = { XDG_CONFIG_HOME: join(root, "config") };
     expect((await readUserTrust(moved)).file).toBe(usual);
     // Another path to the same data is not another user's data.
     const data = join(userInfo().homedir, ".local", "share");
