@@ -42,6 +42,7 @@ export const hallCommands: CommandGroups = {
         "--user": "serve your own config file, without a project",
         "--log-file <file>":
           "write the log to this file and FILE.1, at most 1 MB each, not to stderr",
+        "--background": "as `start` runs it: fail if a hall of this project is running",
         "--json": "print the address as JSON, and the log as JSON even in a terminal",
       },
       examples: [

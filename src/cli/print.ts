@@ -48,18 +48,24 @@ interface Column {
   readonly width: number;
 }
 
-/** Columns as wide as their widest cell. In a terminal they shrink to its width; "…" marks what is cut. */
+/**
+ * Columns as wide as their widest cell, without those that are empty in every row. In a terminal they shrink to its
+ * width; "…" marks what is cut.
+ */
 export function table(
   head: readonly string[],
   rows: readonly (readonly Cell[])[],
   { empty, extra = [] }: TableOptions = {},
 ): string {
   if (rows.length === 0 && empty !== undefined) return empty;
-  const columns = head.map((title, at) =>
+  const all = head.map((title, at) =>
     createColumn(
       title,
       rows.map((row) => row[at] ?? ""),
     ),
+  );
+  const columns = all.filter(
+    ({ cells }) => rows.length === 0 || cells.some(({ text }) => text !== ""),
   );
   const shown = fitColumns(columns, extra, widthOfTerminal());
   const titles = shown.map(({ title, width }) => pad(title, width));

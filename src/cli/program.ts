@@ -59,7 +59,8 @@ function add(parent: Command, name: string, declaration: Declaration): void {
         const name = option.attributeName();
         return [name, fileFrom(start, values[name])];
       });
-      await run(...(operands as never[]), { ...values, ...Object.fromEntries(paths) } as never);
+      const options = { ...values, ...Object.fromEntries(paths), start };
+      await run(...(operands as never[]), options as never);
     });
   }
 

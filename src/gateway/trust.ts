@@ -85,11 +85,16 @@ export const requireTrust = (parts: TrustParts, conversations: Conversations): R
     const verdict = parts.trust.judge(target);
     const isInside = call.rootCall !== undefined;
     const flowMarks = target.tool.facts?.flow?.(call.arguments) ?? verdict.marks;
-    const reason =
-      (isInside ? verdict.askInside : verdict.ask) ??
+    const reasonFor = (judged: Verdict): string | undefined =>
+      (isInside ? judged.askInside : judged.ask) ??
       (asksEachTime(target)
         ? "this tool asks before every call"
-        : flowReason(verdict, flowMarks, conversations.taintOf(caller)));
+        : flowReason(judged, flowMarks, conversations.taintOf(caller)));
+    const reason = reasonFor(verdict);
+    const isAllowed = (): boolean => {
+      const now = parts.trust.judge(target);
+      return (now.held ?? now.refused ?? reasonFor(now)) === undefined;
+    };
     const pass = (): ReturnType<typeof next> => {
       if (verdict.isGuarded) conversations.add(caller, taintBy(target.fullName, flowMarks));
       if (!mayNest(target)) return next(call, context);
@@ -103,7 +108,7 @@ export const requireTrust = (parts: TrustParts, conversations: Conversations): R
         : running.then((outcome) => reportBlocked(outcome, blocked.get(call)));
     };
     if (reason === undefined && verdict.marks.effect !== "changes") return pass();
-    return decide(call, context, { verdict, reason, blocked }, parts).then(pass);
+    return decide(call, context, { verdict, reason, blocked, isAllowed }, parts).then(pass);
   };
 };
 
@@ -159,13 +164,15 @@ interface Case {
   readonly verdict: Verdict;
   readonly reason: string | undefined;
   readonly blocked: Blocked;
+  /** Judges again: a person may have trusted the tool since. */
+  isAllowed(): boolean;
 }
 
 /** Resolves when the call may run; throws DENIED or APPROVAL_NEEDED. */
 async function decide(
   call: ResolvedCall,
   context: CallContext,
-  { verdict, reason, blocked }: Case,
+  { verdict, reason, blocked, isAllowed }: Case,
   parts: TrustParts,
 ): Promise<void> {
   const { target } = call;
@@ -207,8 +214,9 @@ async function decide(
             : answers,
         ));
   const isWaiting = asked === undefined && !rootCall && parts.waits === true;
-  const answer = isWaiting ? await waitForAnswer(subject, context, parts) : asked;
+  const answer = isWaiting ? await waitForAnswer({ subject, isAllowed }, context, parts) : asked;
   if (answer === "yes") return audit("approved", "approved while the call waited");
+  if (answer === "trusted") return audit("approved", "the tool was trusted while the call waited");
 
   if (answer === undefined) {
     const pending = parts.approvals.leave(subject);
@@ -236,6 +244,7 @@ async function decide(
 
   await audit("approved", answer);
   await parts.trust.grant(target, answer);
+  parts.approvals.wake();
 }
 
 /** True if the client can show its user a form; a client that names no mode supports forms. */
@@ -277,13 +286,14 @@ const progressMs = 5_000;
 
 /**
  * Waits for an answer from elsewhere: with a progress token until the approval expires, else not
- * longer than clients wait. Of several identical calls, one approval lets one through.
+ * longer than clients wait. Of several identical calls, one approval lets one through. "trusted": a person has trusted
+ * the tool meanwhile.
  */
 async function waitForAnswer(
-  subject: Subject,
+  { subject, isAllowed }: Pick<Case, "isAllowed"> & { readonly subject: Subject },
   { scope, takesProgress, progress }: CallContext,
   { approvals, now = Date.now }: TrustParts,
-): Promise<"yes" | "no" | undefined> {
+): Promise<"yes" | "no" | "trusted" | undefined> {
   const startedAt = now();
   const report = (): void => {
     // Tiny, because the tool's own progress must be greater.
@@ -300,6 +310,10 @@ async function waitForAnswer(
       const answer = approvals.take(subject);
       if (heard === "no") return "no";
       if (answer !== undefined || heard === undefined) return answer;
+      if (isAllowed()) {
+        approvals.drop(pending);
+        return "trusted";
+      }
     }
   } finally {
     clearInterval(timer);

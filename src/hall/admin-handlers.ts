@@ -63,6 +63,7 @@ export function createHandlers(
       const { target, isWaiting } = hall.approvals.answer(token, answer);
       // A waiting call grants the answer itself, after it is in the audit.
       if (!isWaiting) await hall.trust?.grant(target, answer);
+      hall.approvals.wake();
       return { tool: target.fullName };
     },
     trust: async () => ({ tools: describeTrust(hall) }),
@@ -76,6 +77,7 @@ export function createHandlers(
     async trustChanged() {
       hall.trust?.refresh();
       await followTrust();
+      hall.approvals.wake();
       return {};
     },
     statistics: ({ since }) => hall.store.statistics(since),

@@ -26,6 +26,7 @@ export interface StartedHall {
 
 export interface StartOptions {
   readonly folder: string;
+  readonly isUser: boolean;
   readonly port?: number | undefined;
 }
 
@@ -33,24 +34,29 @@ const startMsMax = 60_000;
 const pollMs = 100;
 
 /** Runs `serve` in a process of its own. Throws UNAVAILABLE with its reason if it does not start. */
-export async function startInBackground({ folder, port }: StartOptions): Promise<StartedHall> {
+export async function startInBackground(options: StartOptions): Promise<StartedHall> {
+  const { folder } = options;
   const logFile = join(makePrivateFolder(await logFolder(folder)), "hall.log");
   const running = await askHall(folder, "status", {});
   if (running) return { isNew: false, status: requireUrl(running), logFile };
 
   const before = statSync(logFile, { throwIfNoEntry: false })?.size ?? 0;
-  const child = spawnServe(folder, logFile, port);
+  const child = spawnServe(options, logFile);
   let hasEnded = false;
   child.once("exit", () => {
     hasEnded = true;
   });
   const giveUpAt = performance.now() + startMsMax;
-  while (!hasEnded && performance.now() < giveUpAt) {
+  while (performance.now() < giveUpAt) {
     await sleep(pollMs);
+    // Read before asking: it may have ended because another `start` was faster, whose hall answers.
+    const isOver = hasEnded;
     // While it starts, it may not answer in time.
-    const status = await askHall(folder, "status", {}).catch(() => undefined);
-    if (status?.url !== undefined)
-      return { isNew: true, status: { ...status, url: status.url }, logFile };
+    const status = await askHall(folder, "status", {}).catch(() => "silent" as const);
+    if (status === undefined && isOver) break;
+    if (status === undefined || status === "silent" || status.url === undefined) continue;
+    const isNew = status.pid === child.pid;
+    if (isNew || isOver) return { isNew, status: { ...status, url: status.url }, logFile };
   }
   child.kill();
   throw new HallError("UNAVAILABLE", `the hall did not start: ${readReason(logFile, before)}`, {
@@ -68,12 +74,16 @@ function requireUrl(status: HallStatus): StartedHall["status"] {
   );
 }
 
-function spawnServe(folder: string, logFile: string, port: number | undefined) {
+function spawnServe({ folder, isUser, port }: StartOptions, logFile: string) {
   const stderr = openSync(logFile, "a", 0o600);
-  const flags = port === undefined ? [] : ["--port", String(port)];
+  const flags = [
+    ...(isUser ? ["--user"] : []),
+    ...(port === undefined ? [] : ["--port", String(port)]),
+  ];
   const args = [
     process.argv[1] ?? "",
     "serve",
+    "--background",
     "--folder",
     folder,
     "--log-file",

@@ -4,7 +4,7 @@ import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
 import type { Config } from "../config/schema.ts";
 import { isLoopback } from "../server/http/guard.ts";
-import { type HttpListener, type ListenerOptions, listenHttp } from "../server/http/listener.ts";
+import { listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
 import {
   isOpenToOthers,
@@ -25,18 +25,25 @@ export interface ServedHall {
   close(drainMs: number): Promise<void>;
 }
 
+export interface ServeOptions {
+  readonly isStatic: boolean;
+  /** The command that serves; `start` wants the project's only hall. Default: serve. */
+  readonly command?: "serve" | "start" | "start --user";
+}
+
 export async function serveProject(
   settings: Settings,
-  { isStatic }: { readonly isStatic: boolean },
+  { isStatic, command = "serve" }: ServeOptions,
 ): Promise<ServedHall> {
   const { folder, config, log } = settings;
   const { host, port, open } = config.listen;
   const token = await loadToken(settings);
   // Before servers are started.
-  await requireFreePort(host, port);
-  const project = await openProject({ folder, settings, isStatic });
+  const cannotListen = refuseAddress(host, port, command);
+  await requireFreePort(host, port).catch(cannotListen);
+  const project = await openProject({ folder, settings, isStatic }, command);
   const { server, meter, store } = project.hall;
-  const listener = await listen({
+  const listener = await listenHttp({
     server,
     log,
     version,
@@ -46,7 +53,7 @@ export async function serveProject(
     open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
     findOwner: openNamedTokens().find,
-  });
+  }).catch(cannotListen);
   server.url = listener.url;
   return {
     url: listener.url,
@@ -77,42 +84,44 @@ export function readToken({ listen: { tokenFile } }: Config): Promise<string> {
   return tokenFile === undefined ? loadOwnToken() : readTokenFile(tokenFile);
 }
 
-/** The project's hall; next to a running one, a separate hall. */
-async function openProject(options: ProjectOptions): Promise<Project> {
+/** The project's hall; next to a running one, a separate hall. Throws CONFLICT where `start` finds another. */
+async function openProject(
+  options: ProjectOptions,
+  command: Required<ServeOptions>["command"],
+): Promise<Project> {
   const shared = await openShared(await socketPath(options.folder), options);
   if (shared) return shared;
+  if (command !== "serve")
+    throw new HallError("CONFLICT", "another hall of this project is running", {
+      next: [{ do: "run-command", command: "status" }],
+    });
   options.settings.log.warn(
     "another hall of this project is running; this one starts its own copy of each server",
   );
   return openAlone(options);
 }
 
-/** Throws UNAVAILABLE if nothing can listen there. */
 async function requireFreePort(host: string, port: number): Promise<void> {
   const trial = createServer();
   await new Promise<void>((resolve, reject) => {
     trial.once("error", reject);
     trial.listen(port, host, resolve);
-  }).catch((cause: NodeJS.ErrnoException) => cannotListen(host, port, cause));
+  });
   await new Promise((resolve) => trial.close(resolve));
 }
 
-function listen(options: ListenerOptions): Promise<HttpListener> {
-  const { host, port } = options;
-  return listenHttp(options).catch((cause: NodeJS.ErrnoException) =>
-    cannotListen(host, port, cause),
-  );
-}
-
-function cannotListen(host: string, port: number, cause: NodeJS.ErrnoException): never {
-  const { code } = cause;
-  if (code === "EADDRINUSE")
-    throw new HallError("UNAVAILABLE", `port ${port} is in use`, {
+/** Throws UNAVAILABLE for the error of a listener. */
+function refuseAddress(host: string, port: number, command: Required<ServeOptions>["command"]) {
+  return (cause: NodeJS.ErrnoException): never => {
+    const { code } = cause;
+    if (code === "EADDRINUSE")
+      throw new HallError("UNAVAILABLE", `port ${port} is in use`, {
+        cause,
+        next: [{ do: "run-command", command: `${command} --port ${port + 1}` }],
+      });
+    throw new HallError("UNAVAILABLE", `cannot listen on ${host}:${port} (${code})`, {
       cause,
-      next: [{ do: "run-command", command: `serve --port ${port + 1}` }],
+      hint: "Choose another address with --host and --port.",
     });
-  throw new HallError("UNAVAILABLE", `cannot listen on ${host}:${port} (${code})`, {
-    cause,
-    hint: "Choose another address with --host and --port.",
-  });
+  };
 }

@@ -15,8 +15,12 @@ export interface Approvals {
   leave(subject: Subject): PendingApproval;
   /** The answer that waits for exactly this call; consumes it. */
   take(subject: Subject): "yes" | "no" | undefined;
-  /** Resolves with the answer to what was left, or with undefined when the time is over. */
-  hear(pending: PendingApproval, timeoutMs: number): Promise<ApprovalAnswer | undefined>;
+  /** Resolves with the answer to what was left, with "judge" after `wake`, or with undefined when the time is over. */
+  hear(pending: PendingApproval, timeoutMs: number): Promise<Heard | undefined>;
+  /** Trust has changed: all calls that wait judge again. */
+  wake(): void;
+  /** The call needs no approval any more. */
+  drop(pending: PendingApproval): void;
   /** Takes back the approvals that no call has used yet. */
   forget(): void;
   pending(): readonly PendingApproval[];
@@ -56,6 +60,8 @@ export interface Waiting {
 /** `hall`: until this hall stops. */
 export type ApprovalAnswer = "once" | "hall" | "always" | "no";
 
+type Heard = ApprovalAnswer | "judge";
+
 export const answers: readonly ApprovalAnswer[] = ["once", "hall", "always", "no"];
 
 /** How long a failed call can still be approved, and how long an answer waits for its call. */
@@ -70,7 +76,7 @@ interface Open {
   readonly pending: PendingApproval;
   readonly resolve?: ((answer: ApprovalAnswer) => void) | undefined;
   /** Calls that wait for the answer to what was left. */
-  readonly listeners: Set<(answer: ApprovalAnswer) => void>;
+  readonly listeners: Set<(heard: Heard) => void>;
 }
 
 interface Answered {
@@ -142,15 +148,19 @@ export function createApprovals(
     hear({ token }, timeoutMs) {
       return new Promise((resolve) => {
         const listeners = open.get(token)?.listeners;
-        const end = (answer?: ApprovalAnswer): void => {
+        const end = (heard?: Heard): void => {
           clearTimeout(timer);
           listeners?.delete(end);
-          resolve(answer);
+          resolve(heard);
         };
         const timer = setTimeout(end, timeoutMs).unref();
         listeners?.add(end);
       });
     },
+    wake() {
+      for (const { listeners } of open.values()) for (const tell of listeners) tell("judge");
+    },
+    drop: ({ token }) => void open.delete(token),
     forget: () => answered.clear(),
     pending() {
       sweep();

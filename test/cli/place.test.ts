@@ -34,6 +34,24 @@ test("files are named from where the command was typed", async () => {
   expect(ended.stderr).toContain(`${join(line.root, "repo/src/weather.json")} is invalid JSON`);
 });
 
+test("a command that was added below the project starts where it was typed", async () => {
+  using line = makeCommandLine();
+  mkdirSync(join(line.root, "repo", ".git"), { recursive: true });
+  mkdirSync(join(line.root, "repo", "src", "deep"), { recursive: true });
+  mkdirSync(join(line.root, "beside"));
+  const file = join(line.root, "repo", "guildhall.json");
+  writeFileSync(file, "{}");
+  await line.run("repo/src/deep", "add", "below", "--json", "--", "node", "./server.js");
+  await line.run("repo/src", "add", "remote", "--json", "--url", "https://example.invalid/mcp");
+  await line.run("repo", "add", "top", "--json", "--", "node", "./server.js");
+  await line.run("beside", "add", "beside", "--json", "--folder", "../repo", "--", "node", "a.js");
+  const { mcpServers } = JSON.parse(readFileSync(file, "utf8"));
+  expect(Object.keys(mcpServers)).toEqual(["below", "remote", "top", "beside"]);
+  expect(mcpServers.below).toMatchObject({ args: ["./server.js"], cwd: "src/deep" });
+  for (const name of ["remote", "top", "beside"])
+    expect(mcpServers[name]).not.toHaveProperty("cwd");
+});
+
 test("a config of another user in a parent folder is named", async () => {
   using line = makeCommandLine();
   mkdirSync(join(line.root, "repo", ".git"), { recursive: true });

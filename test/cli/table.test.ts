@@ -45,6 +45,20 @@ test("extra columns are left out before text is cut short, which the head shows"
   );
 });
 
+test("a column that is empty in every row is left out", () => {
+  setTerminal(undefined);
+  expect(
+    table(
+      ["server", "note", "tools"],
+      [
+        ["files", "", "12"],
+        ["memory", "", "3"],
+      ],
+    ),
+  ).toBe("server  tools\nfiles   12\nmemory  3");
+  expect(table(["server", "note"], [])).toBe("server  note");
+});
+
 test("no line is longer than the terminal, however narrow it is", () => {
   for (let width = 1; width <= 120; width++) {
     setTerminal(width);

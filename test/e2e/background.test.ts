@@ -1,10 +1,12 @@
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
+import { chmodSync, existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { buildTestCli } from "../servers/process.ts";
+import { until } from "../servers/until.ts";
 import { faulty, isAlive, usePlaces } from "../servers/upstreams.ts";
 
 /** Halls in the background: start, open, stop, for a project and for the user. */
@@ -54,6 +56,45 @@ test.each([[], ["--user"]])("a hall starts, answers, is found and stops: %s", as
   expect(isAlive(pid)).toBe(false);
 });
 
+test("of two starts at once one starts the hall, and the other one finds it", async () => {
+  const both = await Promise.all([run("start", "--port", "0"), run("start", "--port", "0")]);
+  const [{ out }] = both;
+  try {
+    expect(both.map(({ code }) => code)).toEqual([0, 0]);
+    expect(both.map(({ out: { started } }) => started).sort()).toEqual([false, true]);
+    expect(both.map(({ out: { pid } }) => pid)).toEqual([out.pid, out.pid]);
+    const third = await run("serve", "--background", "--port", "0");
+    expect(JSON.stringify(third.out)).toContain("another hall of this project is running");
+  } finally {
+    expect((await run("stop")).out).toMatchObject({ stopped: true, pid: out.pid });
+  }
+});
+
+test("a log file in a folder that others can read is written", async () => {
+  chmodSync(folder, 0o755);
+  const serve = (file: string) =>
+    spawn(process.execPath, [cli, "serve", "--port", "0", "--log-file", file], {
+      cwd: folder,
+      env: { ...process.env, XDG_RUNTIME_DIR: places.runtime, XDG_DATA_HOME: places.data },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+  const children = [serve("./hall.log"), serve("/dev/null/hall.log")];
+  const said = ["", ""];
+  for (const [at, { stderr }] of children.entries())
+    stderr.on("data", (bytes: Buffer) => {
+      said[at] += String(bytes);
+    });
+  try {
+    await until(() => existsSync(join(folder, "hall.log")), "the log is written");
+    await until(() => said[1]?.includes("cannot write the log"), "the failure is named");
+    expect(said[0]).toBe("");
+  } finally {
+    const ends = children.map((child) => new Promise((resolve) => child.once("exit", resolve)));
+    for (const child of children) child.kill();
+    await Promise.all(ends);
+  }
+});
+
 test("a hall that cannot start says why", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await new Promise((resolve) => other.once("listening", resolve));
@@ -62,4 +103,5 @@ test("a hall that cannot start says why", async () => {
   other.close();
   expect(code).toBe(69);
   expect(JSON.stringify(out)).toContain(`the hall did not start: port ${port} is in use`);
+  expect(JSON.stringify(out)).toContain(`guildhall start --port ${port + 1}`);
 });

@@ -1,5 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { createHandlers } from "../../src/hall/admin-handlers.ts";
+import type { Settings } from "../../src/hall/settings.ts";
 import type { PendingApproval } from "../../src/trust/approvals.ts";
 import type { RawClient } from "../servers/client.ts";
 import { openWorld, type World } from "./world.ts";
@@ -106,6 +108,29 @@ test("of two calls that are the same, one yes lets one through, and a no ends bo
     { structuredContent: { error_type: "denied" } },
   ]);
 });
+
+test.each(["hall", "always"] as const)(
+  "an answer for the tool (%s) lets all its waiting calls through, and no call of another",
+  async (given) => {
+    await using world = await openWaiting();
+    const { client, ran, left, door } = world;
+    const paths = ["a", "a", "b", "c"];
+    const ids = paths.map((path) => client.ask("tools/call", { ...deleting, arguments: { path } }));
+    const other = client.ask("tools/call", { name: "files.write_file", arguments: {} });
+    await untilLeft(world, 4);
+    const { approve } = createHandlers(door.hall, async () => {}, { folder: "" } as Settings);
+    const token = left.find(({ target }) => target.fullName === "files.delete_file")?.token ?? "";
+    await approve({ token, answer: given });
+    for (const id of ids)
+      expect(await answerOf(client, id)).toMatchObject({ content: [{ text: "done" }] });
+    expect(ran).toEqual(paths.map(() => "files.delete_file"));
+    expect(door.hall.approvals.pending().map(({ target }) => target.fullName)).toEqual([
+      "files.write_file",
+    ]);
+    await pass(50_000);
+    expect(await answerOf(client, other)).toMatchObject({ isError: true });
+  },
+);
 
 test("a no that comes after the call has answered denies the repeated call", async () => {
   await using world = await openWaiting();

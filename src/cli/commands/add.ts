@@ -1,5 +1,7 @@
+import { isAbsolute, relative } from "node:path";
 import { text as readStream } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import { visible } from "../../base/sanitize.ts";
 import { type BuiltinName, builtinWith, isBuiltinName, isBuiltinOn } from "../../config/builtin.ts";
 import { type AddReport, addServers } from "../../hall/add-servers.ts";
@@ -16,6 +18,8 @@ interface AddOptions extends JsonOption {
   readonly env?: readonly string[];
   readonly transport?: string;
   readonly yes?: boolean;
+  /** Where the command was typed. */
+  readonly start: string;
 }
 
 /** Adds servers to the config, then starts, records and reviews them like `build`. */
@@ -52,21 +56,30 @@ async function addBuiltin(name: BuiltinName, options: JsonOption): Promise<void>
 function readArguments(
   name: string,
   words: readonly string[],
-  { url, header: headers = [], env = [], transport }: AddOptions,
+  { url, header: headers = [], env = [], transport, start }: AddOptions,
 ): Parameters<typeof addServers>[1] {
   const all = [name, ...words];
+  const describe = (line: readonly string[]): JsonObject =>
+    startedIn(start, entryFrom(line, { url, transport, headers, env }));
   // A line for Claude Code without quotes: its flags are also ours.
   if (isClaudeLine(all)) {
     const [, , add = "", given = "", ...rest] = all;
     if (add === "add-json") return readClaudeLine(all);
-    return [{ name: given, value: entryFrom(rest, { url, transport, headers, env }) }];
+    return [{ name: given, value: describe(rest) }];
   }
   const isDescribed = url !== undefined || headers.length > 0 || env.length > 0;
   const [first] = words;
   if (!isDescribed && words.length === 0) return readPasted(name, undefined);
   if (!isDescribed && words.length === 1 && first?.trimStart().startsWith("{"))
     return readPasted(first, name);
-  return [{ name, value: entryFrom(words, { url, transport, headers, env }) }];
+  return [{ name, value: describe(words) }];
+}
+
+/** A command that was typed below the project's folder runs where it was typed: its paths are relative to that. */
+function startedIn(start: string, entry: JsonObject): JsonObject {
+  const cwd = relative(process.cwd(), start);
+  const isBelow = cwd !== "" && !/^\.\.([\\/]|$)/.test(cwd) && !isAbsolute(cwd);
+  return isBelow && entry.command !== undefined ? { ...entry, cwd } : entry;
 }
 
 function isName(text: string): boolean {

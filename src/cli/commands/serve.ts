@@ -16,6 +16,7 @@ interface ServeOptions extends SettingsOptions {
   readonly static?: boolean;
   readonly user?: boolean;
   readonly logFile?: string;
+  readonly background?: boolean;
 }
 
 /** Serves until the process is asked to stop. */
@@ -29,7 +30,11 @@ export async function runServe(options: ServeOptions): Promise<void> {
   const settings = await loadSettings({ ...options, ...(log ? { sink: log } : {}) }, "info", {
     listen: { host, port, tokenFile },
   });
-  const hall = await serveProject(settings, { isStatic: options.static ?? false });
+  const start = options.user ? "start --user" : "start";
+  const hall = await serveProject(settings, {
+    isStatic: options.static ?? false,
+    command: options.background ? start : "serve",
+  });
   const { url, needsToken } = hall;
   process.stdout.write(
     options.json

@@ -17,7 +17,11 @@ const folderOf = async ({ user }: HallOption): Promise<string> =>
 
 export async function runStart(options: HallOption & { readonly port?: number }): Promise<void> {
   const folder = await folderOf(options);
-  const starting = startInBackground({ folder, port: options.port });
+  const starting = startInBackground({
+    folder,
+    isUser: options.user ?? false,
+    port: options.port,
+  });
   const { isNew, status, logFile } = await createWaiting().during("starting the hall", starting);
   const { url, pid } = status;
   const flag = options.user ? " --user" : "";
