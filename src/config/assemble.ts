@@ -22,7 +22,7 @@ import {
 } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
 import { findSecrets } from "./secrets.ts";
-import { findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
+import { builtInNames, findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
 import { explainUnset, readValues } from "./stored-secrets.ts";
 import { serverOf, validateWithout, withoutServers } from "./validate.ts";
 import { expandVariables, namedVariables, withWritten } from "./variables.ts";
@@ -143,14 +143,22 @@ export async function assembleConfig({
 
 /** A set of names has no way to name all tools of a server without a prefix. */
 function findPresetProblems({ presets, mcpServers }: Config): readonly Problem[] {
-  return Object.entries(presets).flatMap(([preset, { servers }]) =>
-    servers
+  const isUnknown = (name: string): boolean =>
+    !Object.hasOwn(mcpServers, name) && !builtInNames.has(name);
+  return Object.entries(presets).flatMap(([preset, { servers }]) => {
+    const path = ["presets", preset, "servers"];
+    const unknown = servers.filter(isUnknown).map((name) => ({
+      path,
+      text: `names ${name}, which this config does not have; only a module or a registered service can add it`,
+    }));
+    const bare = servers
       .filter((name) => mcpServers[name]?.prefix === "")
       .map((name) => ({
-        path: ["presets", preset, "servers"],
+        path,
         text: `names ${name}, which has no prefix; expected a server with one; list its tools under tools instead`,
-      })),
-  );
+      }));
+    return [...bare, ...unknown];
+  });
 }
 
 function withDefaults(config: Config): Config {
