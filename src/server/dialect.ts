@@ -336,13 +336,15 @@ function describeToolkits(
 }
 
 function describeFunction(target: Target, { trust }: ServerParts): JsonObject {
-  const { name, description, inputSchema, outputSchema } = readableTool(target, trust);
+  const tool = readableTool(target, trust);
+  const { name, description, inputSchema, outputSchema } = tool;
+  const isHeld = tool !== target.tool;
   return {
     name,
     full_name: target.fullName,
     description,
     parameters: inputSchema,
     ...(outputSchema === undefined ? {} : { returns: outputSchema }),
-    metadata: metadataOf(target),
+    ...(isHeld ? {} : { metadata: metadataOf(target) }),
   };
 }
