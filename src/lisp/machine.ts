@@ -88,10 +88,8 @@ export class Machine {
     );
   }
 
-  /**
-   * Runs `work` with this session's values of the library's variables. A session may be entered from inside
-   * another (by a host function that evaluates); both keep their own values.
-   */
+  // A session may be entered from inside another (by a host function that evaluates).
+  /** Runs `work` with this session's own values of the library's variables. */
   enter<Result>(budgets: Budgets, work: () => Result): Result {
     if (this.#isBusy)
       throw new Error("this session is already evaluating; wait for it, or use another session");
