@@ -148,11 +148,11 @@ test("other files are taken while the hall runs, and clients are told", async ()
   await using hall = await startHall({ toolkits: createShop(), faces: ["agents", "search"] });
   const client = hall.connect();
   await client.greet();
-  expect((await client.result("tools/list")).tools).toHaveLength(3);
+  expect((await client.result("tools/list")).tools).toHaveLength(2);
   hall.hall.groups.replace({ files: [files], guide: "Ask." });
   hall.hall.server.refreshLists();
   await client.heard("notifications/tools/list_changed");
-  expect((await client.result("tools/list")).tools).toHaveLength(5);
+  expect((await client.result("tools/list")).tools).toHaveLength(4);
 });
 
 test("an unknown tool in a file is logged with the nearest name", async () => {

@@ -61,6 +61,9 @@ test("servers approved by 0.1 start unasked, and one screen reviews their defini
   verify.type("v");
   await verify.shows(/Lists the notes\.[\s\S]*back to the list > /);
   verify.type("\r");
+  // A definition of shelf has changed since, so a person has to tick it.
+  await verify.shows(/\[x\] notes[\s\S]*\[ \] shelf[\s\S]*\[x\] docs[\s\S]*q: stop/);
+  verify.type("\u001b[B ");
   await verify.shows(/\[x\] notes[\s\S]*\[x\] shelf[\s\S]*\[x\] docs[\s\S]*q: stop/);
   verify.type("\r");
   await verify.confirm();
