@@ -111,7 +111,7 @@ class Relay {
         this.#isLeaving = false;
         this.#leaveWhenDone();
         if (!this.#hasEnded || this.#waiting.size > 0)
-          void this.#reach().catch(() => this.#giveUp());
+          void this.#reach().catch((error) => this.#giveUp(error));
       },
     });
     this.#replay(far);
@@ -141,15 +141,8 @@ class Relay {
     }
   }
 
-  #refuse(id: Id): void {
+  #refuse(id: Id, { message, hint }: HallError = lostCall()): void {
     this.#waiting.delete(id);
-    const { message, hint } = new HallError(
-      "UNAVAILABLE",
-      "the hall ended while the tool was running; the call may have taken effect",
-      {
-        hint: "Check whether the call took effect before you repeat it.",
-      },
-    );
     this.#near.send(
       errorFrame(
         id,
@@ -159,8 +152,15 @@ class Relay {
     );
   }
 
-  #giveUp(): void {
-    for (const id of this.#waiting.keys()) this.#refuse(id);
+  #giveUp(error: unknown): void {
+    const reason = error instanceof Error ? error.message : String(error);
+    const noHall = new HallError(
+      "UNAVAILABLE",
+      `the hall ended, and the next one did not start (${reason})`,
+      { hint: "The user can run `guildhall status`." },
+    );
+    for (const [id, { method }] of this.#waiting.entries())
+      this.#refuse(id, method === "tools/call" ? lostCall() : noHall);
     this.#finish();
   }
 
@@ -228,4 +228,12 @@ class Relay {
     const isDone = this.#waiting.values().every(({ method }) => method === "subscriptions/listen");
     if (isDone) this.#finish();
   }
+}
+
+function lostCall(): HallError {
+  return new HallError(
+    "UNAVAILABLE",
+    "the hall ended while the tool was running; the call may have taken effect",
+    { hint: "Check whether the call took effect before you repeat it." },
+  );
 }

@@ -58,3 +58,43 @@ test("a client that is gone is not connected once more", async () => {
   await attached;
   expect(connected).toBe(1);
 });
+
+test("requests that no hall can answer any more get the reason", async () => {
+  const input = new PassThrough();
+  const output = new PassThrough();
+  const [near, far] = createMemoryPair();
+  const frames: string[] = [];
+  far.start({
+    frame: (bytes) => frames.push(bytes.toString()),
+    oversize() {},
+    drained() {},
+    ended() {},
+    closed() {},
+  });
+  const halls = [near];
+  const attached = attach(createStdioChannel(input, output, defaultLimits), {
+    limits: defaultLimits,
+    async connect() {
+      const hall = halls.pop();
+      if (!hall) throw new Error("the config has a mistake");
+      return hall;
+    },
+  });
+  let answers = "";
+  output.on("data", (bytes: Buffer) => {
+    answers += bytes;
+  });
+  input.write('{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n');
+  input.write('{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}\n');
+  await until(() => frames.length === 2, "both reached the hall");
+  await far.close();
+  await attached;
+  const messages = answers
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { id: number; error: { message: string } });
+  expect(Object.fromEntries(messages.map(({ id, error }) => [id, error.message]))).toEqual({
+    1: "the hall ended, and the next one did not start (the config has a mistake)",
+    2: "the hall ended while the tool was running; the call may have taken effect",
+  });
+});
