@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { defineConfig } from "vitest/config";
 
 /**
- * What runs on the second Node, too: tests of streams, processes, HTTP, SQLite, worker threads and terminals. The rest is
+ * Also runs on the second Node: tests of streams, processes, HTTP, SQLite, worker threads and terminals. The rest is
  * logic of our own, which cannot depend on the version of Node.
  */
 const folders = "base,client,contract,gateway,hall,net,server,store,toolkits,tui,upstream,wire";

@@ -5,7 +5,7 @@ import { median, row, short } from "./figures.mjs";
 import { inTurns } from "./processes.mjs";
 import { createProject, upstreamCommand } from "./projects.mjs";
 
-/** What a person waits for at the terminal: read-only commands beside a running hall, and `init`. */
+/** Waiting times at the terminal: read-only commands beside a running hall, and `init`. */
 export default { name: "commands", run };
 
 const commands = [

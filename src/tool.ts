@@ -209,7 +209,7 @@ export type Health = (
   | { readonly state: "unavailable"; readonly reason: string }
   | { readonly state: "maintenance"; readonly reason: string }
 ) & {
-  /** What a service said about itself when it was probed. */
+  /** The service's own report when it was probed. */
   readonly reported?: ReportedHealth | undefined;
 };
 

@@ -4,7 +4,7 @@ import type { Target } from "../tool.ts";
 import { agentName } from "./agent-file.ts";
 
 /**
- * What a project says about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it, and a
+ * A project's notes about its servers, in CLAUDE.md, AGENTS.md and the config. A line that names a server describes it, and a
  * hint `name: server, server.tool` requests a group.
  */
 export interface Notes {

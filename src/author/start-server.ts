@@ -6,7 +6,7 @@ export interface MCPServerOptions {
   readonly port?: number;
   /** The project. Default: the current folder. */
   readonly folder?: string;
-  /** What is listed, as in the config. Default: agents. */
+  /** The faces to list, as in the config. Default: agents. */
   readonly expose?: string;
   /** Lists never change. */
   readonly isStatic?: boolean;

@@ -13,7 +13,7 @@ const commands: Commands = Object.assign(
 /** A clone's lock may name anything, and shells treat some characters as commands. */
 const plain = /^[\w.@/-]+$/;
 
-/** What may follow the words of a command line, one a line; the last word may be incomplete. */
+/** The words that may follow a command line, one a line; the last word may be incomplete. */
 export async function complete(words: readonly string[]): Promise<string> {
   const before = words.slice(0, -1).filter((word) => !word.startsWith("-"));
   const start = words.at(-1) ?? "";

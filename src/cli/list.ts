@@ -8,11 +8,11 @@ import { dropTypeAhead } from "./terminal.ts";
 export interface ListQuestion {
   readonly title: string;
   readonly items: readonly ListItem[];
-  /** What Enter does, such as "start what is ticked". */
+  /** The effect of Enter, such as "start what is ticked". */
   readonly enter: string;
   /** Other keys that end the question, with what they do. */
   readonly keys?: Readonly<Record<string, string>>;
-  /** What Ctrl+C means, such as "nothing was approved". */
+  /** The effect of Ctrl+C, such as "nothing was approved". */
   readonly cancelled: string;
 }
 
@@ -23,7 +23,7 @@ export interface ListItem {
   readonly lines: readonly Cell[];
 }
 
-/** What is ticked, and the item under the cursor. */
+/** The ticked items, and the item under the cursor. */
 export interface ListState {
   readonly ticked: ReadonlySet<number>;
   readonly at: number;

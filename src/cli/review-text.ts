@@ -10,7 +10,7 @@ import type { Suspicion } from "../trust/suspicion.ts";
 import type { ListItem } from "./list.ts";
 import { formatFieldChanges, paint, table, wrapProse } from "./print.ts";
 
-/** What a review shows, as text. */
+/** The text of a review. */
 
 export function formatStart({ name, reached, before, runsProjectFile }: StartRequest): ListItem {
   const warning = runsProjectFile ? "  ! runs a file of this project" : "";
@@ -159,7 +159,7 @@ export function itemsOf({ tools, others }: ServerReview): readonly ReviewItem[] 
   return all.map((item, index) => ({ ...item, number: index + 1 }));
 }
 
-/** What a person must have seen whole before it is approved. */
+/** Definitions that a person must have seen whole before approving them. */
 export function markedOf(review: ServerReview): readonly ReviewItem[] {
   return itemsOf(review).filter(
     ({ change, suspicions }) => change.kind !== "same" && suspicions.length > 0,

@@ -9,7 +9,7 @@ import { readConfigFile } from "./files.ts";
 import type { Layer } from "./layer.ts";
 import { isInside, realOf } from "./project-limits.ts";
 
-/** What a server gets from its `envFile`. */
+/** The variables that a server gets from its `envFile`. */
 export interface EnvFile {
   /** The variables that its `env` does not set itself. */
   readonly names: readonly string[];

@@ -16,7 +16,7 @@ export interface UserTrust {
 }
 
 /**
- * What only the user's own file can allow (`trust.unattended`, `trust.scope`). Only that file is read: a
+ * The settings that only the user's own file can make (`trust.unattended`, `trust.scope`). Only that file is read: a
  * project's file, a variable or a flag has no effect. Throws ConfigError.
  */
 export async function readUserTrust(env: NodeJS.ProcessEnv = process.env): Promise<UserTrust> {

@@ -160,7 +160,7 @@ export interface Written {
   readonly headers?: JsonObject;
   readonly oauth?: JsonObject;
   readonly envFile?: string;
-  /** What the file of `envFile` sets. */
+  /** The variables that the file of `envFile` sets. */
   readonly fromFile?: EnvFile | undefined;
   /** The entry is from the project's file. */
   readonly isOfProject?: boolean;

@@ -6,7 +6,7 @@ import { type EditedFile, editConfig } from "./config-edit.ts";
 import { acceptInside, openAlone } from "./project.ts";
 import type { Settings } from "./settings.ts";
 
-/** What clients see of a hall with this config. */
+/** The list that clients see of a hall with this config. */
 export interface Exposure {
   /** The config's faces, or "default". */
   readonly expose: string;
@@ -47,7 +47,7 @@ export async function measureExposure(settings: Settings): Promise<Exposure> {
   }
 }
 
-/** What clients see, and what they would see of the same tools without a face. */
+/** The list that clients see, and the list of the same tools without a face. */
 export interface ExposureChange {
   readonly before: Exposure;
   readonly after: Exposure;

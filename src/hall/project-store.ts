@@ -73,7 +73,7 @@ export async function openProjectLedger(settings: Settings): Promise<Ledger> {
   return ledger;
 }
 
-/** What a person decided, at a terminal or in their config file, for the audit. */
+/** A person's decision, at a terminal or in their config file, for the audit. */
 export interface PersonDecision {
   readonly kind: "reviewed" | "granted" | "revoked" | "reset";
   readonly subjects: readonly string[];

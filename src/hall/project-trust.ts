@@ -23,7 +23,7 @@ export async function readToolTrust(settings: Settings): Promise<readonly ToolTr
   }
 }
 
-/** What each server offers, reviewed or not. Without a hall, approved servers are started; the lock has the others. */
+/** The offer of each server, reviewed or not. Without a hall, approved servers are started; the lock has the others. */
 export async function readOffers(
   settings: Settings,
   names: readonly string[],

@@ -7,7 +7,7 @@ import { createRotatingFile, partsOf, type RotatingFile } from "../base/rotating
 import type { Settings } from "./settings.ts";
 
 /**
- * What servers write to stderr, and why they ended, in the user's data folder: one file per server and
+ * The stderr of servers and the reasons they ended, in the user's data folder: one file per server and
  * project, each line with its time. Halls and commands that start servers write to them, so that the
  * reason of a failed start is still there after the process that saw it.
  */

@@ -18,7 +18,7 @@ export interface ReviewElsewhere {
 }
 
 /**
- * What must be the same for a review to count in another folder: what was approved, the program that runs and the
+ * The facts that must be the same for a review to count in another folder: what was approved, the program that runs and the
  * version of its package. Undefined for a server that may run what the folder has, which is another one in each
  * folder. So only remote servers, installed packages and programs with an absolute path have an identity.
  */

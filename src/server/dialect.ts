@@ -282,7 +282,7 @@ const wireStates: Readonly<Record<Health["state"], string>> = {
   maintenance: "maintenance",
 };
 
-/** What a service reports about itself comes first. */
+/** A service's own report comes first. */
 async function describeHealth(toolkit: Toolkit, parts: ServerParts): Promise<JsonObject> {
   const { health, responseMs = 0, lastError = null } = parts.health.record(toolkit);
   const { version, capabilities, responseMs: reportedMs } = health.reported ?? {};

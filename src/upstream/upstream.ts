@@ -392,7 +392,7 @@ class UpstreamServer implements Upstream {
   }
 }
 
-/** What is left of a call's time to answer it. */
+/** Time left to answer a call. */
 const answerMs = 500;
 
 function stillInstalling(id: string): HallError {

@@ -129,7 +129,7 @@ function unknownIn(words: readonly string[]): readonly string[] {
     long,
     short,
   ]);
-  // What follows `--` belongs to another program.
+  // Words after `--` belong to another program.
   const ours = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
   const unknown = ours.filter((word) => word.startsWith("--") && !options.includes(word));
   return isFound ? unknown : [words[0] ?? "", ...unknown];

@@ -46,7 +46,7 @@ function load(file) {
     evaluate(form, file);
 }
 
-/** What our Lisp refuses by design would leave `*universe*` unbound. */
+/** Forms that our Lisp refuses by design would leave `*universe*` unbound. */
 function withoutRefused(text) {
   return text
     .replace(/#\.\(ash 1 (\d+)\)/g, (_, bits) => String(2n ** BigInt(bits)))

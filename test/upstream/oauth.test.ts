@@ -114,7 +114,7 @@ const worked = { result: { content: [{ type: "text", text: '{"a":1}' }] } };
 const refreshesOf = ({ seen }: OAuthServer): number =>
   seen.tokenRequests.filter(({ body }) => body.get("grant_type") === "refresh_token").length;
 
-/** What is kept of the one server a test uses, decrypted, and its file. */
+/** The stored tokens of the one server a test uses, decrypted, and their file. */
 function readKept(url: string): {
   readonly text: string;
   readonly mode: number;

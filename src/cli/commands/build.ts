@@ -22,7 +22,7 @@ export interface BuildCommandOptions extends JsonOption {
   readonly planner?: string;
   readonly strict?: boolean;
   readonly dryRun?: boolean;
-  /** What `add` did before. */
+  /** The report of `add`, which ran before. */
   readonly added?: AddReport;
   /** Servers that the person has just chosen, and who confirmed it. */
   readonly chosen?: readonly string[];

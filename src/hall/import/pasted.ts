@@ -5,7 +5,7 @@ import { parseJsonText, readValue } from "../../config/json.ts";
 import type { Client, ServerEntry } from "./clients.ts";
 import { editorVariables, excludeTools, ignored, renamed, shellVariables } from "./entry.ts";
 
-/** What documentation of servers offers to copy: the JSON of any client, or a line for Claude Code. */
+/** Reads text that the documentation of servers offers to copy: the JSON of any client, or a line for Claude Code. */
 
 type NewEntry = Pick<ServerEntry, "name" | "value">;
 

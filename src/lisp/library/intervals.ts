@@ -84,7 +84,7 @@ const common = (m: Machine, a: Interval, b: Interval): Interval => ({
   high: inner(m, a.high, b.high, -1),
 });
 
-/** What is left below and above. */
+/** The parts left below and above. */
 function without(m: Machine, kind: string, from: Interval, trait: Trait): Interval[] {
   if (trait.kind !== "range" && !(trait.kind === "object" && isNumber(trait.object))) return [from];
   const { low, high } = intervalOf(kind, trait);
