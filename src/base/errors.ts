@@ -108,7 +108,7 @@ const rows = {
     ...inResult(-32000),
     exit: 1,
     retry: "by user",
-    hint: "The call was withdrawn; call again if it is still wanted.",
+    hint: "It was cancelled; repeat it if it is still wanted.",
   },
   UNAVAILABLE: {
     ...inResult(-32006),
