@@ -366,6 +366,7 @@ class ToolkitRegistry implements Registry {
         throw new HallError(
           "UNAVAILABLE",
           `cannot call ${name.slice(0, 100)}: ${toolkit.id} has not listed its tools yet (${problem})`,
+          { next: [{ do: "run-command", command: "status" }] },
         );
     }
   }

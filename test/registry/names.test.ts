@@ -6,6 +6,8 @@ import {
   safeNameOf,
 } from "../../src/registry/names.ts";
 import type { Target, Toolkit } from "../../src/tool.ts";
+import { startHall } from "../servers/hall.ts";
+import { createToolkit } from "../servers/toolkits.ts";
 
 test("a full name may be written with two underscores for its first dot, wherever else it has underscores or dots", () => {
   const fullNames = ["notes.search", "my__notes.search.all", "a_.b", "a._c"];
@@ -87,3 +89,19 @@ function target(fullName: string): Target {
     fullName,
   };
 }
+
+test("a tool of a server that has listed nothing is unavailable, and the next step is to look at the status", async () => {
+  const down = createToolkit("github", {}, { problem: () => "it exited with code 1" });
+  await using hall = await startHall({ toolkits: [down] });
+  const client = hall.connect();
+  await client.greet();
+  expect(await client.result("tools/call", { name: "github.search" })).toMatchObject({
+    isError: true,
+    structuredContent: {
+      error_type: "unavailable",
+      message:
+        "cannot call github.search: github has not listed its tools yet (it exited with code 1)",
+      suggestion: "The user can run `guildhall status`.",
+    },
+  });
+});
