@@ -24,7 +24,7 @@ const ours = {
   ),
   startTimeoutSeconds: field(
     "Time limit of a start in seconds, and of an installation before it. Default: `defaults.startTimeoutSeconds`, else 20 for a start; 180 for an installation, and for uvx and docker run, which install by themselves.",
-    z.optional(startSeconds()),
+    z.optional(whole(1, 600)),
   ),
   prefix: field(
     "The prefix of this server's tool names. Default: the server's name; \"\" means none.",
@@ -249,7 +249,7 @@ export const configSchema = z.strictObject({
   defaults: section("Settings for all servers that have none of their own.", {
     startTimeoutSeconds: field(
       "Time limit of a start in seconds, and of an installation before it.",
-      z.optional(startSeconds()),
+      z.optional(whole(1, 600)),
     ),
   }),
   mcpServers: field(
@@ -440,10 +440,6 @@ function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}
 
 function variableName() {
   return z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/));
-}
-
-function startSeconds() {
-  return whole(1, 600);
 }
 
 function whole(minimum: number, maximum: number) {

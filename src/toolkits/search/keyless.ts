@@ -1,10 +1,10 @@
 /** Search without an account: Wikipedia's documented search API, and the RSS feeds that news publishers offer. */
-import { Parser } from "htmlparser2";
 import { HallError, messageOf } from "../../base/errors.ts";
 import { isObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import { createDialler } from "../../net/dial.ts";
 import { wordsOf } from "../../ranking/words.ts";
+import type { FeedItem } from "./feed.ts";
 import type { SearchProvider, SearchQuery, SearchResult } from "./provider.ts";
 import { createWebProvider, fetchReply, readRows, type WebEngine } from "./web.ts";
 
@@ -30,6 +30,7 @@ export function createKeyless(origin?: string): SearchProvider {
   );
 
   async function readNews(query: SearchQuery, scope: Scope): Promise<readonly SearchResult[]> {
+    const { parseFeed } = await import("./feed.ts");
     const read = await Promise.allSettled(
       addresses.map(async (url) => {
         const engine = { name: url.host, refusalHint: "Try again later." };
@@ -79,46 +80,6 @@ function createWikipedia(origin: string): WebEngine {
 }
 
 const newsFields = { fields: { snippet: ["description"], published: ["published"] } };
-
-interface FeedItem {
-  readonly title: string;
-  readonly url: string;
-  readonly description: string;
-  readonly published: string;
-}
-
-const fieldsOfItem: Readonly<Record<string, keyof FeedItem>> = {
-  title: "title",
-  link: "url",
-  description: "description",
-  pubdate: "published",
-};
-
-function parseFeed(bytes: Buffer): readonly FeedItem[] {
-  const items: FeedItem[] = [];
-  let item: Record<keyof FeedItem, string> | undefined;
-  let field: keyof FeedItem | undefined;
-  const parser = new Parser(
-    {
-      onopentag(name) {
-        if (name === "item") item = { title: "", url: "", description: "", published: "" };
-        field = Object.hasOwn(fieldsOfItem, name) ? fieldsOfItem[name] : undefined;
-      },
-      ontext(text) {
-        if (item && field) item[field] += text;
-      },
-      onclosetag(name) {
-        field = undefined;
-        if (name !== "item" || !item) return;
-        items.push({ ...item, url: item.url.trim() });
-        item = undefined;
-      },
-    },
-    { xmlMode: true, lowerCaseTags: true },
-  );
-  parser.end(bytes.toString("utf8"));
-  return items;
-}
 
 /** Items with a word of the query, those with most of them first. */
 function rankItems(items: readonly FeedItem[], query: string): readonly FeedItem[] {
