@@ -58,7 +58,7 @@ describe("without a keyring", () => {
     const store = openSecretStore(folder, noKeyring);
     expect(store.list()).toEqual([]);
     expect(await store.set({ name: "TOKEN" }, "hunter2-hunter2")).toBe("file");
-    expect(await store.set({ name: "TOKEN", project: "/work/blog" }, "other-value")).toBe("file");
+    expect(await store.set({ name: "TOKEN", project: "/srv/blog" }, "other-value")).toBe("file");
     expect(bytesIn(folder)).not.toMatch(/hunter2|other-value/);
     const again = openSecretStore(folder, noKeyring);
     expect(await valuesOf(again)).toEqual([
@@ -67,7 +67,7 @@ describe("without a keyring", () => {
     ]);
     expect(again.list()).toMatchObject([
       { name: "TOKEN", kept: "file" },
-      { name: "TOKEN", project: "/work/blog", kept: "file" },
+      { name: "TOKEN", project: "/srv/blog", kept: "file" },
     ]);
   });
 
@@ -98,13 +98,13 @@ describe("with a keyring", () => {
   test("values are only there", async () => {
     const keyring = memoryKeyring();
     const store = openSecretStore(folder, keyring);
-    expect(await store.set({ name: "TOKEN", project: "/work/blog" }, "hunter2-hunter2")).toBe(
+    expect(await store.set({ name: "TOKEN", project: "/srv/blog" }, "hunter2-hunter2")).toBe(
       "keyring",
     );
     expect(readdirSync(folder)).toEqual(["index.json"]);
-    expect([...keyring.kept]).toEqual([["project /work/blog TOKEN", "hunter2-hunter2"]]);
+    expect([...keyring.kept]).toEqual([["project /srv/blog TOKEN", "hunter2-hunter2"]]);
     expect(await valuesOf(store)).toEqual([["TOKEN", "hunter2-hunter2"]]);
-    expect(await store.remove({ name: "TOKEN", project: "/work/blog" })).toBe(true);
+    expect(await store.remove({ name: "TOKEN", project: "/srv/blog" })).toBe(true);
     expect(keyring.kept.size).toBe(0);
   });
 
