@@ -19,7 +19,7 @@ const behaviours = {
 
 function makeCrowd(): Home {
   const names = Object.keys(behaviours) as (keyof typeof behaviours)[];
-  const servers = Array.from({ length: 16 }, (_, at) => {
+  const servers = Array.from({ length: 40 }, (_, at) => {
     const behaviour = names[at % names.length] as keyof typeof behaviours;
     return [
       `${behaviour}${at}`,
@@ -42,7 +42,7 @@ function processesIn(folder: string): readonly string[] {
     });
 }
 
-describe("16 servers that hang, die, ignore SIGTERM or leave children behind", () => {
+describe("40 servers that hang, die, ignore SIGTERM or leave children behind", () => {
   const home = makeCrowd();
   afterAll(() => home[Symbol.dispose]());
 
@@ -67,7 +67,7 @@ describe("16 servers that hang, die, ignore SIGTERM or leave children behind", (
         env: home.env,
         stdio: "ignore",
       });
-      const count = line.startsWith("serve") ? 1 : 12;
+      const count = line.startsWith("serve") ? 1 : 30;
       await until(() => processesIn(home.project).length >= count, "all servers were started");
       hall.kill("SIGKILL");
       await until(() => processesIn(home.project).length === 0, "no process is left");
