@@ -4,7 +4,7 @@ import { openHttp } from "./http-client.mjs";
 import { startListener } from "./listeners.mjs";
 import { inTurns } from "./processes.mjs";
 
-/** What it costs to know whose program calls: the listener as it is beside one with `listen.open`. */
+/** The cost of finding out whose program calls: the listener as it is beside one with `listen.open`. */
 export default { name: "door", run };
 
 const connections = 20;

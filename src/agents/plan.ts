@@ -29,7 +29,7 @@ export interface PlanOptions extends NotesOptions {
   /** Of the project. */
   readonly folder: string;
   readonly targets: readonly Target[];
-  /** What the project's notes say about its servers. Default: nothing. */
+  /** The project's notes about its servers. Default: none. */
   readonly noteText?: string | undefined;
   /** Regroups everything except what people placed. Default: grouped tools keep their groups. */
   readonly regroup?: boolean | undefined;

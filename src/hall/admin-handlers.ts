@@ -57,7 +57,7 @@ export function createHandlers(
         ),
     }),
     async approve({ token, answer }) {
-      // What was taken back before is not this approval.
+      // A grant revoked earlier does not count as this approval.
       hall.trust?.refresh();
       // The tool as it was when approval was requested; it may have changed since.
       const { target, isWaiting } = hall.approvals.answer(token, answer);

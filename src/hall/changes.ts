@@ -15,7 +15,7 @@ import { readOffers } from "./project-trust.ts";
 import { findReview, formatSource, goneFrom, offerKinds, signHidden } from "./review.ts";
 import { getServer, type Settings, trustSettingsOf } from "./settings.ts";
 
-/** What differs between a server now and as it was reviewed, as far as the hall or the lock knows. */
+/** The differences between a server now and as it was reviewed, as far as the hall or the lock knows. */
 export interface ServerChanges {
   readonly name: string;
   readonly reached?:
@@ -26,7 +26,7 @@ export interface ServerChanges {
         readonly hidden: readonly string[];
       }
     | undefined;
-  /** What the user's config eases for it; nothing is an empty text. */
+  /** The limits that the user's config eases for it; empty if none. */
   readonly eased?: { readonly before: string; readonly now: string } | undefined;
   readonly changed: readonly { readonly name: string; readonly fields: readonly FieldChange[] }[];
   /** Unchanged, but reviewed by version 0.1, which did not show all of it. */

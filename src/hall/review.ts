@@ -146,7 +146,7 @@ export interface ServerReview {
   readonly integrity?: string | undefined;
   readonly identity: string | undefined;
   readonly hidden: Review["hidden"];
-  /** What the user's config eases for a server of this name. */
+  /** The limits that the user's config eases for a server of this name. */
   readonly eased: string | undefined;
   readonly tools: readonly ToolReview[];
   readonly others: readonly OtherReview[];

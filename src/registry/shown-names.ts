@@ -19,7 +19,7 @@ const refuseDots: ReadonlySet<string> = new Set([
   "visual studio code",
 ]);
 
-/** What a request says about how its answer should spell names. Config and audit write dots, so our own commands ask for them. */
+/** How a request wants names spelled in its answer. Config and audit write dots, so our own commands ask for them. */
 export const dottedNames: JsonObject = { "guildhall/names": "dot" };
 
 /** `client` is name and version. */

@@ -10,7 +10,7 @@ export interface TrustSettings {
 type Policy = "destructive" | "all";
 
 /**
- * What the user's config eases for servers of this name, in words; undefined if nothing. Any project can
+ * The limits that the user's config eases for servers of this name, in words; undefined if none. Any project can
  * give its server this name, so it counts only for a server whose review has shown these words.
  */
 export function easingOf(

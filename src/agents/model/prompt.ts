@@ -217,7 +217,7 @@ export class Results {
   }
 
   /**
-   * What is returned with an answer: if it names results, such as `[[r1]]`, their content and data;
+   * The content returned with an answer: if it names results, such as `[[r1]]`, their content and data;
    * if it names none, everything but text from all results. The content of
    * failed results is left out.
    */
