@@ -93,6 +93,8 @@ export interface HallOptions {
   readonly servers?: ConfiguredServers;
   /** Upstreams that may start to be listed for the first time, not only for a call. Default: all. */
   readonly looksFor?: FleetOptions["looksFor"];
+  /** How upstreams are reached. Default: processes and network connections. */
+  readonly openCarrier?: FleetOptions["openCarrier"];
   /** Called for each line an upstream writes to stderr, and when it fails. */
   readonly said?: FleetOptions["said"];
   /** What the upstreams offered at the last build. */
@@ -210,6 +212,7 @@ async function openBase(options: HallOptions) {
     lock,
     secrets,
     tokenFolder: options.tokenFolder,
+    openCarrier: options.openCarrier,
     said: (...about) => options.said?.(...about),
     holdsChanged: trust !== undefined,
     mayStart: (...about) => trust?.mayStart(...about),

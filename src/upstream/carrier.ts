@@ -38,15 +38,17 @@ export interface CarrierOptions {
   readonly installing?: Installing | undefined;
 }
 
-export function openCarrier(
+/** Starts or dials a server. */
+export type OpenCarrier = (
   config: ServerConfig,
   options: CarrierOptions,
   scope: Scope,
-): Promise<Carrier> {
-  return config.type === "stdio"
+) => Promise<Carrier>;
+
+export const openCarrier: OpenCarrier = (config, options, scope) =>
+  config.type === "stdio"
     ? startProcess(config, options, scope)
     : openRemote(config, options, scope);
-}
 
 async function openRemote(
   config: RemoteServerConfig,

@@ -7,6 +7,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import type { Toolkit } from "../tool.ts";
 import type { InstalledPackage } from "../trust/review.ts";
 import type { Limits } from "../wire/channel.ts";
+import type { OpenCarrier } from "./carrier.ts";
 import { createGuard } from "./guard.ts";
 import type { Lock } from "./lock.ts";
 import { type Authorizer, createOAuth } from "./oauth.ts";
@@ -35,6 +36,8 @@ export interface FleetOptions {
   readonly limits: Limits;
   readonly log: Log;
   readonly lock: Lock;
+  /** How servers are reached. Default: processes and network connections. */
+  readonly openCarrier?: OpenCarrier | undefined;
   /** Receives tokens, so that they are redacted in logs. */
   readonly secrets?: Secrets | undefined;
   /** Folder of the tokens. Default: in the user's data folder. */
@@ -79,6 +82,7 @@ export function createFleet(options: FleetOptions): Fleet {
       log: options.log,
       guard,
       slots,
+      openCarrier: options.openCarrier,
       secrets: options.secrets,
       looks: options.looksFor?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],

@@ -10,12 +10,13 @@ import type { Handshake } from "../client/handshake.ts";
 import { createRetryAfterGate } from "../client/retry-after.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind } from "../tool.ts";
-import { type Carrier, type CarrierOptions, openCarrier } from "./carrier.ts";
+import { type Carrier, type CarrierOptions, type OpenCarrier, openCarrier } from "./carrier.ts";
 
 /** How to open a connection to a server, and its events. */
 export interface Opening extends CarrierOptions {
   readonly config: ServerConfig;
   readonly scope: Scope;
+  readonly openCarrier?: OpenCarrier | undefined;
   /** The protocol family it used last time. */
   readonly era: Handshake["era"] | undefined;
   /** Limit for the start. */
@@ -54,7 +55,7 @@ export async function openServer(opening: Opening): Promise<ServerConnection> {
 
 async function connect(opening: Opening): Promise<ServerConnection> {
   const { config, scope, limits, log, startMs } = opening;
-  const opened = await openCarrier(config, opening, scope);
+  const opened = await (opening.openCarrier ?? openCarrier)(config, opening, scope);
   opening.carried(opened);
   let isOver = false;
   let isOpen = false;

@@ -21,7 +21,7 @@ import { pinOf } from "../trust/pin.ts";
 import type { InstalledPackage } from "../trust/review.ts";
 import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/channel.ts";
-import type { Carrier } from "./carrier.ts";
+import type { Carrier, OpenCarrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { KnownOffer } from "./known-offer.ts";
 import { createToolFilter, disabledTool, type Offer } from "./lists.ts";
@@ -61,6 +61,7 @@ export interface UpstreamOptions {
   readonly limits: Limits;
   readonly log: Log;
   readonly guard: ProcessGuard;
+  readonly openCarrier?: OpenCarrier | undefined;
   /** Access tokens for a remote server. */
   readonly authorizer?: Authorizer | undefined;
   /** From an earlier discovery; ignored if the config changed since. */
@@ -297,7 +298,7 @@ class UpstreamServer implements Upstream {
     lost: (reason: string) => void,
     checkPackage: (installed: InstalledPackage) => void,
   ): Promise<ServerConnection> {
-    const { limits, guard, authorizer, slots, said } = this.#options;
+    const { limits, guard, authorizer, slots, said, openCarrier } = this.#options;
     const { startMs, installMs } = this.#limits;
     // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
@@ -305,6 +306,7 @@ class UpstreamServer implements Upstream {
       limits,
       guard,
       authorizer,
+      openCarrier,
       config: this.#config,
       log: this.#log,
       said,
