@@ -5,6 +5,7 @@ import { Scope } from "../base/scope.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
 import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
+import { addField } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
 import { type Asking, askLegacy, type Work } from "./asking.ts";
 import {
@@ -291,8 +292,14 @@ export function unknownMethod(method: string): HallError {
   return new HallError("METHOD_NOT_FOUND", `Method not found: ${method.slice(0, 100)}`);
 }
 
-/** Replaces content that a client's version does not know with text. */
+/** The outcome as a client of this version reads it: `isError` is always there. */
 function fitOutcome(outcome: Outcome, version: Version): Outcome {
+  const fitted = fitKinds(outcome, version);
+  return fitted.isError === undefined ? addField(fitted, "isError", false) : fitted;
+}
+
+/** Replaces content that a client's version does not know with text. */
+function fitKinds(outcome: Outcome, version: Version): Outcome {
   const content = fitContent(outcome.content, version);
   const { structuredContent, ...rest } = outcome;
   if (structuredContent === undefined || isObject(structuredContent) || isModernVersion(version)) {

@@ -83,6 +83,15 @@ export function parseFrame(
 const writtenAs = new WeakMap<object, string>();
 const longText = 65_536;
 
+/** A copy of a result with one more field. A long result keeps its text, with the field put in front. */
+export function addField<T extends object>(result: T, key: string, value: boolean): T {
+  const added = { ...result, [key]: value };
+  const text = writtenAs.get(result);
+  if (text !== undefined)
+    writtenAs.set(added, `{"${key}":${value},${text.slice(text.indexOf("{") + 1)}`);
+  return added;
+}
+
 /** Where the value of `result` begins when it is the last key of a message on one line, as nearly everybody writes it; else -1. */
 function findLastResult(text: string, keyAt: number): number {
   const prefix = '"result":';

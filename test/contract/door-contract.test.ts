@@ -167,7 +167,11 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     const { request } = await open();
     const args = { text: "héllo\n\u2028 👍", times: 2 };
     expect(await request("tools/call", { name: "echo.typed", arguments: args })).toEqual({
-      result: { content: [{ type: "text", text: JSON.stringify(args) }], structuredContent: args },
+      result: {
+        content: [{ type: "text", text: JSON.stringify(args) }],
+        structuredContent: args,
+        isError: false,
+      },
     });
   });
 
@@ -175,7 +179,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
     const { request } = await open();
     const args = { text: "x€".repeat(500_000) };
     const { result } = await request("tools/call", { name: "echo.echo", arguments: args });
-    expect((result as JsonObject).structuredContent).toEqual(args);
+    expect(result).toMatchObject({ structuredContent: args, isError: false });
   });
 
   test("is told of a failure, of a tool's own and of ours", async () => {
@@ -259,7 +263,9 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
         params: { progressToken: "p", progress, total: 2, message: `at ${progress}` },
       });
     }
-    expect(await answer(id)).toEqual({ result: { content: [{ type: "text", text: "reported" }] } });
+    expect(await answer(id)).toEqual({
+      result: { content: [{ type: "text", text: "reported" }], isError: false },
+    });
     expect(
       client.received.findIndex(({ method }) => method === "notifications/progress"),
     ).toBeLessThan(client.received.findIndex((message) => message.id === id));
@@ -288,6 +294,7 @@ describe.each(lines)("over %s, %s", (_name, era, connect) => {
       result: {
         content: [{ type: "text", text: JSON.stringify({ name: ada, args: {} }) }],
         structuredContent: { name: ada, args: {} },
+        isError: false,
       },
     };
     if (era === "legacy") {

@@ -136,6 +136,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
       structuredContent: { n: 1, list: [1, "2", null] },
       extension: { known: false },
       _meta: { "example.com/cost": 0.25 },
+      isError: false,
     });
     expect(await person.result("tools/call", { name: "box.told" })).toEqual({
       content: [{ type: "text", text: "no such issue" }],

@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import {
+  addField,
   errorFrame,
   findFault,
   isId,
@@ -600,6 +601,19 @@ describe("a long result", () => {
       code: "PARSE",
       answerId: 1,
     });
+  });
+
+  test("gets one more field without being written anew", () => {
+    const text = `{"content":[{"type":"text","text":"${"x".repeat(100_000)}"}],  "n": 1.0}`;
+    const added = addField(
+      resultOf(`{"jsonrpc":"2.0","id":1,"result": ${text}}`) as object,
+      "isError",
+      false,
+    );
+    expect(resultFrame(2, added)).toBe(
+      `{"jsonrpc":"2.0","id":2,"result":{"isError":false,${text.slice(1)}}`,
+    );
+    expect(added).toMatchObject({ n: 1, isError: false });
   });
 
   test("that somebody changed is written anew", () => {
