@@ -2,7 +2,7 @@ import { realpath } from "node:fs/promises";
 import { HallError } from "../base/errors.ts";
 import { findNameProblems } from "../config/servers.ts";
 import { describeTarget } from "../upstream/source.ts";
-import { withConfigLock } from "./config-edit.ts";
+import { type EditOptions, requireSeen, withConfigLock } from "./config-edit.ts";
 import type { ServerEntry } from "./import/clients.ts";
 import { shorten, thisMachine } from "./import/document.ts";
 import { findUnset, readEntry } from "./import/import.ts";
@@ -27,19 +27,32 @@ export interface AddReport {
   readonly secrets: readonly string[];
   /** Variables that the entries name and that are set nowhere. */
   readonly variables: readonly string[];
+  /** The file's text before and after. */
+  readonly before: string;
+  readonly after: string;
 }
 
 /**
  * Adds servers to the project's config, as other clients write them. Secrets are stored apart. Throws CONFLICT for a
  * name that is taken, and VALIDATION for an entry that cannot be used; then nothing is written.
  */
-export function addServers(folder: string, entries: readonly NewEntry[]): Promise<AddReport> {
-  return withConfigLock(() => addAlone(folder, entries));
+export function addServers(
+  folder: string,
+  entries: readonly NewEntry[],
+  options: EditOptions = {},
+): Promise<AddReport> {
+  return withConfigLock(() => addAlone(folder, entries, options));
 }
 
-async function addAlone(folder: string, entries: readonly NewEntry[]): Promise<AddReport> {
+async function addAlone(
+  folder: string,
+  entries: readonly NewEntry[],
+  { dryRun = false, seen }: EditOptions,
+): Promise<AddReport> {
   const machine = thisMachine(await realpath(folder));
   const project = await readProjectFile(machine);
+  const before = project.text ?? "";
+  requireSeen(before, seen);
   const secrets = await openProjectSecrets(machine.folder);
   const stored = secrets.list().filter(({ scope }) => scope !== "other project");
   // The values of stored secrets are not known here, so their names are not used for others.
@@ -62,9 +75,12 @@ async function addAlone(folder: string, entries: readonly NewEntry[]): Promise<A
       });
     servers.push({ name, ...found });
   }
-  // Before the entry: a running hall reads it at once.
-  for (const { variable, value } of keeper.found()) await secrets.set(variable, value);
-  await writeThrough(project.file, await addToProjectFile(project, servers), machine.folder);
+  const after = await addToProjectFile(project, servers);
+  if (!dryRun) {
+    // Before the entry: a running hall reads it at once.
+    for (const { variable, value } of keeper.found()) await secrets.set(variable, value);
+    await writeThrough(project.file, after, machine.folder);
+  }
   const found = keeper.found().map(({ variable }) => variable);
   const isSet = (name: string): boolean => found.includes(name) || Object.hasOwn(taken, name);
   const unset = servers.flatMap(({ server }) => findUnset(server, machine.env));
@@ -77,6 +93,8 @@ async function addAlone(folder: string, entries: readonly NewEntry[]): Promise<A
     })),
     secrets: found,
     variables: [...new Set(unset)].filter((name) => !isSet(name)),
+    before,
+    after,
   };
 }
 

@@ -23,6 +23,15 @@ export interface EditedFile {
   /** As shown to people. */
   readonly file: string;
   readonly isChanged: boolean;
+  readonly before: string;
+  readonly after: string;
+}
+
+export interface EditOptions {
+  /** Write nothing; the result shows what would be written. */
+  readonly dryRun?: boolean | undefined;
+  /** The text that the file must have: a person has seen the change against it. Throws CONFLICT. */
+  readonly seen?: string | undefined;
 }
 
 const lockMsMax = 20_000;
@@ -37,14 +46,16 @@ export function editServer(
   folder: string,
   name: string,
   change: (entry: JsonObject) => JsonObject | undefined,
+  options: EditOptions = {},
 ): Promise<EditedFile> {
-  return withConfigLock(() => editServerAlone(folder, name, change));
+  return withConfigLock(() => editServerAlone(folder, name, change, options));
 }
 
 async function editServerAlone(
   folder: string,
   name: string,
   change: (entry: JsonObject) => JsonObject | undefined,
+  options: EditOptions,
 ): Promise<EditedFile> {
   const files = await readFiles(folder);
   const found = files.findLast(({ tree }) => Object.hasOwn(serversIn(tree), name));
@@ -55,13 +66,14 @@ async function editServerAlone(
   const { [name]: entry, ...others } = serversIn(found.tree);
   const changed = change(isObject(entry) ? entry : {});
   const mcpServers = changed === undefined ? others : { ...serversIn(found.tree), [name]: changed };
-  return save(found, { ...found.tree, mcpServers }, folder);
+  return save(found, { ...found.tree, mcpServers }, folder, options);
 }
 
 /** Changes the project's config, else the user's. Throws NOT_FOUND. */
 export function editConfig(
   folder: string,
   change: (tree: JsonObject) => JsonObject,
+  options: EditOptions = {},
 ): Promise<EditedFile> {
   return withConfigLock(async () => {
     const file = (await readFiles(folder)).at(-1);
@@ -69,7 +81,7 @@ export function editConfig(
       throw new HallError("NOT_FOUND", `no config found for the folder "${folder}"`, {
         next: [{ do: "run-command", command: "init" }],
       });
-    return save(file, change(file.tree), folder);
+    return save(file, change(file.tree), folder, options);
   });
 }
 
@@ -94,15 +106,26 @@ async function save(
   { document, tree, project }: EditableFile,
   after: JsonObject,
   folder: string,
+  { dryRun = false, seen }: EditOptions,
 ): Promise<EditedFile> {
+  requireSeen(document.text, seen);
   let edited = document;
   // A table of TOML is written whole.
   const depth = document.format === "toml" ? 2 : Number.POSITIVE_INFINITY;
   for (const edit of findEdits(tree, after, { at: [], depth }))
     edited = await parseDocument(document.file, await editDocument(edited, edit));
   const isChanged = edited.text !== document.text;
-  if (isChanged) await writeThrough(document.file, edited.text, project);
-  return { file: shorten(document.file, thisMachine(folder)), isChanged };
+  if (isChanged && !dryRun) await writeThrough(document.file, edited.text, project);
+  const file = shorten(document.file, thisMachine(folder));
+  return { file, isChanged, before: document.text, after: edited.text };
+}
+
+/** Throws CONFLICT if a person saw another text than the file has now. */
+export function requireSeen(text: string, seen: string | undefined): void {
+  if (seen === undefined || seen === text) return;
+  throw new HallError("CONFLICT", "the file was edited since the change was shown", {
+    hint: "Look at the change again.",
+  });
 }
 
 /** The smallest edits that lead from one tree to the other. */

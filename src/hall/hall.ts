@@ -44,6 +44,7 @@ import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 import { callOnce } from "./call-once.ts";
+import { createHallEvents, type HallEvents } from "./events.ts";
 
 /** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
@@ -65,6 +66,7 @@ export interface Hall {
   readonly server: Server;
   readonly fleet: Fleet;
   readonly log: Log;
+  readonly events: HallEvents;
   /** Calls a tool through the whole gateway, for programs and tests. Throws HallError. */
   call(name: string, args?: JsonObject): Promise<Outcome>;
   close(drainMs?: number): Promise<void>;
@@ -198,7 +200,12 @@ async function openBase(options: HallOptions) {
     names = "underscore",
   } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
-  const approvals = createApprovals(() => Date.now(), options.approvalLeft);
+  const events = createHallEvents();
+  const approvals = createApprovals(
+    () => Date.now(),
+    options.approvalLeft,
+    () => events.emit({ type: "changed", what: "approvals" }),
+  );
   const trust: Trust | undefined =
     options.trust && createTrust({ ...options.trust, onRevoked: approvals.forget });
   trust?.refresh();
@@ -213,7 +220,11 @@ async function openBase(options: HallOptions) {
     secrets,
     tokenFolder: options.tokenFolder,
     openCarrier: options.openCarrier,
-    said: (...about) => options.said?.(...about),
+    said(server, text) {
+      options.said?.(server, text);
+      events.emit({ type: "log", server, at: Date.now(), text: secrets.scrub(text) });
+    },
+    changed: () => events.emit({ type: "changed", what: "servers" }),
     holdsChanged: trust !== undefined,
     mayStart: (...about) => trust?.mayStart(...about),
     looksFor: (server) => options.looksFor?.(server) ?? true,
@@ -237,6 +248,7 @@ async function openBase(options: HallOptions) {
     store,
     note,
     log,
+    events,
     limits,
     secrets,
     timeoutMs,
@@ -329,14 +341,19 @@ async function openOwnTools(base: Base, options: HallOptions) {
 }
 
 async function openGateway(base: Base, options: HallOptions) {
-  const { registry, store, meter, timeoutMs, validators, health, trust, approvals, log, spell } =
-    base;
+  const { registry, store, meter, timeoutMs, validators, health, trust, approvals, log } = base;
+  const { spell, events } = base;
   const { otlpUrl } = options.telemetry ?? {};
   const tracing = otlpUrl === undefined ? undefined : await startTracing(otlpUrl, log);
   const audit = options.audit ?? auditDecisions(store);
+  const logCall = createCallLog(log);
+  const ended = (row: CallRow): void => {
+    logCall(row);
+    events.emit({ type: "call", row });
+  };
   const gateway = createGateway({
     registry,
-    recording: { store, meter, record: options.record, ended: createCallLog(log) },
+    recording: { store, meter, record: options.record, ended },
     timeoutMs,
     validators,
     health,

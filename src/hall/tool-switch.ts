@@ -34,12 +34,16 @@ export async function switchTools(
 ): Promise<SwitchedTools> {
   const meant = await readPattern(settings, pattern);
   const { server, prefix, glob, tools } = meant;
-  const edited = await editServer(settings.folder, server, ({ tools: given, ...entry }) => {
-    const filter = isOn ? include(given, meant) : exclude(given, glob);
-    return { ...entry, ...(Object.keys(filter).length > 0 ? { tools: filter } : {}) };
-  });
+  const { file, isChanged } = await editServer(
+    settings.folder,
+    server,
+    ({ tools: given, ...entry }) => {
+      const filter = isOn ? include(given, meant) : exclude(given, glob);
+      return { ...entry, ...(Object.keys(filter).length > 0 ? { tools: filter } : {}) };
+    },
+  );
   const names = tools.map((tool) => (prefix === "" ? tool : `${prefix}.${tool}`));
-  return { server, tools: names, ...edited };
+  return { server, tools: names, file, isChanged };
 }
 
 function exclude(given: unknown, glob: string): JsonObject {

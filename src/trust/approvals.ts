@@ -84,10 +84,14 @@ interface Answered {
   readonly expiresAt: number;
 }
 
-/** `left` is called for each new approval that no client asks its user for. */
+/**
+ * `left` is called for each new approval that no client asks its user for, `changed` whenever the list
+ * of waiting calls changes.
+ */
 export function createApprovals(
   now: () => number = Date.now,
   left: (pending: PendingApproval) => void = () => {},
+  changed: () => void = () => {},
 ): Approvals {
   const open = new Map<string, Open>();
   /** Answers that wait for their call. */
@@ -116,7 +120,12 @@ export function createApprovals(
       isWaiting,
     };
     open.set(pending.token, { pending, resolve, listeners: new Set() });
+    changed();
     return pending;
+  }
+
+  function remove(token: string): void {
+    if (open.delete(token)) changed();
   }
 
   return {
@@ -127,7 +136,7 @@ export function createApprovals(
         resolve = settle;
       });
       const pending = put(subject, resolve);
-      return { pending, answered: given, close: () => void open.delete(pending.token) };
+      return { pending, answered: given, close: () => remove(pending.token) };
     },
     leave(subject) {
       sweep();
@@ -160,7 +169,7 @@ export function createApprovals(
     wake() {
       for (const { listeners } of open.values()) for (const tell of listeners) tell("judge");
     },
-    drop: ({ token }) => void open.delete(token),
+    drop: ({ token }) => remove(token),
     forget: () => answered.clear(),
     pending() {
       sweep();
@@ -176,7 +185,7 @@ export function createApprovals(
           { next: [{ do: "run-command", command: "approvals" }] },
         );
 
-      open.delete(token);
+      remove(token);
       if (found.resolve) found.resolve(answer);
       else {
         const expiresAt = now() + approvalMsMax;

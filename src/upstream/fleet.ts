@@ -46,6 +46,8 @@ export interface FleetOptions {
   readonly holdsChanged?: boolean;
   /** Called for each line a server writes to stderr, and when it fails. */
   said?(name: string, line: string): void;
+  /** Called when the state of a server changes. */
+  changed?(): void;
   /** Why a server may not be started; undefined if it may. Default: all may. */
   mayStart?(name: string, source: string, installed?: InstalledPackage): string | undefined;
   /** Servers that may start to be listed for the first time, not only for a call. Default: all. */
@@ -89,6 +91,7 @@ export function createFleet(options: FleetOptions): Fleet {
       authorizer: createAuthorizer(name, config),
       holdsChanged: options.holdsChanged ?? false,
       said: (line) => options.said?.(name, line),
+      changed: () => options.changed?.(),
       mayStart: (source, installed) => options.mayStart?.(name, source, installed),
     });
   }

@@ -74,6 +74,8 @@ export interface UpstreamOptions {
   readonly looks?: boolean;
   /** Called for each line it writes to stderr, and when it fails. */
   said?(line: string): void;
+  /** Called when its state changes. */
+  changed?(): void;
   /** Limits how many servers install at once. */
   readonly slots?: Slots | undefined;
   /** Values that must not appear in what it reports about the server. */
@@ -132,7 +134,7 @@ class UpstreamServer implements Upstream {
       evidence: () => this.stderr(),
       scrub: (text) => this.#scrub(text),
       isNeeded: () => this.#watching.isNeeded(),
-      changed: createStateLog(this.#log, options.said),
+      changed: createStateLog(this.#log, options),
       open: (scope, lost) => this.#open(scope, lost),
     });
     this.#known = new KnownOffer({
@@ -404,9 +406,13 @@ function stillInstalling(id: string): HallError {
 }
 
 /** Logs changes of state; a server that stays down for the same reason is logged once. */
-function createStateLog(log: Log, said: UpstreamOptions["said"]): (state: SupervisorState) => void {
+function createStateLog(
+  log: Log,
+  { said, changed }: Pick<UpstreamOptions, "said" | "changed">,
+): (state: SupervisorState) => void {
   let last = "";
   return (state) => {
+    changed?.();
     const news = state.kind === "down" ? `down: ${state.reason}` : state.kind;
     if (news === last || (state.kind === "starting" && last.startsWith("down"))) return;
     last = news;

@@ -36,7 +36,7 @@ export async function runAdd(
   const entries = isArgument
     ? readArguments(name, words, options)
     : readPasted(await readInput(), name);
-  const report = await addServers(process.cwd(), entries);
+  const { before: _before, after: _after, ...report } = await addServers(process.cwd(), entries);
   if (!options.json) process.stdout.write(`${wrapProse(formatAdded(report, isArgument))}\n`);
   const names = report.added.map((server) => server.name);
   await runBuild(names, { ...options, added: report, chosen: names });
@@ -96,7 +96,10 @@ async function readInput(): Promise<string> {
   });
 }
 
-function formatAdded({ file, added, secrets, variables }: AddReport, isArgument: boolean): string {
+function formatAdded(
+  { file, added, secrets, variables }: Omit<AddReport, "before" | "after">,
+  isArgument: boolean,
+): string {
   const history = "  it was on the command line: your shell's history may have it";
   return [
     ...added.flatMap(({ name, target, notes }) => [

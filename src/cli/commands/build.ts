@@ -23,7 +23,7 @@ export interface BuildCommandOptions extends JsonOption {
   readonly strict?: boolean;
   readonly dryRun?: boolean;
   /** The report of `add`, which ran before. */
-  readonly added?: AddReport;
+  readonly added?: Omit<AddReport, "before" | "after">;
   /** Servers that the person has just chosen, and who confirmed it. */
   readonly chosen?: readonly string[];
   readonly person?: Person;

@@ -1,0 +1,28 @@
+import type { CallRow } from "../store/store.ts";
+
+/** What happens in a running hall, for views that follow it. */
+export type HallEvent =
+  | { readonly type: "call"; readonly row: CallRow }
+  /** A line that a server wrote to stderr, or why it failed. */
+  | { readonly type: "log"; readonly server: string; readonly at: number; readonly text: string }
+  /** Something of this kind changed; views read it again. */
+  | { readonly type: "changed"; readonly what: "approvals" | "servers" | "tools" | "review" };
+
+export interface HallEvents {
+  emit(event: HallEvent): void;
+  /** Returns a function that ends it. */
+  follow(listener: (event: HallEvent) => void): () => void;
+}
+
+export function createHallEvents(): HallEvents {
+  const listeners = new Set<(event: HallEvent) => void>();
+  return {
+    emit(event) {
+      for (const listener of listeners) listener(event);
+    },
+    follow(listener) {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+}
