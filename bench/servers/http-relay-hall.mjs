@@ -1,7 +1,7 @@
 // A hall behind its HTTP listener with one upstream over HTTP, all stages on. Bundled before it runs: the listener is no export.
 
 import { version } from "../../src/base/version.ts";
-import { validateTree } from "../../src/config/validate.ts";
+import { validateTree } from "../../src/config/assemble.ts";
 import { createHall } from "../../src/hall/hall.ts";
 import { listenHttp } from "../../src/server/http/listener.ts";
 import { announce } from "./announce.mjs";

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { setImmediate as turn } from "node:timers/promises";
 import { Meter, recordCalls } from "../../src/gateway/record.ts";
 import { Archive } from "../../src/store/archive.ts";
-import { packCall } from "../../src/store/call-row.ts";
+import { packCall } from "../../src/store/calls.ts";
 import { openStore } from "../../src/store/open-store.ts";
 import { SqliteEngine } from "../../src/store/sqlite-engine.ts";
 import { defaultRetention } from "../../src/store/store.ts";

@@ -1,5 +1,8 @@
+import { isObject, type JsonObject } from "../base/json.ts";
+import { projectFilesOf, readConfigFiles, userFileOf } from "../config/files.ts";
 import { findProject } from "../config/find-project.ts";
-import { type KnownNames, readKnownNames } from "../hall/known-names.ts";
+import { parseDocument } from "../hall/import/document.ts";
+import { lockedTools, readLock } from "../upstream/lock.ts";
 import type { Commands, Declaration } from "./declaration.ts";
 import { clientIds, hallCommands } from "./hall-commands.ts";
 import { workCommands } from "./work-commands.ts";
@@ -81,4 +84,31 @@ async function valuesOf(operand: string, command: string): Promise<readonly stri
     return [...servers, ...tools];
   }
   return fixed[operand] ?? [];
+}
+
+interface KnownNames {
+  readonly servers: readonly string[];
+  /** Full names. */
+  readonly tools: readonly string[];
+}
+
+/** The names that shells complete: only the files are read, unchecked, so that it is fast. Throws ConfigError. */
+async function readKnownNames(folder: string): Promise<KnownNames> {
+  const [files, lock] = await Promise.all([
+    readConfigFiles(userFileOf(process.env), projectFilesOf(folder)),
+    readLock(folder, () => {}),
+  ]);
+  const trees = await Promise.all(files.map(({ file, text }) => parseDocument(file, text)));
+  const entries = trees.flatMap(({ tree }) => {
+    const { mcpServers } = isObject(tree) ? tree : {};
+    return Object.entries(isObject(mcpServers) ? mcpServers : {});
+  });
+  return {
+    servers: [...new Set(entries.map(([name]) => name))],
+    tools: entries.flatMap(([name, entry]) => {
+      const { prefix = name } = (isObject(entry) ? entry : {}) as JsonObject;
+      const start = prefix === "" ? "" : `${prefix}.`;
+      return (lockedTools(lock, name) ?? []).map((tool) => `${start}${tool}`);
+    }),
+  };
 }

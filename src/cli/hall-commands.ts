@@ -82,13 +82,13 @@ export const hallCommands: CommandGroups = {
           does: "write the service, which runs `serve --user`, and start it; shows it and asks first",
           options: asking,
           examples: ["service install", "service install --dry-run"],
-          load: async () => (await import("./commands/service.ts")).runServiceInstall,
+          load: async () => (await import("./commands/start.ts")).runServiceInstall,
         },
         remove: {
           does: "stop the service and remove it",
           options: asking,
           examples: ["service remove"],
-          load: async () => (await import("./commands/service.ts")).runServiceRemove,
+          load: async () => (await import("./commands/start.ts")).runServiceRemove,
         },
       },
     },
@@ -211,7 +211,7 @@ export const hallCommands: CommandGroups = {
       does: "show what servers wrote to stderr and why they failed, also without a running hall",
       options: { "-f, --follow": "wait for more, until stopped" },
       examples: ["logs", "logs github", "logs -f github"],
-      load: async () => (await import("./commands/logs.ts")).runLogs,
+      load: async () => (await import("./commands/servers.ts")).runLogs,
     },
 
     "restart <server>": {
@@ -223,7 +223,7 @@ export const hallCommands: CommandGroups = {
     "health [name]": {
       does: "check each server and toolkit, or one; without a running hall, start each server once",
       examples: ["health", "health github --json"],
-      load: async () => (await import("./commands/health.ts")).runHealth,
+      load: async () => (await import("./commands/status.ts")).runHealth,
     },
 
     "login <server>": {

@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import * as nodeModule from "node:module";
 import { join } from "node:path";
-import { nameProcess } from "../base/ancestors.ts";
 import { cacheFolder, makePrivateFolder } from "../base/files.ts";
+import { nameProcess } from "../base/processes.ts";
 import { runLine } from "./run.ts";
 
 keepCompiledCode();

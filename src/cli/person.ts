@@ -1,6 +1,6 @@
 import { randomInt } from "node:crypto";
-import { isStartedByGuildhall } from "../base/ancestors.ts";
 import { HallError } from "../base/errors.ts";
+import { isStartedByGuildhall } from "../base/processes.ts";
 import { readUserTrust } from "../config/unattended.ts";
 import type { Reviewer } from "../hall/review.ts";
 import { askAtTerminal } from "./terminal.ts";

@@ -40,7 +40,7 @@ async function runMcp({ folder, ...options }: McpArguments): Promise<void> {
 
 async function runAlone(): Promise<void> {
   enterProject(undefined);
-  await (await import("./commands/overview.ts")).runOverview();
+  await (await import("./commands/status.ts")).runOverview();
 }
 
 /** Shells call this for each press of a key; see commands/completion.ts. */

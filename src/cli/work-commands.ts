@@ -35,7 +35,7 @@ export const workCommands: CommandGroups = {
     "expose [faces]": {
       does: "set what clients see (tools, search, agents, code, or several with commas; default: what fits), and show it: tools, bytes, tokens",
       examples: ["expose", "expose search", "expose tools,agents", "expose default"],
-      load: async () => (await import("./commands/expose.ts")).runExpose,
+      load: async () => (await import("./commands/tools.ts")).runExpose,
     },
 
     resources: {

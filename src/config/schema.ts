@@ -1,4 +1,5 @@
 import * as z from "zod/mini";
+import { builtinNames } from "./configured-servers.ts";
 import type { Written, written } from "./variables.ts";
 
 /**
@@ -103,16 +104,6 @@ const remoteServer = object("A remote server.", {
 });
 
 const policy = z.enum(["destructive", "all"]);
-
-/** The built-in toolkits that `builtin` may name. */
-export const builtinNames = [
-  "calculator",
-  "document_analyzer",
-  "image_generator",
-  "search_tool",
-  "speckit",
-  "time_tool",
-] as const;
 
 export const configSchema = z.strictObject({
   $schema: field("The JSON Schema of this file, for editors.", z.optional(z.string())),

@@ -5,12 +5,18 @@ import { readUserKey } from "../base/user-key.ts";
 import { version } from "../base/version.ts";
 import { McpConnection } from "../client/connection.ts";
 import { readHallError } from "../client/hall-error.ts";
-import type { Channel } from "../wire/channel.ts";
-import { defaultLimits } from "../wire/channel.ts";
+import { type Channel, defaultLimits } from "../wire/channel.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { AdminMethods, Hello } from "./admin-contract.ts";
-import { createNonce, helloFolder, isProof, prove, readFirstLine } from "./hello.ts";
-import { connectSocket, socketPath } from "./socket.ts";
+import {
+  connectSocket,
+  createNonce,
+  helloFolder,
+  isProof,
+  prove,
+  readFirstLine,
+  socketPath,
+} from "./socket.ts";
 
 /** A typed connection to a running hall. */
 export interface AdminClient {

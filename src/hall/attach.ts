@@ -4,7 +4,7 @@ import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { errorFrame, type Id, isId } from "../wire/message.ts";
-import { leaving, left } from "./hello.ts";
+import { leaving, left } from "./socket.ts";
 
 /**
  * Relays a client's frames to a hall in another process. If that hall ends, the relay continues with

@@ -4,13 +4,13 @@ import { definitionKey } from "../trust/pin.ts";
 import { compareDefinition, type FieldChange } from "../trust/review.ts";
 import { emptyOffer } from "../upstream/lists.ts";
 import { approvalOf } from "../upstream/source.ts";
+import { openProjectLedger } from "./project-store.ts";
 import {
   compareModules,
   findModules,
   type ModuleReview,
   type ModuleSession,
-} from "./module-review.ts";
-import { openProjectLedger } from "./project-store.ts";
+} from "./project-texts.ts";
 import { readOffers } from "./project-trust.ts";
 import { findReview, formatSource, goneFrom, offerKinds, signHidden } from "./review.ts";
 import { getServer, type Settings, trustSettingsOf } from "./settings.ts";

@@ -10,8 +10,16 @@ import { type Channel, defaultLimits } from "../wire/channel.ts";
 import { Peer } from "../wire/peer.ts";
 import { createStdioChannel } from "../wire/stdio.ts";
 import type { AdminMethods, Hello, HelloAnswer } from "./admin-contract.ts";
-import { createNonce, helloFolder, isProof, leaving, left, prove, readFirstLine } from "./hello.ts";
-import { claimSocket } from "./socket.ts";
+import {
+  claimSocket,
+  createNonce,
+  helloFolder,
+  isProof,
+  leaving,
+  left,
+  prove,
+  readFirstLine,
+} from "./socket.ts";
 
 export type AdminHandlers = {
   readonly [M in keyof AdminMethods]: (

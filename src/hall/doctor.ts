@@ -1,5 +1,9 @@
+import { lstat, realpath, rm } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, dirname, join } from "node:path";
 import type { Advice } from "../base/advice.ts";
 import { HallError } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
 import { plural } from "../base/text.ts";
 import { collectServers, type UnusableServer } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
@@ -7,8 +11,9 @@ import { environmentOf, realProgram } from "../upstream/program.ts";
 import { commandLine } from "../upstream/source.ts";
 import { adviseUnset } from "../upstream/unusable.ts";
 import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
-import { readClientVariables } from "./import/missing-variables.ts";
-import { findDamagedNpx, removeNpxFolder } from "./npx-folder.ts";
+import { thisMachine } from "./import/document.ts";
+import { findServers } from "./import/import.ts";
+import { readProjectFile } from "./install/project-file.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
@@ -159,4 +164,58 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
       ? { what: reason, ok: false, command: commandLine(config), stderr }
       : { what: reason, ok: false, advice: 'Check "url" in its entry.' },
   ];
+}
+
+/** The npx folder whose package lacks a module, as the last lines of a server say. */
+export function findDamagedNpx(stderr: readonly string[]): string | undefined {
+  const text = stderr.join("\n");
+  if (!/ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND|Cannot find (package|module)/.test(text))
+    return undefined;
+  return /(?:file:\/\/)?((?:[A-Za-z]:)?[^\s'"()]*[\\/]_npx[\\/][0-9a-f]{16})(?![0-9a-f])/.exec(
+    text,
+  )?.[1];
+}
+
+/**
+ * Removes the folder of one package from the npx cache of this user. The path comes from a server's output, so
+ * anything else is left alone. Returns whether it was removed.
+ */
+export async function removeNpxFolder(
+  folder: string,
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<boolean> {
+  const cache = env.npm_config_cache ?? defaultCache(env);
+  const [own, parent, entry] = await Promise.all([
+    realpath(join(cache, "_npx")).catch(() => undefined),
+    realpath(dirname(folder)).catch(() => undefined),
+    lstat(folder).catch(() => undefined),
+  ]);
+  const isName = /^[0-9a-f]{16}$/.test(basename(folder));
+  if (own === undefined || own !== parent || !isName || !entry?.isDirectory()) return false;
+  await rm(join(own, basename(folder)), { recursive: true });
+  return true;
+}
+
+function defaultCache({ LOCALAPPDATA }: NodeJS.ProcessEnv): string {
+  return process.platform === "win32" && LOCALAPPDATA
+    ? join(LOCALAPPDATA, "npm-cache")
+    : join(homedir(), ".npm");
+}
+
+/** Variables that another client gives the same server, by the server's name here. Names only. */
+type ClientVariables = ReadonlyMap<
+  string,
+  { readonly client: string; readonly names: readonly string[] }
+>;
+
+async function readClientVariables(folder: string): Promise<ClientVariables> {
+  const machine = thisMachine(await realpath(folder));
+  const { servers: existing } = await readProjectFile(machine);
+  const { known } = await findServers({ machine, existing, ownScript: process.argv[1] });
+  return new Map(
+    known.map(({ name, sighting: { server, client } }) => [
+      name,
+      { client: client.name, names: isObject(server.env) ? Object.keys(server.env) : [] },
+    ]),
+  );
 }

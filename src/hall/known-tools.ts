@@ -1,7 +1,11 @@
 import { resolve } from "node:path";
 import { HallError } from "../base/errors.ts";
-import { builtinWith, isBuiltinName, isBuiltinOn } from "../config/builtin.ts";
-import { collectServers } from "../config/configured-servers.ts";
+import {
+  builtinWith,
+  collectServers,
+  isBuiltinName,
+  isBuiltinOn,
+} from "../config/configured-servers.ts";
 import type { LoadedConfig } from "../config/load.ts";
 import type { FieldToApprove } from "../config/project-limits.ts";
 import type { Config } from "../config/schema.ts";

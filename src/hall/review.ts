@@ -21,11 +21,13 @@ import type { Offer } from "../upstream/lists.ts";
 import { projectFiles } from "../upstream/program.ts";
 import { approvalOf, describeSource, hiddenValues } from "../upstream/source.ts";
 import type { Discovery } from "./discover.ts";
-import { compareModules, findModules, type ModuleReview } from "./module-review.ts";
 import { findLaunchedPackage, type LaunchedPackage, writePin } from "./package-pin.ts";
 import { openProjectLedger, type PersonDecision } from "./project-store.ts";
 import {
+  compareModules,
+  findModules,
   isTextApproved,
+  type ModuleReview,
   type ProjectText,
   readProjectTexts,
   withApprovedTexts,

@@ -3,12 +3,12 @@ import type { JsonObject } from "../base/json.ts";
 import { openSecretStore } from "../base/secret-store.ts";
 import { projectFiles } from "../upstream/program.ts";
 import { describeTarget } from "../upstream/source.ts";
+import { chooseCommand } from "./daemon.ts";
 import { type Client, clients } from "./import/clients.ts";
 import { type Machine, shorten, thisMachine } from "./import/document.ts";
 import { type Findings, findSecretsIn, findServers, findUnset } from "./import/import.ts";
 import type { FoundSecret } from "./import/inline-secrets.ts";
 import type { ImportedServer } from "./import/merge.ts";
-import { findMovable, moveSecrets, readStored } from "./import/move-secrets.ts";
 import {
   applyInstall,
   applyUninstall,
@@ -18,9 +18,9 @@ import {
   planUninstall,
   scopeOf,
 } from "./install/install.ts";
-import { chooseCommand } from "./install/own-command.ts";
 import { addToProjectFile, type ProjectFile, readProjectFile } from "./install/project-file.ts";
 import { openRecords, type Records, writeThrough } from "./install/records.ts";
+import { findMovable, moveSecrets, readStored } from "./secrets.ts";
 import { unknownName } from "./settings.ts";
 
 /** Imports servers from other clients into the project, and installs the hall in those clients. */

@@ -1,13 +1,18 @@
+import { visible } from "../base/sanitize.ts";
+import { plural } from "../base/text.ts";
 import { collectServers } from "../config/configured-servers.ts";
+import { written } from "../config/variables.ts";
 import { openNamedTokens } from "../server/http/tokens.ts";
-import { readLock } from "../upstream/lock.ts";
-import { approvalOf } from "../upstream/source.ts";
+import { createToolFilter } from "../upstream/lists.ts";
+import { lockedTools, readLock } from "../upstream/lock.ts";
+import { approvalOf, describeTarget } from "../upstream/source.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
+import { findUnapproved } from "./discover.ts";
 import { findStoreProblem, openProjectLedger, readHistory } from "./project-store.ts";
 import { findReview } from "./review.ts";
-import { loadSettings, type Settings } from "./settings.ts";
+import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
 
 interface TokenStatus {
   /** Names of tokens that may do everything. */
@@ -87,4 +92,115 @@ async function readKnownUpstreams(
     };
   });
   return { upstreams, unlisted, unreviewed };
+}
+
+/** A configured server, as far as the config, the lock and the approvals tell. */
+export interface ListedServer {
+  readonly name: string;
+  readonly state: "enabled" | "disabled" | "held" | "unusable";
+  /** Why it is held or unusable. */
+  readonly reason?: string | undefined;
+  /** Its command line or URL as written, without secrets. */
+  readonly target: string;
+  /** Names of the tools that it offers; undefined if it was never started. */
+  readonly tools: readonly string[] | undefined;
+  /** Names of its tools that the config leaves out. */
+  readonly disabledTools: readonly string[];
+}
+
+/** All configured servers. None is started. */
+export async function listServers(settings: Settings): Promise<readonly ListedServer[]> {
+  const { folder, loaded } = settings;
+  const [lock, unapproved] = await Promise.all([
+    readLock(folder, () => {}),
+    findUnapproved(settings),
+  ]);
+  const servers = Object.entries(collectServers(loaded)).sort(([a], [b]) => a.localeCompare(b));
+  return servers.map(([name, server]) => {
+    const entry = server.type === "unusable" ? server.entry : server;
+    const isShown = createToolFilter(entry?.tools ?? { include: ["*"], exclude: [] });
+    const tools = lockedTools(lock, name);
+    const held = unapproved.get(name);
+    return {
+      name,
+      ...stateOf(),
+      target: entry ? visible(describeTarget({ ...entry, ...entry[written] })) : "",
+      tools: tools?.filter(isShown),
+      disabledTools: tools?.filter((tool) => !isShown(tool)) ?? [],
+    };
+
+    function stateOf(): Pick<ListedServer, "state" | "reason"> {
+      if (server.type === "unusable")
+        return { state: "unusable", reason: server.problems.join("; ") };
+      if (server.disabled) return { state: "disabled" };
+      return held === undefined ? { state: "enabled" } : { state: "held", reason: held };
+    }
+  });
+}
+
+/** Where a person is, what is wrong, and what to do next. */
+export interface Overview {
+  readonly folder: string;
+  /** The config files that count. */
+  readonly files: readonly string[];
+  /** Number of servers by state. */
+  readonly servers: Readonly<Record<"enabled" | "disabled" | "held" | "unusable", number>>;
+  readonly tools: number;
+  readonly hall: { readonly pid: number; readonly clients: number } | undefined;
+  readonly problems: readonly string[];
+  /** Commands without the program's name, the most important one first. */
+  readonly next: readonly string[];
+}
+
+/** Starts nothing. Throws ConfigError. */
+export async function readOverview(folder: string): Promise<Overview> {
+  const settings = await loadSettings({ folder, logLevel: "silent" }, "silent");
+  const [listed, status, waiting] = await Promise.all([
+    listServers(settings),
+    askHall(folder, "status", {}),
+    askHall(folder, "approvals", {}),
+  ]);
+  const inState = (wanted: ListedServer["state"]): readonly string[] =>
+    listed.filter(({ state }) => state === wanted).map(({ name }) => name);
+  const [held, unusable] = [inState("held"), inState("unusable")];
+  const down = (status?.upstreams ?? [])
+    .filter(({ state }) => state.kind === "down" && state.code !== "DENIED")
+    .map(({ name }) => name);
+  const unknown = listed.filter(({ state, tools }) => state === "enabled" && !tools);
+  const pending = waiting?.pending.length ?? 0;
+  const found = [
+    problem(pending > 0, `${plural(pending, "call")} waiting for approval`, "approvals"),
+    problem(unusable.length > 0, `cannot be used: ${unusable.join(", ")}`, "doctor"),
+    problem(down.length > 0, `not answering: ${down.join(", ")}`, "doctor"),
+    problem(held.length > 0, `held until you review them: ${held.join(", ")}`, "verify"),
+    problem(
+      unknown.length > 0,
+      `no tools known of ${unknown.map(({ name }) => name).join(", ")}`,
+      "build",
+    ),
+  ].flat();
+  const usual =
+    hasProjectFile(settings) || listed.length > 0 ? ["install CLIENT", "tui"] : ["init"];
+  return {
+    folder,
+    files: settings.loaded.files,
+    servers: {
+      enabled: inState("enabled").length,
+      disabled: inState("disabled").length,
+      held: held.length,
+      unusable: unusable.length,
+    },
+    tools: listed.reduce((sum, { tools = [] }) => sum + tools.length, 0),
+    hall: status && { pid: status.pid, clients: status.clients },
+    problems: found.map(({ text }) => text),
+    next: found.length > 0 ? [...new Set(found.map(({ command }) => command))] : usual,
+  };
+}
+
+function problem(
+  isThere: boolean,
+  text: string,
+  command: string,
+): readonly { readonly text: string; readonly command: string }[] {
+  return isThere ? [{ text, command }] : [];
 }

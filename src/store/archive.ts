@@ -1,3 +1,5 @@
+import { hostname } from "node:os";
+import { findBirth } from "../base/processes.ts";
 import {
   appendAudit,
   type DatedEntry,
@@ -14,7 +16,6 @@ import type { PendingWrite, Read, Write } from "./protocol.ts";
 import { type Mark, type Seal, StoreChanged } from "./seal.ts";
 import type { Engine, Sql } from "./sql.ts";
 import type { Pruned, Retention, Verification } from "./store.ts";
-import { hasWriterEnded } from "./writer-name.ts";
 
 export interface ArchiveOptions {
   readonly engine: Engine;
@@ -196,4 +197,21 @@ async function pruneInSlices(
   for (let slice = sliceRows; slice === sliceRows; removed += slice)
     slice = await engine.write((sql) => pruneCalls(sql, sliceRows, until));
   return removed;
+}
+
+/** After this time the calls of a process on another machine count as ended. */
+const otherMachineMs = 86_400_000;
+
+/** Names this process, so that others can tell whether it still runs. */
+export async function nameWriter(): Promise<string> {
+  return [hostname(), process.pid, await findBirth(process.pid)].join(" ");
+}
+
+/** `since`: when the process was last known to run. */
+async function hasWriterEnded(writer: string, since: number): Promise<boolean> {
+  // The call was recorded by a version that did not name its process.
+  if (writer === "") return true;
+  const [host, pid, ...birth] = writer.split(" ");
+  if (host !== hostname()) return since < Date.now() - otherMachineMs;
+  return (await findBirth(Number(pid))) !== birth.join(" ");
 }

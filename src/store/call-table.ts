@@ -1,4 +1,4 @@
-import { callColumns, type PackedValue, packedLength, unpackCall } from "./call-row.ts";
+import { callColumns, type PackedValue, packedLength, unpackCall } from "./calls.ts";
 import { countCalls, countLateCalls } from "./period-table.ts";
 import type { PendingWrite } from "./protocol.ts";
 import { listRows, type Sql, type SqlRow } from "./sql.ts";

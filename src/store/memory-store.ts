@@ -1,6 +1,6 @@
 import type { Json } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
-import { createScrub, digestArguments } from "./call-row.ts";
+import { createScrub, digestArguments } from "./calls.ts";
 import {
   type Anchor,
   type ChainedRow,

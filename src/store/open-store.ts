@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { dataFolder } from "../base/files.ts";
 import type { Log, Secrets } from "../base/log.ts";
-import { createScrub, type PackedValue, packCall } from "./call-row.ts";
+import { createScrub, type PackedValue, packCall } from "./calls.ts";
 import type { Collection } from "./document-table.ts";
 import { createMemoryStore } from "./memory-store.ts";
 import { placeOf, redactUrl } from "./postgres/url.ts";

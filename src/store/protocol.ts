@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../base/errors.ts";
-import type { PackedValue } from "./call-row.ts";
+import type { PackedValue } from "./calls.ts";
 import type { Collection } from "./document-table.ts";
 import type { AuditEntry, CallFilter, Retention } from "./store.ts";
 

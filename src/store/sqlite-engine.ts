@@ -21,8 +21,7 @@ import { appendAudit, findSealer, sealChain } from "./audit-table.ts";
 import { migrate, newestVersion } from "./schema.ts";
 import { type Seal, StoreChanged } from "./seal.ts";
 import type { Engine, Sql } from "./sql.ts";
-import { type Database, openDatabase, SqliteSql } from "./sqlite.ts";
-import { hasOurSchema } from "./sqlite-schema.ts";
+import { type Database, hasOurSchema, openDatabase, SqliteSql } from "./sqlite.ts";
 
 export interface SqliteOptions {
   readonly path: string;

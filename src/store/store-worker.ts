@@ -1,12 +1,11 @@
 /** Entry point of the writer's thread. */
 import { parentPort, workerData } from "node:worker_threads";
-import { Archive } from "./archive.ts";
+import { Archive, nameWriter } from "./archive.ts";
 import type { FromWriter, ToWriter, WriterOptions } from "./protocol.ts";
 import { Seal } from "./seal.ts";
 import type { Engine } from "./sql.ts";
 import { SqliteEngine } from "./sqlite-engine.ts";
 import { Writer } from "./writer.ts";
-import { nameWriter } from "./writer-name.ts";
 
 const options = workerData as WriterOptions;
 const seal = new Seal({ ...options.seal, notify });

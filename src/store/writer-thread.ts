@@ -2,7 +2,7 @@ import { Worker } from "node:worker_threads";
 import { type ErrorCode, HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { findWorker } from "../base/worker.ts";
-import { CallQueue } from "./call-queue.ts";
+import { CallQueue } from "./calls.ts";
 import type {
   FromWriter,
   Read,

@@ -1,7 +1,6 @@
 import { isObject } from "../base/json.ts";
 import type { FlowMarks, Tool } from "../tool.ts";
-import { findParameters } from "./parameters.ts";
-import { wordsOf } from "./words.ts";
+import { findParameters, wordsOf } from "./parameters.ts";
 
 /**
  * What a tool probably does, judged by its name, parameters and annotations before anyone reviewed it:

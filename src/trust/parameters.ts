@@ -1,6 +1,5 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Tool } from "../tool.ts";
-import { wordsOf } from "./words.ts";
 
 /** What a tool's parameters say about it. */
 export interface ParameterMarks {
@@ -86,4 +85,15 @@ function listParameters(schema: JsonObject): readonly (readonly [string, JsonObj
       if (Array.isArray(group)) waiting.push(...group);
   }
   return found;
+}
+
+/** Lower-case words of `deleteRepo`, `delete_repo`, `HTTPDelete`. */
+export function wordsOf(name: string): readonly string[] {
+  return name
+    .normalize("NFKC")
+    .replace(/([a-z0-9])([A-Z])/g, "$1 $2")
+    .replace(/([A-Z]+)([A-Z][a-z])/g, "$1 $2")
+    .toLowerCase()
+    .split(/[^\p{L}\p{N}]+/u)
+    .filter((word) => word !== "");
 }

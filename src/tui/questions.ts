@@ -1,7 +1,7 @@
 import { pathToFileURL } from "node:url";
-import { openBrowser as openInBrowser } from "../base/browser.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
+import { openBrowser as openInBrowser } from "../base/processes.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";

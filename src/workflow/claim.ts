@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { dataFolder, placePrivate, removeIfStill } from "../base/files.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { findBirth } from "../base/process-birth.ts";
+import { findBirth } from "../base/processes.ts";
 import { formatTime } from "../base/text.ts";
 import { explainDisk } from "./artefacts.ts";
 import { type StepName, stepNames } from "./tool-list.ts";

@@ -2,7 +2,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { openBrowser } from "../../src/base/browser.ts";
+import { openBrowser } from "../../src/base/processes.ts";
 
 /** The launcher of a machine, as these tests want it. */
 let folder: string;

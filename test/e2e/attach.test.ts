@@ -19,7 +19,7 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { loadUserKey } from "../../src/base/user-key.ts";
 import { version } from "../../src/base/version.ts";
 import { greetHall } from "../../src/hall/admin-client.ts";
-import { createNonce, helloFolder, prove } from "../../src/hall/hello.ts";
+import { createNonce, helloFolder, prove } from "../../src/hall/socket.ts";
 import { createLineReader } from "../../src/wire/stdio.ts";
 import { modern, RawClient } from "../servers/client.ts";
 import { buildTestCli, residentMegabytes } from "../servers/process.ts";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, afterEach, expect, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { getTool } from "../../src/cli/hall.ts";
-import { builtinNames } from "../../src/config/schema.ts";
+import { builtinNames } from "../../src/config/configured-servers.ts";
 import type { HallClient } from "../../src/hall/hall-client.ts";
 import { openAlone, type Project } from "../../src/hall/project.ts";
 import { loadSettings } from "../../src/hall/settings.ts";

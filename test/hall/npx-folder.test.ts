@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { findDamagedNpx, removeNpxFolder } from "../../src/hall/npx-folder.ts";
+import { findDamagedNpx, removeNpxFolder } from "../../src/hall/doctor.ts";
 
 /** A folder of the npx cache that an interrupted installation left without its dependencies. */
 let cache: string;

@@ -20,7 +20,7 @@ import { auditDecisions } from "../../src/gateway/audit.ts";
 import type { Decision } from "../../src/gateway/trust.ts";
 import { Archive } from "../../src/store/archive.ts";
 import { appendAudit, type DatedEntry, verifyAudit } from "../../src/store/audit-table.ts";
-import { type PackedValue, packCall } from "../../src/store/call-row.ts";
+import { type PackedValue, packCall } from "../../src/store/calls.ts";
 import {
   type OpenStoreOptions,
   openStore,

@@ -10,8 +10,7 @@ import { loadUserKey } from "../../src/base/user-key.ts";
 import { version } from "../../src/base/version.ts";
 import { connectAdmin, greetHall } from "../../src/hall/admin-client.ts";
 import { type Control, openControl } from "../../src/hall/control.ts";
-import { createNonce, helloFolder, prove } from "../../src/hall/hello.ts";
-import { socketPath } from "../../src/hall/socket.ts";
+import { createNonce, helloFolder, prove, socketPath } from "../../src/hall/socket.ts";
 import { createLineReader } from "../../src/wire/stdio.ts";
 import { usePlaces } from "../servers/upstreams.ts";
 

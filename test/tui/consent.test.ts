@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { createLog } from "../../src/base/log.ts";
-import { requireConsent } from "../../src/cli/commands/tui-consent.ts";
+import { requireConsent } from "../../src/cli/commands/tui-target.ts";
 import { noEntries, openLedger } from "../../src/trust/ledger.ts";
 import type { ClientConfig } from "../../src/tui/target.ts";
 import { makeFolder } from "./client-bench.ts";

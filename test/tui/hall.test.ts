@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { readFlags } from "../../src/cli/commands/tui.ts";
-import { openHallTarget } from "../../src/cli/commands/tui-hall.ts";
+import { openHallTarget } from "../../src/cli/commands/tui-target.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { connectHall } from "../../src/hall/hall-client.ts";
 import type { Settings } from "../../src/hall/settings.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { findBirth } from "../../src/base/process-birth.ts";
+import { findBirth } from "../../src/base/processes.ts";
 import { findClaim, type NewClaim, takeClaim } from "../../src/workflow/claim.ts";
 import { startBench } from "./bench.ts";
 import { makeProject, type Project } from "./projects.ts";

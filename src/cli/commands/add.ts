@@ -3,7 +3,12 @@ import { text as readStream } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { visible } from "../../base/sanitize.ts";
-import { type BuiltinName, builtinWith, isBuiltinName, isBuiltinOn } from "../../config/builtin.ts";
+import {
+  type BuiltinName,
+  builtinWith,
+  isBuiltinName,
+  isBuiltinOn,
+} from "../../config/configured-servers.ts";
 import { type AddReport, addServers } from "../../hall/add-servers.ts";
 import { editConfig } from "../../hall/config-edit.ts";
 import { entryFrom, isClaudeLine, readClaudeLine, readPasted } from "../../hall/import/pasted.ts";

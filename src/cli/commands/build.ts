@@ -9,8 +9,8 @@ import { compareExposure, type Exposure, type ExposureChange } from "../../hall/
 import { summariseReview } from "../../hall/review.ts";
 import { findClientsToInstall } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
-import { reportDiscovery } from "../discovery.ts";
 import { loadProject } from "../hall.ts";
+import { reportDiscovery } from "../live.ts";
 import type { Person } from "../person.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
 import { openReviewer } from "../review.ts";

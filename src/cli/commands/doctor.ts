@@ -10,9 +10,8 @@ import {
 } from "../../hall/doctor.ts";
 import { adviceForShell, quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
-import { reportWaiting } from "../discovery.ts";
 import { loadProject } from "../hall.ts";
-import { createLive, quiet } from "../live.ts";
+import { createLive, quiet, reportWaiting } from "../live.ts";
 import { paint, print, wrapProse } from "../print.ts";
 
 interface DoctorOptions extends JsonOption {

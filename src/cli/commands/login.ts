@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline";
-import { openBrowser } from "../../base/browser.ts";
 import { HallError } from "../../base/errors.ts";
+import { openBrowser } from "../../base/processes.ts";
 import { visible } from "../../base/sanitize.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import { requireApproved } from "../../hall/discover.ts";

@@ -1,13 +1,12 @@
 import { Console } from "node:console";
-import { isStartedByHall } from "../../base/ancestors.ts";
+import { isStartedByHall } from "../../base/processes.ts";
 import { createHallChannel, greetHall } from "../../hall/admin-client.ts";
 import { attach } from "../../hall/attach.ts";
 import type { Project, ProjectOptions } from "../../hall/project.ts";
 import type { SettingsOptions } from "../../hall/settings.ts";
 import { socketPath } from "../../hall/socket.ts";
 import { localRights, rightsBelowHall, within } from "../../server/rights.ts";
-import type { Channel } from "../../wire/channel.ts";
-import { defaultLimits } from "../../wire/channel.ts";
+import { type Channel, defaultLimits } from "../../wire/channel.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
 import { drainMs, onStopSignals } from "../exit.ts";
 

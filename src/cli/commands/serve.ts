@@ -1,8 +1,7 @@
 import { messageOf } from "../../base/errors.ts";
 import { createRotatingFile } from "../../base/rotating-file.ts";
 import { version } from "../../base/version.ts";
-import { openUserFolder } from "../../hall/daemon.ts";
-import { localCommand } from "../../hall/install/own-command.ts";
+import { localCommand, openUserFolder } from "../../hall/daemon.ts";
 import { serveProject } from "../../hall/serve.ts";
 import { loadSettings, type SettingsOptions } from "../../hall/settings.ts";
 import { type ClientLine, cursorFile, httpClients } from "../../server/http/clients.ts";

@@ -1,13 +1,17 @@
+import { homedir } from "node:os";
 import { type Advice, adviceCommand } from "../../base/advice.ts";
+import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { formatTime, plural } from "../../base/text.ts";
+import { version } from "../../base/version.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
-import { type ProjectStatus, readStatus } from "../../hall/status.ts";
+import { checkHealth, type ToolkitHealth } from "../../hall/health.ts";
+import { type Overview, type ProjectStatus, readOverview, readStatus } from "../../hall/status.ts";
 import { reasonOf } from "../../upstream/supervisor.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
 import type { JsonOption } from "../declaration.ts";
-import { formatUnlisted } from "../hall.ts";
+import { formatUnlisted, withHall } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { type Cell, paint, print, table, wrapProse } from "../print.ts";
 
@@ -157,4 +161,74 @@ function formatState(state: UpstreamState): Cell {
     return { text: formatDenied(state.reason, state.next), style: "red" };
   const seconds = Math.max(0, Math.round((state.retryAt - Date.now()) / 1000));
   return { text: `down, retry in ${seconds} s`, style: "red" };
+}
+
+/** `guildhall` alone: where you are, what is wrong, what to do next. */
+export async function runOverview(): Promise<void> {
+  process.stdout.write(`${wrapProse(formatOverview(await readOverview(process.cwd())))}\n`);
+}
+
+function formatOverview({ folder, files, servers, tools, hall, problems, next }: Overview): string {
+  const states = Object.entries(servers).filter(([, count]) => count > 0);
+  const count = states.reduce((sum, [, each]) => sum + each, 0);
+  const counts = states.map(([state, each]) => `${each} ${state}`).join(", ");
+  const running = hall
+    ? `running as process ${hall.pid} with ${plural(hall.clients, "client")}`
+    : "not running; a client or `guildhall serve` starts it";
+  return [
+    `${paint("bold", `Guildhall ${version}`)} in ${visible(shorten(folder))}${files.length > 0 ? "" : ", which has no config"}`,
+    `Servers: ${count > 0 ? `${counts}; ${plural(tools, "tool")}` : "none, only the built-in tools"}`,
+    `Hall:    ${running}`,
+    `Wrong:   ${problems.length > 0 ? paint("red", visible(problems.join("; "))) : "nothing found"}`,
+    `Next:    ${next.map((command) => `guildhall ${command}`).join(", ")}`,
+    "Help:    guildhall --help",
+  ].join("\n");
+}
+
+function shorten(folder: string): string {
+  const home = homedir();
+  return folder === home || folder.startsWith(`${home}/`)
+    ? `~${folder.slice(home.length)}`
+    : folder;
+}
+
+export async function runHealth(name: string | undefined, options: JsonOption): Promise<void> {
+  await withHall(async (client, settings) => {
+    const report = await checkHealth(client, settings, name);
+    const { toolkits } = report;
+    // A built-in toolkit that is not set up is only a failure if it was asked for by name.
+    const failing = toolkits.filter(
+      ({ state }) => state === "unavailable" || (state === "not set up" && name !== undefined),
+    );
+    const failure = failing.length === 0 ? undefined : failureOf(failing, toolkits.length);
+    const value = name === undefined ? report : toolkits[0];
+    print(value, formatHealth(toolkits), { ...options, failure });
+  });
+}
+
+function formatHealth(toolkits: readonly ToolkitHealth[]): string {
+  const isAvailable = ({ state }: ToolkitHealth): boolean => state === "available";
+  const rows = [...toolkits]
+    .sort((a, b) => Number(isAvailable(a)) - Number(isAvailable(b)))
+    .map(({ toolkit, source, state, reason = "", responseMs }) => [
+      toolkit,
+      source,
+      state === "unavailable" ? { text: state, style: "red" as const } : state,
+      responseMs === undefined ? "" : `${responseMs} ms`,
+      reason,
+    ]);
+  return table(["toolkit", "source", "health", "response", "reason"], rows, {
+    extra: ["response", "source"],
+  });
+}
+
+function failureOf(failing: readonly ToolkitHealth[], total: number): HallError {
+  const names = failing.map(({ toolkit }) => toolkit).join(", ");
+  const message =
+    total === 1
+      ? `${names} is unavailable`
+      : `${failing.length} of ${total} toolkits are unavailable: ${names}`;
+  return new HallError("UNAVAILABLE", message, {
+    next: [{ do: "run-command", command: "doctor" }],
+  });
 }

@@ -1,12 +1,14 @@
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
-import { plural, shortenLine } from "../../base/text.ts";
+import { formatBytes, plural, shortenLine } from "../../base/text.ts";
+import { type Exposure, measureExposure, setExposure } from "../../hall/exposure.ts";
 import { switchTools } from "../../hall/tool-switch.ts";
 import { readOwnUri } from "../../registry/resource-owners.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { isLockedServer, type Lock, readLock } from "../../upstream/lock.ts";
 import type { JsonOption } from "../declaration.ts";
 import { getTool, loadProject, noteUnlisted, withHall } from "../hall.ts";
+import { createWaiting } from "../live.ts";
 import { print, table, wrapProse } from "../print.ts";
 
 export async function runTools(query: readonly string[], options: JsonOption): Promise<void> {
@@ -161,4 +163,25 @@ export async function runPrompts(options: JsonOption): Promise<void> {
     print(prompts, table(["prompt", "description"], rows, { empty: "no prompts" }), options);
     noteUnlisted(client, options);
   });
+}
+
+/** Sets what clients see, and shows it; without faces, only shows it. */
+export async function runExpose(faces: string | undefined, options: JsonOption): Promise<void> {
+  const edited = faces === undefined ? undefined : await setExposure(process.cwd(), faces);
+  const settings = await loadProject();
+  const exposure = await createWaiting().during("listing the tools", measureExposure(settings));
+  const change = edited?.isChanged ? `set expose to ${exposure.expose} in ${edited.file}` : "";
+  const text = [change, formatExposure(exposure)].filter(Boolean).join("\n");
+  print({ ...exposure, file: edited?.file, changed: edited?.isChanged }, wrapProse(text), options);
+}
+
+const namesMax = 10;
+
+function formatExposure({ expose, tools, bytes, tokens }: Exposure): string {
+  const first = tools.slice(0, namesMax).map(visible).join(", ");
+  const more = tools.length > namesMax ? ` and ${tools.length - namesMax} more` : "";
+  return [
+    `clients that start now see ${plural(tools.length, "tool")} (${formatBytes(bytes)}, about ${tokens} tokens; expose: ${expose}): ${first}${more}`,
+    "to change it: `guildhall expose tools`, `search`, `agents`, `code` or `default`",
+  ].join("\n");
 }

@@ -102,10 +102,10 @@ async function openTarget(
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;
   if (!config || (config.command === undefined && config.endpoint === undefined))
-    return (await import("./tui-hall.ts")).openHallTarget(place);
+    return (await import("./tui-target.ts")).openHallTarget(place);
   const { folder, settings } = place;
   if (!given && options.config === undefined) {
-    const { requireConsent } = await import("./tui-consent.ts");
+    const { requireConsent } = await import("./tui-target.ts");
     await requireConsent(config, { file: settings.loaded.files.at(-1), folder, log: settings.log });
   }
   return (await import("../../tui/target.ts")).createServerTarget(config, {

@@ -1,14 +1,13 @@
 import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
+import { verifyServers } from "../../hall/build.ts";
 import { findChanges, type ServerChanges } from "../../hall/changes.ts";
 import { type ServerReview, summariseReview } from "../../hall/review.ts";
-import { verifyServers } from "../../hall/verify.ts";
 import { willAsk } from "../../trust/review.ts";
 import type { JsonOption } from "../declaration.ts";
-import { reportDiscovery } from "../discovery.ts";
 import { loadProject } from "../hall.ts";
-import { createWaiting } from "../live.ts";
+import { createWaiting, reportDiscovery } from "../live.ts";
 import { formatFieldChanges, paint, print } from "../print.ts";
 import { openReviewer } from "../review.ts";
 import { formatReview } from "../review-text.ts";

@@ -1,9 +1,9 @@
 import { resolve } from "node:path";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { validateTree } from "../../config/assemble.ts";
 import { ConfigError, fieldOf, type Problem } from "../../config/error.ts";
 import { isInside } from "../../config/project-limits.ts";
 import { findServerProblems } from "../../config/servers.ts";
-import { validateTree } from "../../config/validate.ts";
 import { expandVariables, variablesIn } from "../../config/variables.ts";
 import {
   type Client,

@@ -1,5 +1,7 @@
+import { execFile, spawn } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { basename } from "node:path";
+import { promisify } from "node:util";
 import { visible } from "./sanitize.ts";
 
 // A server must not approve itself by running `guildhall trust`, so commands that approve refuse to
@@ -93,4 +95,73 @@ async function readFromPs(pid: number, column: string): Promise<ProcessFacts> {
   const line = execFileSync("ps", ["-o", `ppid=,${column}=`, "-p", `${pid}`], { encoding: "utf8" });
   const [, ppid, title = ""] = /^\s*(\d+)\s+(.*)/.exec(line) ?? [];
   return { title, ppid: Number(ppid) };
+}
+
+/** How long a launcher may take to report that there is no browser. */
+const launchMsUsual = 1_500;
+
+/** Opens a page in the user's browser; false if none could be started. Ask first: the URL may be untrusted. */
+export function openBrowser(page: URL, launchMs: number = launchMsUsual): Promise<boolean> {
+  // No shell: the URL may be untrusted.
+  const child = spawn(process.platform === "darwin" ? "open" : "xdg-open", [page.href], {
+    stdio: "ignore",
+    detached: true,
+  });
+  child.unref();
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => resolve(true), launchMs);
+    const end = (isOpen: boolean): void => {
+      clearTimeout(timer);
+      resolve(isOpen);
+    };
+    child.on("error", () => end(false));
+    child.on("exit", (code) => end(code === 0));
+  });
+}
+
+/**
+ * Identifies a process even if its pid is reused: its start time and, where available, the boot id.
+ * Undefined if there is no such process.
+ */
+export async function findBirth(pid: number): Promise<string | undefined> {
+  if (!Number.isSafeInteger(pid) || pid < 1) return undefined;
+  return process.platform === "linux" ? readStart(pid) : askProcessList(pid);
+}
+
+async function readStart(pid: number): Promise<string | undefined> {
+  try {
+    const [boot, stat] = await Promise.all([
+      readFile("/proc/sys/kernel/random/boot_id", "utf8"),
+      readFile(`/proc/${pid}/stat`, "utf8"),
+    ]);
+    // The name in parentheses may contain anything; the third field follows, and the 22nd is the start time.
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return `${boot.trim()} ${fields[22 - 3]}`;
+  } catch {
+    return undefined;
+  }
+}
+
+async function askProcessList(pid: number): Promise<string | undefined> {
+  try {
+    const { stdout } = await promisify(execFile)("ps", ["-o", "lstart=", "-p", String(pid)], {
+      timeout: 5_000,
+      env: { ...process.env, LC_ALL: "C" },
+    });
+    return stdout.trim() || undefined;
+  } catch (error) {
+    // No such process; without ps we can only check that the pid is in use.
+    return (error as NodeJS.ErrnoException).code === "ENOENT" && isTaken(pid)
+      ? "unknown"
+      : undefined;
+  }
+}
+
+function isTaken(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
 }
