@@ -1,16 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { readDescription } from "../../src/workflow/description.ts";
 import { shortNameOf } from "../../src/workflow/feature-name.ts";
-import { parseSpec } from "../../src/workflow/spec.ts";
-import { draftSpec, writeSpec } from "../../src/workflow/spec-draft.ts";
 import { startBench } from "./bench.ts";
-import { faultsOfSpec } from "./grammar.ts";
 import { makeProject } from "./projects.ts";
-
-function draft(description: string): string {
-  const input = { description, branch: `001-${shortNameOf(description)}`, date: "2026-01-01" };
-  return writeSpec(draftSpec(input), input);
-}
 
 describe("a description is sorted by its author's own words", () => {
   test("each sentence is a requirement as it was written", () => {
@@ -75,39 +67,6 @@ Given an empty album, when a photo is added, then the album has one photo.`);
     expect(readDescription("用户可以上传照片。相册按日期分组。").requirements).toHaveLength(2);
     expect(readDescription("x".repeat(100_000)).requirements).toHaveLength(1);
   });
-});
-
-const descriptions = [
-  "dark",
-  "Dark mode",
-  "asdf",
-  "Can we have dark mode?",
-  "Users can upload photos and organize them into albums",
-  "Export the report as CSV. Maybe PDF later.",
-  "Fix the login page, it is slow",
-  "Benutzer können Fotos hochladen. Wenn der Speicher voll ist, wird der Upload abgelehnt.",
-  "Les utilisateurs peuvent partager un album avec leurs amis.",
-  "Los usuarios pueden buscar libros por título. ¿Se pueden reservar libros?",
-  "写真をアップロードしてアルバムに整理できる。",
-  "Пользователи могут экспортировать заметки в PDF.",
-  "사용자는 메모를 검색할 수 있다",
-  "يمكن للمستخدمين مشاركة الصور",
-];
-
-test.each(descriptions)("any description gets a spec of the right form: %s", (description) => {
-  const text = draft(description);
-  expect(faultsOfSpec(text)).toEqual([]);
-  const spec = parseSpec(text);
-  expect(spec.requirements.length).toBeGreaterThan(0);
-  expect(spec.openQuestions.length).toBeGreaterThan(0);
-  expect(spec.openQuestions.length).toBeLessThanOrEqual(3);
-  // Nothing is invented: without a list of the author's there are no entities.
-  expect(spec.entities).toEqual([]);
-});
-
-test("the drafts of everyday descriptions, to be read by a person", async () => {
-  const texts = descriptions.map((description) => `==== ${description}\n\n${draft(description)}`);
-  await expect(texts.join("\n")).toMatchFileSnapshot("../golden/workflow/descriptions.md");
 });
 
 test.each([

@@ -129,9 +129,10 @@ export function faultsOfTasks(text: string): readonly string[] {
       }
       if (Number(found[1]) !== next++) faults.push(`T${found[1]} is out of order`);
       if (found[4] !== story) faults.push(`T${found[1]} has the wrong story`);
-      const path = /(?:^|[\s(`])((?:[\w.-]+\/)+[\w.-]*|[\w-]+\.\w{2,4})(?=[\s:,;)`]|$)/.exec(
-        found[5] ?? "",
-      )?.[1];
+      const path =
+        /(?:^|[\s(`])((?:[\p{L}\p{M}\p{N}_.-]+\/)+[\w.-]*|[\w-]+\.\w{2,4})(?=[\s:,;)`]|$)/u.exec(
+          found[5] ?? "",
+        )?.[1];
       if (path === undefined) faults.push(`T${found[1]} names no file`);
       if (found[2] && path !== undefined && beside.has(path))
         faults.push(`T${found[1]} shares a file with another [P]`);
