@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { CallContext } from "../tool.ts";
 import { readInside, type WrittenFile, writeInside } from "./artefacts.ts";
 import { writeRequirementsChecklist } from "./checklist.ts";
-import { appendTo, findSection, oneLine, sectionsOf } from "./markdown.ts";
+import { appendTo, bodyUnder, findSection, oneLine, sectionsOf } from "./markdown.ts";
 import { answerOpenQuestion, findOpenQuestions, parseSpec } from "./spec.ts";
 import { usualAnswers } from "./spec-draft.ts";
 import {
@@ -126,6 +126,8 @@ function findQuestions(text: string): readonly Question[] {
     .map((question) => ({ question, options: optionsOf(question), isMark: true }));
 }
 
+const leaveOut = "Leave it out of this feature";
+
 /** Answers that the question lists itself, as in "Which colour: red, blue or green?", or the usual ones. */
 function optionsOf(question: string): readonly string[] {
   const usual = usualAnswers.get(question);
@@ -136,9 +138,7 @@ function optionsOf(question: string): readonly string[] {
     parts.length >= 2 &&
     parts.length <= 5 &&
     parts.every((part) => part !== "" && part.split(" ").length <= 8);
-  return isList
-    ? parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1))
-    : ["Leave it out of this feature"];
+  return isList ? parts.map((part) => part.charAt(0).toUpperCase() + part.slice(1)) : [leaveOut];
 }
 
 async function askUser(
@@ -206,20 +206,42 @@ function noteOf({ question }: Question, { text, isAssumed }: Answer): string {
 /** Writes an answer into the list of clarifications and in the place of its mark. */
 function applyAnswer(text: string, question: Question, answer: Answer, date: string): string {
   const isWindows = text.includes("\r\n");
-  const inside = answer.text.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+  const statement = `${question.question} ${answer.text}`;
+  const assumption = answer.isAssumed ? `Assumed: ${statement}` : statement;
 
   let next = text.replaceAll("\r\n", "\n");
-  if (question.isMark) next = answerOpenQuestion(next, question.question, inside);
-  const statement = `${question.question} ${answer.text}`;
-  if (answer.isAssumed) next = addAssumption(next, `Assumed: ${statement}`);
-  else if (!question.isMark) next = addAssumption(next, statement);
+  if (isAuthorsQuestion(next, question)) {
+    next = answerOpenQuestion(next, question.question, endSentence(assumption));
+    if (answer.text !== leaveOut) next = addRequirement(next, statement);
+  } else {
+    const inside = answer.text.replace(/^[A-Z](?=[a-z])/, (letter) => letter.toLowerCase());
+    if (question.isMark) next = answerOpenQuestion(next, question.question, inside);
+    if (answer.isAssumed || !question.isMark) next = addAssumption(next, assumption);
+  }
 
   next = addClarification(next, `- ${noteOf(question, answer)}`, date);
   return isWindows ? next.replaceAll("\n", "\r\n") : next;
 }
 
+/** Questions that the description asks are marked under Assumptions: their answers are requirements, or out of scope. */
+function isAuthorsQuestion(text: string, { question, isMark }: Question): boolean {
+  return isMark && findOpenQuestions(bodyUnder(text, /^Assumptions/i)).includes(question);
+}
+
+function addRequirement(text: string, statement: string): string {
+  const section = findSection(text, /^Functional Requirements/i);
+  if (!section) return text;
+  const used = [...text.matchAll(/\bFR-(\d{3,})\b/g)].map(([, number]) => Number(number));
+  const id = `FR-${String(Math.max(0, ...used) + 1).padStart(3, "0")}`;
+  return appendTo(text, section, [`- **${id}**: ${endSentence(statement)}`]);
+}
+
+function endSentence(text: string): string {
+  return /[.!?。]$/.test(text) ? text : `${text}.`;
+}
+
 function addAssumption(text: string, statement: string): string {
-  const line = `- ${/[.!?。]$/.test(statement) ? statement : `${statement}.`}`;
+  const line = `- ${endSentence(statement)}`;
   const section = findSection(text, /^Assumptions/i);
   return section
     ? appendTo(text, section, [line])

@@ -7,6 +7,7 @@ import { shortenLine } from "../base/text.ts";
 export type Description = Readonly<Record<Heading, readonly string[]>> & { readonly title: string };
 
 type Heading =
+  /** A story, with the sentences that follow it in its paragraph. */
   | "stories"
   | "scenarios"
   | "edgeCases"
@@ -18,7 +19,8 @@ type Heading =
   | "questions";
 
 /** Labels by which authors sort a description themselves, such as "Out of scope: video". */
-const labels: Readonly<Record<Heading, RegExp>> = {
+const labels: Readonly<Record<Heading | "title", RegExp>> = {
+  title: /^(?:subject|title|feature|betreff|titel)$/i,
   stories: /^(?:user )?(?:story|stories|scenarios?)$/i,
   scenarios: /^acceptance (?:criteria|scenarios?|tests?)$/i,
   edgeCases: /^(?:edge cases?|errors?|failures?)$/i,
@@ -32,16 +34,25 @@ const labels: Readonly<Record<Heading, RegExp>> = {
 type Sorted = Record<Heading, string[]>;
 
 export function readDescription(text: string): Description {
-  const found = Object.fromEntries(
-    Object.keys(labels).map((key) => [key, []]),
-  ) as unknown as Sorted;
+  const found: Sorted = {
+    stories: [],
+    scenarios: [],
+    edgeCases: [],
+    requirements: [],
+    entities: [],
+    criteria: [],
+    assumptions: [],
+    questions: [],
+  };
   let title: string | undefined;
   let current: Label | undefined;
 
-  for (const block of blocksOf(text)) {
+  const blocks = blocksOf(text);
+  for (const [at, block] of blocks.entries()) {
     const named = labelOf(block.text);
-    if (block.isHeading || named?.rest === "") {
-      if (!named) title ??= block.text;
+    const isTitle = at === 0 && blocks[1]?.startsParagraph && !/[.!?。！？:：]$/.test(block.text);
+    if (block.isHeading || named?.rest === "" || named?.heading === "title" || isTitle) {
+      if (!named || named.heading === "title") title ??= named?.rest || block.text;
       current = named;
       continue;
     }
@@ -49,34 +60,49 @@ export function readDescription(text: string): Description {
 
     const label = named ?? current;
     const words = named ? named.rest : block.text;
-    if (!label) for (const sentence of sentencesOf(words)) sort(sentence, found);
+    if (!label || label.heading === "title") sortParagraph(sentencesOf(words), found);
     // A scope label is part of the sentence; others only name the heading.
     else if (label.heading === "assumptions") found.assumptions.push(`${label.label}: ${words}`);
+    else if (named && label.heading === "entities") found.entities.push(...words.split(listComma));
     else found[label.heading].push(...sentencesOf(words));
     if (label?.heading === "stories") found.requirements.push(...sentencesOf(words));
   }
-  return { title: titleOf(title ?? found.stories[0] ?? found.requirements[0] ?? text), ...found };
+  // A description that only asks, such as "Can we have dark mode?", is a wish.
+  if (found.requirements.length === 0) found.requirements.push(...found.questions.splice(0));
+  return { title: titleOf(title ?? found.requirements[0] ?? text), ...found };
 }
+
+/** A comma that is not inside parentheses. */
+const listComma = /,\s*(?![^()]*\))/;
 
 const storyForm = /^(?:as an? |as the |als |en tant qu|como |come )[^,]+,/i;
 const scenarioForm = /^given\b.+\bwhen\b.+\bthen\b/is;
-const condition = /^(?:if|when|unless|in case|wenn|falls|si|quand|cuando|quando|se) /i;
+/** "If the payment fails, the order stays open". */
+const condition =
+  /^(?:if|when|whenever|unless|in case|wenn|falls|sobald|si|quand|lorsque|cuando|quando|se) (.+?)(?:, (?:then |dann )?(.+))?$/i;
 const undecided =
   /^(?:maybe|perhaps|possibly|vielleicht|eventuell|peut-être|quizás|talvez|forse)(?=[\s,])|\b(?:tbd|to be decided|not sure)\b/i;
-/** A number with the unit it counts in. */
-export const figure =
-  /\d[\d.,]*\s?(?:%|percent|prozent|ms\b|s\b|sec|sek|min|hours?\b|stunden|days?\b|tage|kb\b|mb\b|gb\b|tb\b|requests?|users?\b|items?\b|per\b)/i;
+/** A figure for speed or success. Other figures, such as "within 30 days", are rules of the feature. */
+export const goal =
+  /\d\s?(?:%|percent|prozent|ms\b|s\b|seconds?\b|sekunden|secondes|segundos|secondi|секунд)|\b(?:per|pro|par) (?:second|sekunde|seconde)\b/i;
 
-function sort(sentence: string, found: Sorted): void {
-  if (/[?？]$/.test(sentence)) found.questions.push(sentence);
-  else if (undecided.test(sentence))
-    found.questions.push(`Is “${withoutStop(sentence)}” part of this feature?`);
-  else if (scenarioForm.test(sentence)) found.scenarios.push(sentence);
-  else {
-    found.requirements.push(sentence);
-    if (storyForm.test(sentence)) found.stories.push(sentence);
-    if (condition.test(sentence)) found.edgeCases.push(sentence);
-    if (figure.test(sentence)) found.criteria.push(sentence);
+function sortParagraph(sentences: readonly string[], found: Sorted): void {
+  let story = -1;
+  for (const sentence of sentences) {
+    if (/[?？؟]$/.test(sentence)) found.questions.push(sentence);
+    else if (undecided.test(sentence))
+      found.questions.push(`Is “${withoutStop(sentence)}” part of this feature?`);
+    else if (scenarioForm.test(sentence)) found.scenarios.push(sentence);
+    else {
+      found.requirements.push(sentence);
+      if (storyForm.test(sentence)) story = found.stories.push(sentence) - 1;
+      else if (story >= 0) found.stories[story] += ` ${sentence}`;
+      if (goal.test(sentence)) found.criteria.push(sentence);
+      const [, when, then] = condition.exec(sentence) ?? [];
+      if (when !== undefined) found.edgeCases.push(sentence);
+      if (then !== undefined)
+        found.scenarios.push(`Given the feature is in place, when ${when}, then ${then}`);
+    }
   }
 }
 
@@ -87,31 +113,39 @@ interface Block {
   readonly startsParagraph: boolean;
 }
 
-/** Headings, bullets and paragraphs; wrapped lines are joined. */
+/** A line this long was wrapped by the author's editor; the next one continues it. */
+const wrappedCharactersMin = 60;
+const greeting =
+  /^(?:hi|hello|hey|dear|hallo|thanks|thank you|cheers|regards|best|kind regards|danke|merci|grüße)\b.{0,30}$/i;
+
+/** Headings, bullets and paragraphs; wrapped lines are joined, greetings left out. */
 function blocksOf(text: string): readonly Block[] {
   const blocks: Block[] = [];
-  let wasBlank = true;
+  let before = "";
   for (const line of text.split(/\r?\n/)) {
     const trimmed = line.trim();
+    const isSaid = trimmed !== "" && (!greeting.test(trimmed) || text.trim() === trimmed);
     const [, mark, words = trimmed] = /^(#{1,6}|[-*+•]|\d{1,3}[.)])\s+(.+)$/.exec(trimmed) ?? [];
     const last = blocks.at(-1);
-    const isContinued = mark === undefined && !wasBlank && last && !last.isHeading;
-    if (isContinued && trimmed !== "" && !/[:：]$/.test(last.text))
+    const mayContinue =
+      mark === undefined && before !== "" && last && !last.isHeading && !labelOf(trimmed);
+    const isContinued = before.length >= wrappedCharactersMin || /^(?:\p{Ll}|\s)/u.test(line);
+    if (isSaid && mayContinue && isContinued && !/[:：]$/.test(last.text))
       blocks[blocks.length - 1] = { ...last, text: `${last.text} ${trimmed}` };
-    else if (trimmed !== "")
+    else if (isSaid)
       blocks.push({
         text: words,
         isHeading: mark?.startsWith("#") === true,
         isBullet: mark !== undefined,
-        startsParagraph: wasBlank,
+        startsParagraph: before === "",
       });
-    wasBlank = trimmed === "";
+    before = isSaid ? trimmed : "";
   }
   return blocks;
 }
 
 interface Label {
-  readonly heading: Heading;
+  readonly heading: Heading | "title";
   readonly label: string;
   readonly rest: string;
 }
@@ -119,12 +153,14 @@ interface Label {
 function labelOf(text: string): Label | undefined {
   const [, label = text, rest = ""] = /^([^:：]{2,40})[:：]\s*(.*)$/s.exec(text) ?? [];
   const plain = label.replaceAll("*", "").trim();
-  const heading = (Object.keys(labels) as Heading[]).find((key) => labels[key].test(plain));
+  const heading = (Object.keys(labels) as Label["heading"][]).find((key) =>
+    labels[key].test(plain),
+  );
   return heading && { heading, label: plain, rest: rest.trim() };
 }
 
 const sentenceEnd =
-  /(?<=[.!?])(?<!\b(?:e\.g|i\.e|etc|vs|approx|z\.B|d\.h|bzw|ca|Nr|No|Dr|Mr|Mrs)\.)\s+|(?<=[。！？])\s*/iu;
+  /(?<=[.!?؟])(?<!\b(?:e\.g|i\.e|etc|vs|approx|z\.B|d\.h|bzw|ca|Nr|No|Dr|Mr|Mrs)\.)\s+|(?<=[。！？])\s*/iu;
 
 function sentencesOf(text: string): readonly string[] {
   return text
@@ -135,10 +171,17 @@ function sentencesOf(text: string): readonly string[] {
 }
 
 const titleCharactersMax = 80;
+const wish = /^as an? [^,]+, (?:i|we) (?:want|need|would like)(?: to)? (.+?)(?:,? so that .*)?$/is;
 
-/** A sentence as a heading: one line, without its full stop. */
+/** The first sentence as a heading: as many of its clauses as fit in one line, without the full stop. */
 export function titleOf(sentence: string): string {
-  return shortenLine(withoutStop(sentence.replace(/^[#*\s]+/, "")), titleCharactersMax);
+  const [first = sentence] = sentencesOf(sentence.replace(/^[#*\s]+/, ""));
+  const plain = withoutStop(first);
+  const wanted = wish.exec(plain)?.[1];
+  const whole = wanted ? wanted.charAt(0).toUpperCase() + wanted.slice(1) : plain;
+  const clauses = whole.split(/(?<=[,;]) /);
+  while (clauses.length > 1 && clauses.join(" ").length > titleCharactersMax) clauses.pop();
+  return shortenLine(clauses.join(" ").replace(/[,;]$/, ""), titleCharactersMax);
 }
 
 function withoutStop(sentence: string): string {

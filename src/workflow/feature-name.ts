@@ -3,6 +3,7 @@ import { basename, dirname, join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { type FeaturePlace, findPlace } from "./artefacts.ts";
+import { readDescription } from "./description.ts";
 import { isFeatureName, listFeatureNames, numberOf, readJson, timestampOf } from "./feature.ts";
 
 export interface StepPlace {
@@ -45,7 +46,9 @@ export async function placeFeature(
   for (let attempt = 0; attempt < attemptsMax; attempt++) {
     const chosen = isParent
       ? await nameFeature(given, now, {
-          shortName: cleanName(String(args.short_name ?? "")) || shortNameOf(description),
+          shortName:
+            cleanName(String(args.short_name ?? "")) ||
+            shortNameOf(readDescription(description).title),
           number: typeof args.number === "number" ? args.number : undefined,
         })
       : await nameAsked(given, now);

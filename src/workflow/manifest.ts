@@ -15,7 +15,8 @@ export const commandKinds = ["install", "build", "test", "run", "lint"] as const
 export type CommandKind = (typeof commandKinds)[number];
 
 type Facts = Partial<Omit<Manifest, "path">>;
-type Reader = (text: string) => Promise<Facts> | Facts;
+/** `has` answers whether a file is beside the manifest. */
+type Reader = (text: string, has: (file: string) => boolean) => Promise<Facts> | Facts;
 
 /** By file name. */
 const readers: Readonly<Record<string, Reader>> = {
@@ -35,17 +36,21 @@ const readers: Readonly<Record<string, Reader>> = {
     ),
     commands: { build: "go build ./...", test: "go test ./..." },
   }),
-  "Cargo.toml": async (text) => {
+  "Cargo.toml": async (text, has) => {
     const document = await parseToml(text);
     return {
       runtime: runtimeOf("Rust", objectOf(document.package)["rust-version"]),
       dependencies: dependenciesOf(document.dependencies),
-      commands: { build: "cargo build", test: "cargo test", run: "cargo run" },
+      commands: {
+        build: "cargo build",
+        test: "cargo test",
+        ...(has("src/main.rs") && { run: "cargo run" }),
+      },
     };
   },
-  "pom.xml": () => ({ commands: { build: "mvn package", test: "mvn test" } }),
-  "build.gradle": () => ({ commands: { build: "gradle build", test: "gradle test" } }),
-  "build.gradle.kts": () => ({ commands: { build: "gradle build", test: "gradle test" } }),
+  "pom.xml": (_text, has) => buildWith(has("mvnw") ? "./mvnw" : "mvn", "package"),
+  "build.gradle": (_text, has) => buildWith(has("gradlew") ? "./gradlew" : "gradle", "build"),
+  "build.gradle.kts": (_text, has) => buildWith(has("gradlew") ? "./gradlew" : "gradle", "build"),
   Gemfile: () => ({ commands: { install: "bundle install" } }),
   "composer.json": (text) => ({
     dependencies: dependenciesOf(objectOf(JSON.parse(text)).require),
@@ -63,13 +68,23 @@ export function isManifest(name: string): boolean {
 }
 
 /** Undefined for a broken manifest, which is not ours to repair. */
-export async function readManifest(path: string, text: string): Promise<Manifest | undefined> {
-  const reader = readers[path.split("/").at(-1) ?? ""];
+export async function readManifest(
+  path: string,
+  text: string,
+  paths: ReadonlySet<string>,
+): Promise<Manifest | undefined> {
+  const name = path.split("/").at(-1) ?? "";
+  const has = (file: string): boolean => paths.has(path.slice(0, -name.length) + file);
   try {
-    return reader && { path, dependencies: [], commands: {}, ...(await reader(text)) };
+    const facts = await readers[name]?.(text, has);
+    return facts && { path, dependencies: [], commands: {}, ...facts };
   } catch {
     return undefined;
   }
+}
+
+function buildWith(program: string, goal: string): Facts {
+  return { commands: { build: `${program} ${goal}`, test: `${program} test` } };
 }
 
 const objectOf = (value: unknown): JsonObject => (isObject(value) ? value : {});
@@ -90,11 +105,14 @@ function dependenciesOf(value: unknown): readonly string[] {
   });
 }
 
-function readPackage(text: string): Facts {
+const lockFiles = { "pnpm-lock.yaml": "pnpm", "yarn.lock": "yarn", "bun.lock": "bun" };
+
+function readPackage(text: string, has: (file: string) => boolean): Facts {
   const file = objectOf(JSON.parse(text));
   const scripts = objectOf(file.scripts);
+  const locked = Object.entries(lockFiles).find(([lock]) => has(lock))?.[1] ?? "npm";
   const manager =
-    typeof file.packageManager === "string" ? file.packageManager.split("@")[0] : "npm";
+    typeof file.packageManager === "string" ? file.packageManager.split("@")[0] : locked;
   const named: readonly (readonly [CommandKind, string])[] = [
     ["build", "build"],
     ["test", "test"],
@@ -104,6 +122,8 @@ function readPackage(text: string): Facts {
   ];
   const commands = named
     .filter(([, script]) => typeof scripts[script] === "string")
+    // The script that `npm init` writes.
+    .filter(([, script]) => !/no test specified/.test(String(scripts[script])))
     .map(([kind, script]) => [kind, `${manager} run ${script}`]);
   return {
     runtime: runtimeOf("Node.js", objectOf(file.engines).node),
@@ -112,17 +132,20 @@ function readPackage(text: string): Facts {
   };
 }
 
-async function readPyproject(text: string): Promise<Facts> {
+async function readPyproject(text: string, has: (file: string) => boolean): Promise<Facts> {
   const document = await parseToml(text);
   const project = objectOf(document.project);
   const poetry = objectOf(objectOf(document.tool).poetry);
   const { python, ...others } = objectOf(poetry.dependencies);
   const listed = Array.isArray(project.dependencies) ? project.dependencies.map(String) : [];
-  const install = isObject(poetry.dependencies) ? "poetry install" : "pip install -e .";
+  const usual = has("uv.lock") ? "uv sync" : "pip install -e .";
+  const install = isObject(poetry.dependencies) ? "poetry install" : usual;
   return {
     runtime: runtimeOf("Python", project["requires-python"] ?? python),
     dependencies: [...listed, ...dependenciesOf(others)],
-    commands: text.includes("pytest") ? { install, test: "pytest" } : { install },
+    commands: text.includes("pytest")
+      ? { install, test: has("uv.lock") ? "uv run pytest" : "pytest" }
+      : { install },
   };
 }
 
@@ -147,5 +170,16 @@ export const languages: ReadonlyMap<string, string> = new Map(
     Dart: "dart",
     Lua: "lua",
     Shell: "sh",
+    HTML: "html htm",
+    CSS: "css scss",
+    Vue: "vue",
+    Svelte: "svelte",
+    SQL: "sql",
+    Terraform: "tf",
+    R: "r",
+    Haskell: "hs",
+    Clojure: "clj",
+    Erlang: "erl",
+    Perl: "pl",
   }).flatMap(([name, endings]) => endings.split(" ").map((ending) => [ending, name] as const)),
 );

@@ -1,10 +1,10 @@
 import { plural, shortenLine } from "../base/text.ts";
 import type { Constitution } from "./constitution.ts";
-import { figure } from "./description.ts";
+import { goal } from "./description.ts";
 import { commandKinds } from "./manifest.ts";
 import { oneLine } from "./markdown.ts";
 import { markOf, type Spec } from "./spec.ts";
-import type { Survey } from "./survey.ts";
+import { findRelated, type Survey } from "./survey.ts";
 
 /** The facts a plan is written from: the spec, the repository, and the technology the caller named. */
 export interface PlanInput {
@@ -47,7 +47,7 @@ interface SubjectPoint extends OpenPoint {
   readonly subject: Subject;
 }
 
-type Subject = "language" | "storage" | "testing" | "performance";
+type Subject = "language" | "storage" | "testing";
 
 function findOpenPoints({ spec, survey, technology }: PlanInput): readonly SubjectPoint[] {
   const { entities } = spec;
@@ -56,23 +56,21 @@ function findOpenPoints({ spec, survey, technology }: PlanInput): readonly Subje
     language: technology === "" && survey.languages.length === 0,
     storage: technology === "" && entities.length > 0,
     testing: !survey.tests && !survey.commands.test,
-    performance: goalsOf(spec).length === 0,
   };
   const texts: Readonly<Record<Subject, string>> = {
-    language: "the repository has no source files",
-    storage: `the spec does not say where these are stored: ${names}`,
-    testing: "no tests and no test command were found",
-    performance: "the spec names no figure for speed or size",
+    language: "the language, as no source files were found",
+    storage: `where to store ${names}`,
+    testing: "how to test, as no tests and no test command were found",
   };
   return (Object.keys(texts) as Subject[])
     .filter((subject) => isOpen[subject])
     .map((subject, at) => ({ id: `O${at + 1}`, subject, text: texts[subject] }));
 }
 
-function goalsOf({ criteria, requirements }: Spec): readonly string[] {
-  return [...criteria, ...requirements]
-    .filter(({ text }) => figure.test(text))
-    .map(({ id, text }) => `${id}: ${oneLine(text)}`);
+/** Criteria with a figure for speed or success, quoted. */
+function goalsOf({ criteria }: Spec): string {
+  const goals = criteria.filter(({ text }) => goal.test(text));
+  return goals.map(({ id, text }) => `${id}: ${oneLine(text)}`).join(" ");
 }
 
 /** Open points of research.md without a decision. */
@@ -101,7 +99,9 @@ function writePlan(input: PlanInput, open: readonly SubjectPoint[]): string {
 
 ## Summary
 
-${spec.title}: ${counts}.${points && `\n\nOpen points, listed in [research.md](./research.md): ${points}.`}
+${spec.stories[0]?.text || spec.title}
+
+${counts}.${points && `\n\nOpen points, listed in [research.md](./research.md): ${points}.`}
 
 ## Technical Context
 
@@ -135,7 +135,7 @@ ${documents.map((name) => `├── ${name}`).join("\n")}
 ${listFolders(survey)}
 \`\`\`
 
-**Structure Decision**: No files are named yet.
+**Structure Decision**: ${decideStructure(input)}
 
 ## Complexity Tracking
 
@@ -173,11 +173,11 @@ function writeContext(
   const fields: Readonly<Record<string, string>> = {
     "Language/Version": join(language) || openMark("language"),
     "Primary Dependencies": dependencies.join(", ") || "none found",
-    Storage: openMark("storage") || asked || "the spec lists no entities",
+    Storage: openMark("storage") || asked || "the spec lists nothing to store",
     Testing: join(testing) || openMark("testing"),
     "Target Platform": runtime?.text ?? "the repository does not say",
     "Project Type": openMark("language") || "as in the repository",
-    "Performance Goals": goalsOf(spec).join(" ") || openMark("performance"),
+    "Performance Goals": goalsOf(spec) || "the spec names none",
     Constraints: "see the requirements in [spec.md](./spec.md)",
     "Scale/Scope": `the repository has ${survey.isCut ? "more than " : ""}${plural(survey.fileCount, "file")}`,
   };
@@ -198,6 +198,14 @@ function writeGate(constitution: Constitution | undefined): string {
       return `- [ ] ${name}: ${shown || "see the constitution"}`;
     })
     .join("\n");
+}
+
+/** Files are named only if they exist; the author of the code chooses new ones. */
+function decideStructure({ spec, survey }: PlanInput): string {
+  if (survey.sources.length === 0) return "Open: there is no source code yet.";
+  const related = findRelated(survey, spec.input);
+  const named = related.length > 0 ? ` Files named like the feature: ${related.join(", ")}.` : "";
+  return `The feature goes into the existing folders.${named}`;
 }
 
 const foldersShownMax = 30;

@@ -21,22 +21,14 @@ export const openQuestionsMax = 3;
 
 const resultQuestion = "What can be seen when this story works?";
 const successQuestion = "Which figure shows that the feature succeeds?";
-const accessQuestion = "Who may use this feature?";
 const failureQuestion = "What happens when an action fails, or its input is missing or wrong?";
 
 /** Answers to the questions of a draft; the first one is recommended. */
 export const usualAnswers: ReadonlyMap<string, readonly string[]> = new Map([
-  [resultQuestion, ["The result is as described"]],
+  [resultQuestion, ["Every requirement of this story holds"]],
   [successQuestion, ["All acceptance scenarios pass"]],
-  [
-    accessQuestion,
-    ["Everyone who can reach it", "Only people who are signed in", "Only administrators"],
-  ],
   [failureQuestion, ["It is refused with a message, and nothing changes"]],
 ]);
-
-const accessWords =
-  /\b(?:only|owners?|roles?|permissions?|admin\w*|signed[- ]in|everyone|anyone|public|private)\b|\bas an? [^,]+,/i;
 
 /**
  * Quotes the description under the headings of spec.md. Parts that the description leaves out are open questions; the most
@@ -48,74 +40,86 @@ export function draftSpec({ description }: SpecInput): SpecParts {
     ...said.questions,
     ...(said.scenarios.length === 0 ? [resultQuestion] : []),
     ...(said.criteria.length === 0 ? [successQuestion] : []),
-    ...(accessWords.test(description) ? [] : [accessQuestion]),
     ...(said.edgeCases.length === 0 ? [failureQuestion] : []),
   ];
   const room = Math.max(0, openQuestionsMax - findOpenQuestions(description).length);
   const marked = open.slice(0, room);
+  const markOr = (question: string, otherwise: string): string =>
+    marked.includes(question) ? markOf(question) : otherwise;
 
   const requirements = said.requirements.length > 0 ? said.requirements : [said.title];
-  const questions = said.questions.filter((question) => marked.includes(question));
-  const isUnasked = (question: string): boolean => !marked.includes(question);
+  const success = markOr(successQuestion, "all acceptance scenarios pass (assumed)");
   return {
     title: said.title,
-    stories: writeStories(said, marked.includes(resultQuestion)),
+    stories: writeStories(said, markOr(resultQuestion, unnamed)),
     edgeCases: bulletsOr(
       said.edgeCases,
-      marked.includes(failureQuestion)
-        ? `When an action fails, or its input is missing or wrong: ${markOf(failureQuestion)}`
-        : "Open: the description names no edge case.",
+      `If an action fails, or its input is missing or wrong: ${markOr(failureQuestion, "open")}`,
     ),
-    requirements: numberItems("FR", [
-      ...requirements,
-      ...questions.map((question) => `${question} ${markOf(question)}`),
-      ...(marked.includes(accessQuestion)
-        ? [`The feature MUST be available to: ${markOf(accessQuestion)}`]
-        : []),
-    ]),
-    entities: bulletsOr(said.entities.map(writeEntity), "Open: the description lists no entities."),
-    criteria: numberItems("SC", writeCriteria(said, marked.includes(successQuestion))),
+    requirements: numberItems("FR", requirements),
+    entities: bulletsOr(said.entities.map(writeEntity), "Open: none is listed."),
+    criteria: numberItems(
+      "SC",
+      said.criteria.length > 0 ? said.criteria : [`Success is measured by: ${success}`],
+    ),
     assumptions: bulletsOr([
       ...said.assumptions,
-      ...said.questions.filter(isUnasked).map((question) => `Open: ${question}`),
+      ...said.questions.map((question) => markOr(question, `Open: ${question}`)),
       "Assumed: anything the description does not mention is out of scope.",
     ]),
   };
 }
 
+const unnamed = "the result is open: the description does not name it";
+
 /** The stories the author wrote, or the whole description as one. */
-function writeStories(said: Description, isMarked: boolean): string {
-  const { stories, requirements, title } = said;
-  const all = stories.length > 0 ? stories : [requirements.join(" ") || title];
-  return all
+function writeStories(said: Description, result: string): string {
+  const { requirements, title } = said;
+  const stories = said.stories.length > 0 ? said.stories : [joinSentences(requirements) || title];
+  const scenarios = stories.map((): string[] => []);
+  for (const scenario of said.scenarios)
+    scenarios[findNearest(scenario, stories)]?.push(emphasizeSteps(scenario));
+  const place = (at: number): string =>
+    stories.length === 1 ? "the only story" : `story ${at + 1} of ${stories.length}`;
+
+  return stories
     .map((text, at) => {
-      const name = stories.length > 0 ? titleOf(text) : title;
-      const scenarios = at === 0 ? said.scenarios.map(emphasizeSteps) : [];
-      const result =
-        at === 0 && isMarked
-          ? markOf(resultQuestion)
-          : "the result is open: the description does not name it";
-      const open = `**Given** this story is in place, **When** it is used as described, **Then** ${result}`;
-      return `### User Story ${at + 1} - ${name} (Priority: P${Math.min(at + 1, 9)})
+      const own = scenarios[at] ?? [];
+      const open = `**Given** the feature is in place, **When** it is used as the story says, **Then** ${at === 0 ? result : unnamed}`;
+      return `### User Story ${at + 1} - ${said.stories.length > 0 ? titleOf(text) : title} (Priority: P${Math.min(at + 1, 9)})
 
 ${text}
 
-**Why this priority**: It is story ${at + 1} of ${all.length} in the description.
+**Why this priority**: It is ${place(at)} in the description.
 
 **Independent Test**: Go through the acceptance scenarios of this story alone.
 
 **Acceptance Scenarios**:
 
-${numberLines(scenarios.length > 0 ? scenarios : [open])}`;
+${numberLines(own.length > 0 ? own : [open])}`;
     })
     .join("\n\n---\n\n");
 }
 
-function writeCriteria({ criteria }: Description, isMarked: boolean): readonly string[] {
-  if (criteria.length > 0) return criteria;
-  return isMarked
-    ? [`Success is measured by: ${markOf(successQuestion)}`]
-    : ["All acceptance scenarios pass (assumed: the description names no figure)."];
+/** The story that shares most words with the scenario; else the first. */
+function findNearest(scenario: string, stories: readonly string[]): number {
+  const words = new Set(wordsOf(scenario));
+  const shared = stories.map((story) => wordsOf(story).filter((word) => words.has(word)).length);
+  return shared.indexOf(Math.max(...shared));
+}
+
+function wordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
+}
+
+/** Bullets become sentences of one paragraph. */
+function joinSentences(sentences: readonly string[]): string {
+  const isOpen = (sentence: string): boolean => !/[.!?。！？…:]$/.test(sentence);
+  return sentences
+    .map((sentence, at) =>
+      at < sentences.length - 1 && isOpen(sentence) ? `${sentence}.` : sentence,
+    )
+    .join(" ");
 }
 
 function emphasizeSteps(scenario: string): string {
@@ -128,7 +132,7 @@ function emphasizeSteps(scenario: string): string {
 /** "Album: a list of photos", "Album (name, owner)" or just "Album". */
 function writeEntity(line: string): string {
   const [, name = line, text = ""] = /^([^:(–]+)[:–]?\s*(.*)$/.exec(line) ?? [];
-  return `**${name.replace(/[.*]/g, "").trim()}**: ${text || "named in the description"}`;
+  return `**${name.replace(/[.*]/g, "").trim()}**: ${text || "no details yet"}`;
 }
 
 function bulletsOr(lines: readonly string[], otherwise = ""): string {

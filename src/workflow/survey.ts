@@ -27,6 +27,8 @@ export interface Survey {
   /** The top folder with most source files; "" for the top itself. */
   readonly sourceFolder: string;
   readonly tests: { readonly files: number; readonly example: string } | undefined;
+  /** Source files, without tests. */
+  readonly sources: readonly string[];
   /** The name of the README file. */
   readonly readme: string | undefined;
 }
@@ -77,8 +79,26 @@ export async function surveyRepository(folder: string, scope: Scope): Promise<Su
     sourceFolder:
       countBy(own, (path) => path.slice(0, Math.max(0, path.indexOf("/"))))[0]?.name ?? "",
     tests: example === undefined ? undefined : { files: tests.length, example },
+    sources: own,
     readme: paths.find((path) => /^readme(\.\w+)?$/i.test(path)),
   };
+}
+
+const relatedMax = 3;
+
+/** Source files with a word of the text in their name: "order" is in src/routes/orders.ts. */
+export function findRelated({ sources }: Survey, text: string): readonly string[] {
+  const singular = (word: string): string => word.toLowerCase().replace(/s$/, "");
+  const words = new Set((text.match(/[\p{L}\p{N}]{4,}/gu) ?? []).map(singular));
+  const isNamed = (path: string): boolean => {
+    const name = path
+      .replace(/(?:\/(?:index|main|mod|__init__))?\.[^/]*$/, "")
+      .split("/")
+      .at(-1);
+    const parts = name?.match(/\p{Lu}?[\p{Ll}\p{N}]+|\p{Lu}+|\p{Lo}+/gu) ?? [];
+    return parts.some((part) => words.has(singular(part)));
+  };
+  return sources.filter(isNamed).slice(0, relatedMax);
 }
 
 /** Breadth first and by name, so that the same repository gives the same survey. Links are not followed. */
@@ -127,7 +147,7 @@ async function readManifests(
   const read = await Promise.all(
     found.map(async (path) => {
       const text = await readInside({ root: folder }, join(folder, path)).catch(() => undefined);
-      return text === undefined ? undefined : readManifest(path, text);
+      return text === undefined ? undefined : readManifest(path, text, new Set(paths));
     }),
   );
   return read.filter((manifest) => manifest !== undefined);

@@ -1,7 +1,7 @@
 import { shortenLine } from "../base/text.ts";
 import type { OpenPoint } from "./plan-draft.ts";
 import type { Item, Spec, Story } from "./spec.ts";
-import type { Survey } from "./survey.ts";
+import { findRelated, type Survey } from "./survey.ts";
 
 export interface TasksInput {
   readonly spec: Spec;
@@ -36,9 +36,7 @@ export function draftTasks(input: TasksInput): string {
     {
       title: "Setup",
       head: "**Purpose**: Decide what is open.",
-      tasks: openPoints.map(
-        ({ id, text }) => `Decide ${id} and write the decision into ${folder}/research.md: ${text}`,
-      ),
+      tasks: openPoints.map(({ id, text }) => `Decide ${id} in ${folder}/research.md: ${text}`),
     },
     {
       title: "Foundational",
@@ -132,7 +130,9 @@ function storyOf({ text }: Item, stories: readonly Story[]): number | undefined 
 }
 
 function implementTask({ id, text }: Item, { folder, survey }: TasksInput): string {
-  return `Implement ${id} of ${folder}/spec.md${placeOf(survey)}: ${text}`;
+  const related = findRelated(survey, text);
+  const place = related.length > 0 ? `, see ${related.join(", ")}` : placeOf(survey);
+  return `Implement ${id} of ${folder}/spec.md${place}: ${text}`;
 }
 
 /** The folder for source code, if the repository has one. */

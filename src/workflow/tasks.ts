@@ -93,7 +93,7 @@ function parseTask(
 function pathsOf(text: string): readonly string[] {
   const withoutCommand = text.replace(/^Run `[^`]+`/, "");
   const found = withoutCommand.matchAll(
-    /(?<![\w:/])((?:\.{1,2}\/)?[\w@.-]+(?:\/[\w@.[\]-]+)+\/?|[\w-]+\.(?:[a-z]{1,5}|toml|json|yaml)|[\w.-]+\/)(?![\w/])/g,
+    /(?<![\p{L}\p{N}_:/])((?:\.{1,2}\/)?[\p{L}\p{M}\p{N}_@.-]+(?:\/[\p{L}\p{M}\p{N}_@.[\]-]+)+\/?|[\w-]+\.[a-z]{1,5}|[\p{L}\p{M}\p{N}_.-]+\/)(?![\p{L}\p{N}_/])/gu,
   );
   return [...new Set([...found].map((match) => (match[1] ?? "").replace(/\.$/, "")))];
 }

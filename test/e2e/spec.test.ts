@@ -131,11 +131,11 @@ test("an MCP client on stdio is asked the open questions, in either protocol", a
   expect(question).toMatchObject({
     resultType: "input_required",
     inputRequests: {
-      "clarify-1": { params: { message: expect.stringContaining("Who may use this feature?") } },
+      "clarify-1": { params: { message: expect.stringContaining("What happens when an action") } },
     },
   });
   const inputResponses = {
-    "clarify-1": { action: "accept", content: { answer: "Only administrators", other: "" } },
+    "clarify-1": { action: "accept", content: { answer: "", other: "It is tried again" } },
   };
   const next = await late.result(
     "tools/call",
@@ -143,7 +143,7 @@ test("an MCP client on stdio is asked the open questions, in either protocol", a
   );
   expect(next.resultType).toBe("input_required");
   expect(project.read("specs/001-users-upload-photos/spec.md")).toContain(
-    "The feature MUST be available to: only administrators",
+    "its input is missing or wrong: it is tried again",
   );
 });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readDescription } from "../../src/workflow/description.ts";
 import { shortNameOf } from "../../src/workflow/feature-name.ts";
+import { parseSpec } from "../../src/workflow/spec.ts";
 import { startBench } from "./bench.ts";
 import { makeProject } from "./projects.ts";
 
@@ -22,10 +23,15 @@ describe("a description is sorted by its author's own words", () => {
     const figure = "A search takes at most 2 seconds.";
     expect(readDescription(`${story} ${condition} ${figure}`)).toMatchObject({
       requirements: [story, condition, figure],
-      stories: [story],
+      stories: [`${story} ${condition} ${figure}`],
       edgeCases: [condition],
       criteria: [figure],
+      scenarios: [
+        "Given the feature is in place, when a book is lent, then it must not be shown as available.",
+      ],
+      title: "Lend books",
     });
+    expect(readDescription("Refunds are possible within 30 days.").criteria).toEqual([]);
   });
 
   test("questions and undecided parts are open, not required", () => {
@@ -88,12 +94,9 @@ test("an answer that nobody chose is marked as an assumption", async () => {
     feature_description: "People upload photos",
     spec_directory: project.path("specs"),
   });
-  expect(project.read(`${data.folder}/checklists/requirements.md`)).toContain(
-    "- [ ] Requirements are testable and unambiguous",
-  );
   await bench.call("clarify", {
     spec_directory: String(data.directory),
-    answers: ["the photo is in the list", "B", "yes"],
+    answers: ["the photo is in the list", "It is tried again", "yes"],
   });
   const spec = project.read(`${data.folder}/spec.md`);
   expect(spec).toContain("**Then** the photo is in the list");
@@ -101,11 +104,32 @@ test("an answer that nobody chose is marked as an assumption", async () => {
     "- Q: Which figure shows that the feature succeeds? → A: All acceptance scenarios pass (assumed)",
   );
   expect(spec).toMatch(/## Assumptions[\s\S]*- Assumed: Which figure shows .+ All acceptance/);
-  expect(spec).toContain("The feature MUST be available to: only people who are signed in");
-  expect(spec).not.toContain("Assumed: Who may use");
-  expect(project.read(`${data.folder}/checklists/requirements.md`)).toContain(
-    "- [x] Requirements are testable and unambiguous",
+  expect(spec).toContain("its input is missing or wrong: it is tried again");
+  expect(spec).not.toContain("Assumed: What happens");
+});
+
+test("the answer to an author's question is a requirement, or out of scope", async () => {
+  using project = makeProject();
+  await using bench = await startBench({ folder: project.folder });
+  const { data } = await bench.call("specify", {
+    feature_description: "People upload photos. Who may see them? Maybe video later.",
+    spec_directory: project.path("specs"),
+  });
+  await bench.call("clarify", {
+    spec_directory: String(data.directory),
+    answers: ["the photo is in the list", "Only friends", "yes"],
+  });
+  const spec = project.read(`${data.folder}/spec.md`);
+  const { requirements, assumptions, openQuestions } = parseSpec(spec);
+  expect(requirements.map(({ text }) => text)).toEqual([
+    "People upload photos.",
+    "Who may see them? Only friends.",
+  ]);
+  expect(assumptions).toContain("Who may see them? Only friends.");
+  expect(assumptions).toContain(
+    "Assumed: Is “Maybe video later” part of this feature? Leave it out of this feature.",
   );
+  expect(openQuestions).toEqual([]);
 });
 
 test("a plan names no file that the repository does not have", async () => {

@@ -43,7 +43,8 @@ function expectHonest(
     ...faultsOfPlan(read("plan.md")),
     ...faultsOfTasks(read("tasks.md")),
   ]).toEqual([]);
-  const { entities } = parseSpecText(spec);
+  const { requirements, entities } = parseSpecText(spec);
+  for (const { text } of requirements) expect(words).toContain(plain(text));
   for (const { name } of entities) expect(words).toContain(name);
 
   const tasks = read("tasks.md").match(/^- \[ \] .+$/gm) ?? [];

@@ -39,7 +39,7 @@ test("the configured model writes the documents", async () => {
   });
   const called = read(await hall.connect().request("tools/call", modern(specify(project.folder))));
   expect(called, called.text).toMatchObject({ isError: false, data: { notes: [] } });
-  const spec = project.read("specs/001-librarian-create-edit/spec.md");
+  const spec = project.read("specs/001-create-edit-delete/spec.md");
   expect(faultsOfSpec(spec)).toEqual([]);
   expect(spec).toContain("- The model assumes this.");
   expect(model.requests).toHaveLength(6);
@@ -80,7 +80,7 @@ test("a client's own model writes only with planner.kind sampling", async () => 
     });
   }
   expect(read(await client.answer(id))).toMatchObject({ isError: false });
-  expect(project.read("specs/001-librarian-create-edit/spec.md")).toContain(
+  expect(project.read("specs/001-create-edit-delete/spec.md")).toContain(
     "- The client's model assumes this.",
   );
   await using plain = await startHall({ toolkits: [], workflow: { folder: project.folder } });

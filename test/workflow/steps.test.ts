@@ -338,7 +338,7 @@ describe("implement", () => {
       isError: false,
       data: {
         tasks: [{ id: "T001" }],
-        notes: ["checklists/requirements.md: 6 items left for a person to tick"],
+        notes: ["checklists/requirements.md: 7 items left for a person to tick"],
       },
     });
   });
@@ -388,7 +388,7 @@ describe("implement", () => {
       resultType: "input_required",
       inputRequests: {
         checklists: {
-          params: { message: expect.stringContaining("| requirements.md | 16 | 10 | 6 |") },
+          params: { message: expect.stringContaining("| requirements.md | 16 | 9 | 7 |") },
         },
       },
     });
