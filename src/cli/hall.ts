@@ -1,11 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
+import { visible } from "../base/sanitize.ts";
 import { findNear } from "../base/text.ts";
+import { type Fault, findFaults } from "../hall/faults.ts";
 import type { HallClient, HallClientOptions } from "../hall/hall-client.ts";
 import { getServer, loadSettings, type Settings } from "../hall/settings.ts";
 import { createToolFilter, disabledTool } from "../upstream/lists.ts";
 import type { JsonOption } from "./declaration.ts";
 import { below, createWaiting, type Waiting } from "./live.ts";
+import { paint } from "./print.ts";
 
 /** Runs work as a client of the project's hall. The work prints its result itself, because stopping servers may take seconds. */
 export async function withHall(
@@ -59,6 +62,16 @@ export function noteUnlisted({ unlisted }: HallClient, { json }: JsonOption): vo
 
 export function formatUnlisted(names: readonly string[]): string {
   return `note: no tools of ${names.join(", ")} are known yet; run \`guildhall build\``;
+}
+
+export function formatFault({ name, reason }: Fault): string {
+  return paint("red", `cannot be used: ${visible(name)}: ${visible(reason)}`);
+}
+
+/** Names on stderr the modules and tools of the project that no client can use. */
+export async function noteFaults(settings: Settings, { json }: JsonOption): Promise<void> {
+  if (json) return;
+  for (const fault of await findFaults(settings)) process.stderr.write(`${formatFault(fault)}\n`);
 }
 
 /** The settings of the project in the working directory, for a command that logs only errors. */

@@ -5,7 +5,7 @@ import type { Health, Tool, ToolkitSource } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
-import type { Offer } from "../upstream/lists.ts";
+import type { Offer, SkippedTool } from "../upstream/lists.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 
 /** The methods of a running hall's local socket, as JSON-RPC requests and results. */
@@ -99,6 +99,8 @@ export interface UpstreamStatus {
   readonly era: string | undefined;
   readonly protocol: string | undefined;
   readonly tools: number;
+  /** Tools that it lists and that cannot be used. */
+  readonly skipped?: readonly SkippedTool[] | undefined;
   readonly calls: number;
   readonly errors: number;
   readonly lastError: string | undefined;

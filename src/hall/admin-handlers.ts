@@ -143,12 +143,14 @@ function describeRegistrations(hall: Hall): HallStatus["registrations"] {
 function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
   return hall.fleet.all().map((upstream) => {
     const handshake = upstream.handshake();
+    const { tools, skipped } = upstream.offer();
     return {
       name: upstream.id,
       state: upstream.state(),
       era: handshake?.era,
       protocol: handshake?.version,
-      tools: upstream.offer().tools.length,
+      tools: tools.length,
+      skipped,
       ...upstream.counts,
     };
   });

@@ -26,6 +26,7 @@ import {
   findWaitingTexts,
   openReview,
   type Reviewer,
+  type ReviewResult,
   type ReviewSession,
   reviewDiscoveries,
   type ServerReview,
@@ -226,8 +227,7 @@ export interface VerifyOptions extends Pick<DiscoverOptions, "progress"> {
   readonly reviewer: Reviewer | undefined;
 }
 
-export interface VerifyReport {
-  readonly reviews: readonly ServerReview[];
+export interface VerifyReport extends Pick<ReviewResult, "reviews" | "modules" | "texts"> {
   /** Servers that did not answer. */
   readonly down: readonly string[];
 }
@@ -258,10 +258,10 @@ export async function verifyServers(
   const names = await selectStartable(session, chosen);
   const discoveries = await discoverForReview(session, { names, progress });
   await writeLock(settings.folder, await mergeIntoLock(settings.folder, discoveries, configured));
-  const { reviews, decision } = await reviewDiscoveries(session, discoveries);
+  const { decision, ...approved } = await reviewDiscoveries(session, discoveries);
   await recordInProject(settings, { decision, discoveries });
   await notifyHall(settings.folder, { trustChanged: {} });
 
   const down = discoveries.filter((discovery) => !("found" in discovery));
-  return { reviews, down: down.map(({ name }) => name) };
+  return { ...approved, down: down.map(({ name }) => name) };
 }

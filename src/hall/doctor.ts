@@ -11,6 +11,7 @@ import { environmentOf, realProgram } from "../upstream/program.ts";
 import { commandLine } from "../upstream/source.ts";
 import { adviseUnset } from "../upstream/unusable.ts";
 import { type DiscoverOptions, type Discovery, discoverApproved } from "./discover.ts";
+import { findModuleFailures } from "./faults.ts";
 import { thisMachine } from "./import/document.ts";
 import { findServers } from "./import/import.ts";
 import { readProjectFile } from "./install/project-file.ts";
@@ -43,13 +44,24 @@ export async function diagnoseStore(settings: Settings): Promise<ServerDiagnosis
   return { name: "store", ok: false, checks: [{ what, ok: false, advice, next }] };
 }
 
+/** Undefined if every module of the project is loaded. */
+export async function diagnoseModules(settings: Settings): Promise<ServerDiagnosis | undefined> {
+  const failures = await findModuleFailures(settings);
+  if (failures.length === 0) return undefined;
+  const checks = failures.map(({ module, error, isHeld }): Check => {
+    const advice = isHeld ? undefined : "Correct the file, then approve it.";
+    return { what: `${module}: ${error}`, ok: false, advice, next: [{ do: "verify" }] };
+  });
+  return { name: "toolkits", ok: false, checks };
+}
+
 /** Checks each configured server: its entry, its program, whether it starts and lists tools. */
 export async function diagnoseServers(
   settings: Settings,
   options: Pick<DiscoverOptions, "progress"> = {},
 ): Promise<readonly ServerDiagnosis[]> {
   const servers = Object.entries(collectServers(settings.loaded));
-  if (servers.length === 0)
+  if (servers.length === 0 && settings.config.toolkits.length === 0)
     throw new HallError("NOT_FOUND", "no servers are configured", {
       hint: "Add servers under mcpServers in guildhall.json, or import those of your clients.",
       next: [{ do: "run-command", command: "init" }],
@@ -134,14 +146,20 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
   if ("found" in discovery) {
     const { protocol, offer } = discovery.found;
     const seconds = (discovery.ms / 1000).toFixed(1);
-    const hasTools = offer.tools.length > 0;
+    const { tools, skipped = [] } = offer;
+    const hasTools = tools.length > 0;
     return [
       { what: `starts and speaks MCP ${protocol} (${seconds} s)`, ok: true },
       {
-        what: `lists ${plural(offer.tools.length, "tool")}`,
+        what: `lists ${plural(tools.length, "tool")}`,
         ok: hasTools,
         advice: hasTools ? undefined : "Check its arguments.",
       },
+      ...skipped.map(({ name, reason }) => ({
+        what: `its tool "${name}" cannot be used: ${reason}`,
+        ok: false,
+        advice: "Report it to the server's author.",
+      })),
     ];
   }
   const { reason, isDenied, isInstalling, next, stderr } = discovery;

@@ -384,7 +384,9 @@ function openServer(
   const { hasOwnResources = true, listsPrograms = true } = options;
   return new Server({
     ...base,
-    registry: hasOwnResources ? withHallResources({ registry, store, health, trust }) : registry,
+    registry: hasOwnResources
+      ? withHallResources({ registry, store, health, trust, modules })
+      : registry,
     own,
     guide: groups.guide,
     gateway,

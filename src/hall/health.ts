@@ -68,8 +68,9 @@ const states: Readonly<Record<string, string>> = {
 
 async function checkOne(known: ToolkitHealth, client: HallClient): Promise<ToolkitHealth> {
   const { toolkit, source } = known;
-  // A check must not start a server.
-  if (known.state === "not running") return known;
+  // A check must not start a server, and a module that failed to load has nothing to check.
+  if (known.state === "not running" || (source === "module" && known.state === "unavailable"))
+    return known;
   const answer = await client.requestPlain("health/check", { tool_name: toolkit });
   const { response_time_ms: responseMs, last_error: lastError, status } = answer;
   const wasAvailable = known.state === "available";

@@ -190,6 +190,9 @@ function runsProjectFile(config: ServerConfig): boolean {
 
 export interface ReviewResult {
   readonly reviews: readonly ServerReview[];
+  /** Modules and texts of the project that were approved now. */
+  readonly modules: readonly string[];
+  readonly texts: readonly string[];
   readonly decision: PersonDecision;
 }
 
@@ -223,8 +226,16 @@ export async function reviewDiscoveries(
       servers: { ...current.servers, ...servers },
     }));
   }
-  const subjects = [...adopted, ...[...approved, ...texts].map(({ name }) => name)];
-  return { reviews, decision: { kind: "reviewed", subjects, reason: "by command" } };
+  const loaded = Object.entries(modules ?? {})
+    .filter(([file, digest]) => entries.modules?.[file] !== digest)
+    .map(([file]) => file);
+  const subjects = [...adopted, ...[...approved, ...texts].map(({ name }) => name), ...loaded];
+  return {
+    reviews,
+    modules: loaded,
+    texts: texts.map(({ name }) => name),
+    decision: { kind: "reviewed", subjects, reason: "by command" },
+  };
 }
 
 async function applyDecision(

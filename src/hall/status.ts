@@ -2,6 +2,7 @@ import { visible } from "../base/sanitize.ts";
 import { plural } from "../base/text.ts";
 import { collectServers } from "../config/configured-servers.ts";
 import { written } from "../config/variables.ts";
+import type { ModuleFailure } from "../registry/modules.ts";
 import { openNamedTokens } from "../server/http/tokens.ts";
 import { createToolFilter } from "../upstream/lists.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
@@ -10,6 +11,7 @@ import type { UpstreamState } from "../upstream/upstream.ts";
 import { askHall } from "./admin-client.ts";
 import type { HallStatus, UpstreamStatus } from "./admin-contract.ts";
 import { findUnapproved } from "./discover.ts";
+import { findModuleFailures } from "./faults.ts";
 import { findStoreProblem, openProjectLedger, readHistory } from "./project-store.ts";
 import { findReview } from "./review.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
@@ -33,6 +35,7 @@ export type ProjectStatus = TokenStatus &
         /** Servers that nobody has approved on this machine as they are now. */
         readonly unreviewed: readonly string[];
         readonly registrations: readonly never[];
+        readonly failedModules: readonly ModuleFailure[];
       }
   );
 
@@ -50,6 +53,7 @@ export async function readStatus(folder: string): Promise<ProjectStatus> {
     ...(problem === undefined ? {} : { store: { problem } }),
     ...(await readKnownUpstreams(folder, settings)),
     registrations: [],
+    failedModules: await findModuleFailures(settings),
     adminTokens,
   };
 }
@@ -86,6 +90,7 @@ async function readKnownUpstreams(
       era: locked?.era,
       protocol: locked?.protocol,
       tools: locked?.offer.tools.length ?? 0,
+      skipped: locked?.offer.skipped,
       calls,
       errors,
       lastError,

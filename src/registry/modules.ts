@@ -3,6 +3,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, parse, relative, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { HallError, messageOf } from "../base/errors.ts";
+import { isObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { createInOrder } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
@@ -24,6 +25,8 @@ export interface Modules {
 export interface ModuleFailure {
   readonly module: string;
   readonly error: string;
+  /** Nobody has approved it with these contents. */
+  readonly isHeld?: true;
 }
 
 export interface ModulesOptions {
@@ -111,6 +114,7 @@ export function createModules({
   async function put(toolkit: Toolkit, old: Module | undefined): Promise<void> {
     const fault = findToolkitNameFault(toolkit.id);
     if (fault !== undefined) throw new HallError("CONFLICT", `the name "${toolkit.id}" ${fault}`);
+    await requireSchemas(toolkit);
     const before = old?.toolkits.find(({ id }) => id === toolkit.id);
     if (before && registry.findToolkit(toolkit.id) === before)
       await (await registry.replace(toolkit)).close();
@@ -158,9 +162,10 @@ export function createModules({
         else await forget(found.file);
       }),
     failures: () =>
-      [...modules.values()].flatMap(({ file, error }) =>
-        error === undefined ? [] : [{ module: nameOf(file), error }],
-      ),
+      [...modules.values()].flatMap(({ file, digest, error }) => {
+        const held = digest === "" ? { isHeld: true as const } : {};
+        return error === undefined ? [] : [{ module: nameOf(file), error, ...held }];
+      }),
     close() {
       isClosed = true;
       clearTimeout(timer);
@@ -185,6 +190,13 @@ async function load(file: string, digest: string, loadMsMax: number): Promise<Mo
   } catch (error) {
     return { file, digest, toolkits: [], error: brief(error), ttlSeconds: defaultTtlSeconds };
   }
+}
+
+/** Throws CONFLICT for a tool without a schema: it cannot be registered. */
+async function requireSchemas(toolkit: Toolkit): Promise<void> {
+  for (const { name, inputSchema } of await toolkit.list())
+    if (!isObject(inputSchema))
+      throw new HallError("CONFLICT", `the tool "${toolkit.id}.${name}" has no input schema`);
 }
 
 type Exported = Toolkit & { readonly cacheTtlSeconds?: number };

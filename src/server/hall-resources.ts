@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import type { HealthBook } from "../registry/health.ts";
+import type { Modules } from "../registry/modules.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../store/store.ts";
 import type { Toolkit } from "../tool.ts";
@@ -10,6 +11,7 @@ interface HallResourcesOptions {
   readonly store: Store;
   readonly health: HealthBook;
   readonly trust: Trust | undefined;
+  readonly modules: Pick<Modules, "failures">;
 }
 
 interface HallResource {
@@ -23,16 +25,28 @@ const hallResources: Readonly<Record<string, HallResource>> = {
   "guildhall://health": {
     title: "Health of the hall",
     description: "State of each toolkit and of the store.",
-    read: async ({ registry, store, health }) => ({
+    read: async ({ registry, store, health, modules }) => ({
       store: store.state(),
-      toolkits: await Promise.all(
-        registry.toolkits().map(async (toolkit) => ({
-          toolkit: toolkit.id,
-          source: toolkit.source ?? "built-in",
-          ...(await health.read(toolkit)),
-          ...(toolkit.isRunning?.() === false ? { running: false } : {}),
-        })),
-      ),
+      toolkits: [
+        ...(await Promise.all(
+          registry.toolkits().map(async (toolkit) => ({
+            toolkit: toolkit.id,
+            source: toolkit.source ?? "built-in",
+            ...(await health.read(toolkit)),
+            ...(toolkit.isRunning?.() === false ? { running: false } : {}),
+          })),
+        )),
+        // Models read this, so it does not name files that nobody has approved.
+        ...modules
+          .failures()
+          .filter(({ isHeld }) => !isHeld)
+          .map(({ module, error }) => ({
+            toolkit: module,
+            source: "module",
+            state: "unavailable",
+            reason: error,
+          })),
+      ],
     }),
   },
   "guildhall://stats": {

@@ -13,6 +13,13 @@ export interface Offer {
   readonly resources: readonly Resource[];
   readonly templates: readonly JsonObject[];
   readonly prompts: readonly Prompt[];
+  /** Tools that it lists and that cannot be used. Absent if there are none. */
+  readonly skipped?: readonly SkippedTool[];
+}
+
+export interface SkippedTool {
+  readonly name: string;
+  readonly reason: string;
 }
 
 export const emptyOffer: Offer = { tools: [], resources: [], templates: [], prompts: [] };
@@ -26,6 +33,8 @@ export interface ReadOptions {
   readonly scope: Scope;
   /** False if a tool cannot be called as defined. Default: all can. */
   isUsable?(tool: Tool): boolean;
+  /** Reports a tool that cannot be used. */
+  skipped?(tool: SkippedTool): void;
   /** Reports skipped definitions and declared lists that fail. */
   warn(message: string): void;
 }
@@ -41,12 +50,24 @@ const lists = {
 export async function readOffer(line: ServerConnection, options: ReadOptions): Promise<Offer> {
   const { capabilities } = line.handshake;
   const [tools, resources, templates, prompts] = await Promise.all([
-    capabilities.tools ? readList(line, "tools", options) : [],
+    capabilities.tools ? readTools(line, options) : { tools: [] },
     capabilities.resources ? optional(readList(line, "resources", options), options) : [],
     capabilities.resources ? optional(readList(line, "templates", options), options) : [],
     capabilities.prompts ? optional(readList(line, "prompts", options), options) : [],
   ]);
-  return { tools, resources, templates, prompts };
+  return { ...tools, resources, templates, prompts };
+}
+
+async function readTools(
+  line: ServerConnection,
+  options: ReadOptions,
+): Promise<Pick<Offer, "tools" | "skipped">> {
+  const skipped: SkippedTool[] = [];
+  const tools = await readList(line, "tools", {
+    ...options,
+    skipped: (tool) => skipped.push(tool),
+  });
+  return skipped.length > 0 ? { tools, skipped } : { tools };
 }
 
 /** The lists that one change notification concerns. */
@@ -55,7 +76,8 @@ export async function readChanged(
   line: ServerConnection,
   options: ReadOptions,
 ): Promise<Partial<Offer>> {
-  if (kind !== "resources") return { [kind]: await readList(line, kind, options) };
+  if (kind === "tools") return { skipped: [], ...(await readTools(line, options)) };
+  if (kind === "prompts") return { prompts: await readList(line, kind, options) };
   const [resources, templates] = await Promise.all([
     readList(line, "resources", options),
     optional(readList(line, "templates", options), options),
@@ -64,7 +86,7 @@ export async function readChanged(
 }
 
 /** Skips invalid definitions. */
-export async function readList<K extends keyof Offer>(
+export async function readList<K extends keyof typeof lists>(
   line: ServerConnection,
   kind: K,
   options: ReadOptions,
@@ -80,6 +102,11 @@ export async function readList<K extends keyof Offer>(
     if (usable !== undefined && !isRepeated) return [usable];
     const fault = isRepeated ? "a repeated" : "an invalid";
     options.warn(`skipped ${fault} definition: ${JSON.stringify(item)?.slice(0, 200)}`);
+    if (kind === "tools")
+      options.skipped?.({
+        name: nameOf(item),
+        reason: isRepeated ? "listed twice" : faultOf(item),
+      });
     return [];
   }) as unknown as Offer[K];
 }
@@ -91,6 +118,17 @@ function readTool(item: JsonObject, { isUsable = () => true }: ReadOptions): Too
   return isObject(tool.outputSchema)
     ? { ...tool, outputSchema: withoutOldDraft(tool.outputSchema) }
     : tool;
+}
+
+function nameOf(item: unknown): string {
+  return isObject(item) && typeof item.name === "string" ? item.name.slice(0, 100) : "(no name)";
+}
+
+function faultOf(item: unknown): string {
+  if (!isObject(item) || typeof item.name !== "string") return "it has no name";
+  return isObject(item.inputSchema)
+    ? "its input schema cannot be used over HTTP"
+    : "it has no input schema";
 }
 
 function readResource(item: JsonObject): JsonObject | undefined {

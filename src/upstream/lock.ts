@@ -68,7 +68,7 @@ export function isLockedServer(value: unknown): value is LockedServer {
     !isObject(value.capabilities)
   )
     return false;
-  const { tools, resources, templates, prompts } = value.offer;
+  const { tools, resources, templates, prompts, skipped = [] } = value.offer;
   const hasEra = value.era === "legacy" || value.era === "modern";
   const hasTools =
     Array.isArray(tools) &&
@@ -84,7 +84,9 @@ export function isLockedServer(value: unknown): value is LockedServer {
     hasEra &&
     typeof value.protocol === "string" &&
     hasTools &&
-    [resources, templates, prompts].every((list) => Array.isArray(list) && list.every(isObject))
+    [resources, templates, prompts, skipped].every(
+      (list) => Array.isArray(list) && list.every(isObject),
+    )
   );
 }
 
@@ -123,6 +125,7 @@ export function lockServer(source: string, handshake: Handshake, offer: Offer): 
       resources: sorted(offer.resources, ({ uri }) => uri),
       templates: sorted(offer.templates, ({ uriTemplate }) => String(uriTemplate)),
       prompts: sorted(offer.prompts, ({ name }) => name),
+      ...(offer.skipped?.length ? { skipped: sorted(offer.skipped, ({ name }) => name) } : {}),
     },
   };
 }

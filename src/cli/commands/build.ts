@@ -9,7 +9,7 @@ import { compareExposure, type Exposure, type ExposureChange } from "../../hall/
 import { summariseReview } from "../../hall/review.ts";
 import { findClientsToInstall } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
-import { loadProject } from "../hall.ts";
+import { loadProject, noteFaults } from "../hall.ts";
 import { reportDiscovery } from "../live.ts";
 import type { Person } from "../person.ts";
 import { diffTexts, paint, print, table, wrapProse } from "../print.ts";
@@ -49,6 +49,7 @@ export async function runBuild(
     process.stderr.write(
       "this project's toolkits are not loaded: review them with `guildhall verify`\n",
     );
+  await noteFaults(settings, options);
   if (report.textsWaiting.length > 0)
     process.stderr.write(
       `models do not read ${report.textsWaiting.map(visible).join(", ")}: review with \`guildhall verify\`\n`,

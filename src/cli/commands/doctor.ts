@@ -3,6 +3,7 @@ import { visible } from "../../base/sanitize.ts";
 import { plural } from "../../base/text.ts";
 import {
   type Check,
+  diagnoseModules,
   diagnoseServers,
   diagnoseStore,
   repairServers,
@@ -21,6 +22,7 @@ interface DoctorOptions extends JsonOption {
 export async function runDoctor(options: DoctorOptions): Promise<void> {
   const settings = await loadProject();
   const store = await diagnoseStore(settings);
+  const modules = await diagnoseModules(settings);
   const live = options.json ? quiet : createLive();
   live.status("checking the servers …");
   const progress = reportWaiting(live);
@@ -30,10 +32,11 @@ export async function runDoctor(options: DoctorOptions): Promise<void> {
     for (const folder of repaired) process.stderr.write(`removed ${visible(folder)}\n`);
     servers = await diagnoseServers(settings, { progress });
   }
-  const found = store ? [store, ...servers] : servers;
+  const found = [...(store ? [store] : []), ...(modules ? [modules] : []), ...servers];
   const failing = servers.filter(({ ok }) => !ok).length;
   const faults = [
     ...(store ? ["the store needs attention"] : []),
+    ...(modules ? [`${plural(modules.checks.length, "module")} cannot be loaded`] : []),
     ...(failing > 0
       ? [
           `${failing} of ${plural(servers.length, "server")} ${failing === 1 ? "needs" : "need"} attention`,

@@ -6,12 +6,13 @@ import { formatTime, plural } from "../../base/text.ts";
 import { version } from "../../base/version.ts";
 import { withRunningHall } from "../../hall/admin-client.ts";
 import type { HallStatus, RegistrationStatus, UpstreamStatus } from "../../hall/admin-contract.ts";
+import { describeFaults } from "../../hall/faults.ts";
 import { checkHealth, type ToolkitHealth } from "../../hall/health.ts";
 import { type Overview, type ProjectStatus, readOverview, readStatus } from "../../hall/status.ts";
 import { reasonOf } from "../../upstream/supervisor.ts";
 import type { UpstreamState } from "../../upstream/upstream.ts";
 import type { JsonOption } from "../declaration.ts";
-import { formatUnlisted, withHall } from "../hall.ts";
+import { formatFault, formatUnlisted, withHall } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { type Cell, paint, print, table, wrapProse } from "../print.ts";
 
@@ -40,10 +41,9 @@ function formatStatus(status: ProjectStatus): string {
       ...(unreviewed.length > 0 ? [formatUnreviewed(unreviewed, upstreams.length)] : []),
       ...(unlisted.length > 0 ? [formatUnlisted(unlisted)] : []),
     ];
-    return [...lines, ...notes, ...formatTokens(status)].join("\n");
+    return [...lines, ...notes, ...formatFaults(status), ...formatTokens(status)].join("\n");
   }
-  const { version, pid, startedAt, url, clients, store, upstreams, registrations, failedModules } =
-    status;
+  const { version, pid, startedAt, url, clients, store, upstreams, registrations } = status;
   const where = url === undefined ? "" : `, ${url}`;
   const minutes = Math.round((Date.now() - startedAt) / 60_000);
   return [
@@ -51,11 +51,13 @@ function formatStatus(status: ProjectStatus): string {
     ...formatStore(store),
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),
-    ...failedModules.map(({ module, error }) =>
-      paint("red", `not loaded: ${module}: ${visible(error)}`),
-    ),
+    ...formatFaults(status),
     ...formatTokens(status),
   ].join("\n");
+}
+
+function formatFaults({ failedModules, upstreams }: ProjectStatus): readonly string[] {
+  return describeFaults(failedModules, upstreams).map(formatFault);
 }
 
 /** In a fresh clone, that is every server. */

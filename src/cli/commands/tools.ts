@@ -7,7 +7,7 @@ import { readOwnUri } from "../../registry/resource-owners.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { isLockedServer, type Lock, readLock } from "../../upstream/lock.ts";
 import type { JsonOption } from "../declaration.ts";
-import { getTool, loadProject, noteUnlisted, withHall } from "../hall.ts";
+import { getTool, loadProject, noteFaults, noteUnlisted, withHall } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { print, table, wrapProse } from "../print.ts";
 
@@ -20,7 +20,7 @@ const descriptionMax = 120;
 const foundMax = 10;
 
 async function listAll(options: JsonOption): Promise<void> {
-  await withHall(async (client) => {
+  await withHall(async (client, settings) => {
     const tools = await client.list("tools/list", "tools");
     const rows = tools.map(({ name, description }) => [
       String(name),
@@ -28,6 +28,7 @@ async function listAll(options: JsonOption): Promise<void> {
     ]);
     print(tools, table(["tool", "description"], rows, { empty: "no tools" }), options);
     noteUnlisted(client, options);
+    await noteFaults(settings, options);
   });
 }
 

@@ -22,7 +22,7 @@ export async function runVerify(
   options: VerifyCommandOptions,
 ): Promise<void> {
   const reviewer = openReviewer(options);
-  const { reviews, down } = await verifyServers(await loadProject(), {
+  const { reviews, modules, texts, down } = await verifyServers(await loadProject(), {
     server,
     reviewer,
     progress: reportDiscovery(options.json),
@@ -34,8 +34,18 @@ export async function runVerify(
           next: [{ do: "run-command", command: "doctor" }],
         });
   const failure = reviewer?.refusal() ?? noAnswer;
-  const text = reviews.map((review) => formatResult(review, isAttended(options))).join("\n");
-  print({ servers: reviews.map(summariseReview) }, text, { ...options, failure });
+  const lines = [
+    ...reviews.map((review) => formatResult(review, isAttended(options))),
+    ...modules.map((file) => approved(file, "it runs inside the hall")),
+    ...texts.map((name) => approved(name, "models may read it")),
+  ];
+  const text = lines.length > 0 ? lines.join("\n") : "nothing was approved";
+  const value = { servers: reviews.map(summariseReview), modules, texts };
+  print(value, text, { ...options, failure });
+}
+
+function approved(name: string, meaning: string): string {
+  return `${paint("green", "✔")} ${visible(name)} approved: ${meaning}`;
 }
 
 /** With --yes the review itself is printed too, because nobody has seen it. */
