@@ -3,7 +3,7 @@ import { isObject } from "../base/json.ts";
 import { SlotMap } from "../base/slot-map.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
-import { errorFrame, type Id, isId } from "../wire/message.ts";
+import { errorFrame, type Id, isId, readEdges } from "../wire/message.ts";
 import { leaving, left } from "./socket.ts";
 
 /**
@@ -70,10 +70,10 @@ class Relay {
     });
     this.#near.start({
       frame: (bytes) => this.#fromClient(bytes),
-      oversize: () =>
+      oversize: (edges) =>
         this.#near.send(
           errorFrame(
-            undefined,
+            readEdges(edges).id,
             {
               code: -32600,
               message: `message exceeds the limit of ${formatBytes(this.#options.limits.messageBytesMax)}`,

@@ -7,6 +7,7 @@ import type { ServerConfig } from "../config/schema.ts";
 import { createDialler, lookupOutside } from "../net/dial.ts";
 import type { InstalledPackage } from "../trust/review.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
+import { edgesOf } from "../wire/message.ts";
 import type { ProcessGuard } from "./guard.ts";
 import type { Installing } from "./installation.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
@@ -98,12 +99,7 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
         ...receiver,
         frame(bytes, owner) {
           if (bytes.length <= messageBytesMax) receiver.frame(bytes, owner);
-          else {
-            receiver.oversize();
-            receiver.skipped?.(
-              `${bytes.toString("latin1", 0, edgeBytes)} ${bytes.toString("latin1", bytes.length - edgeBytes)}`,
-            );
-          }
+          else receiver.oversize(edgesOf(bytes));
         },
         closed: () => {
           receiver.closed();
@@ -122,4 +118,3 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
   return { channel: watched, ended, evidence: () => [], stop: () => channel.close() };
 }
 
-const edgeBytes = 512;

@@ -45,10 +45,8 @@ export interface Outgoing {
 export interface Receiver {
   /** `owner` is the progress token of the request on whose stream the frame came, if any. */
   frame(bytes: Buffer, owner?: number): void;
-  /** A message over the size limit is being skipped. */
-  oversize(): void;
-  /** It has been skipped: the first and last few hundred characters of it, joined. */
-  skipped?(edges: string): void;
+  /** A message over the size limit was skipped: the first and last few hundred characters of it, joined. */
+  oversize(edges: string): void;
   /** A request of ours could not be delivered, or its answer is lost. Ignored if it was answered. */
   failed?(request: Id, why: () => HallError): void;
   /** The queue is empty again. */

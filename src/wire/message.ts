@@ -36,7 +36,7 @@ export interface Invalid {
   readonly id: Id | undefined;
   /** Set when it may have been an answer to a request of ours with this id. */
   readonly answerId?: Id | undefined;
-  readonly code: "PARSE" | "INVALID_REQUEST";
+  readonly code: "PARSE" | "INVALID_REQUEST" | "INVALID_PARAMS";
   readonly reason: string;
 }
 export type Message = Request | Notification | Answer | Invalid;
@@ -102,7 +102,8 @@ function findLastResult(text: string, keyAt: number): number {
 
 function classify(value: unknown, isNotification: IsNotification): Message {
   if (!isObject(value)) return invalid("INVALID_REQUEST", "a message is a JSON object");
-  const { id, method, params } = value;
+  const { id, method } = value;
+  const params = value.params ?? undefined;
   const hasId = id !== undefined;
   const readableId = isId(id) ? id : undefined;
   if (method === undefined && ("result" in value || "error" in value))
@@ -117,7 +118,11 @@ function classify(value: unknown, isNotification: IsNotification): Message {
     };
   }
   if (params !== undefined && !isObject(params))
-    return invalid("INVALID_REQUEST", "params must be an object", readableId);
+    return invalid(
+      hasId ? "INVALID_PARAMS" : "INVALID_REQUEST",
+      "params must be an object",
+      readableId,
+    );
   if (!hasId || (id === null && isNotification(method)))
     return { kind: "notification", method, params };
   if (readableId === undefined)
@@ -147,22 +152,37 @@ function invalid(code: Invalid["code"], reason: string, id?: Id): Invalid {
 }
 
 function unreadable(code: Invalid["code"], reason: string, text: string): Invalid {
+  const { id, isRequest } = readEdges(`${text.slice(0, edgeLength)} ${text.slice(-edgeLength)}`);
   return {
     kind: "invalid",
     id: undefined,
-    answerId: findIdAtEdge(`${text.slice(0, 512)} ${text.slice(-512)}`),
+    answerId: isRequest ? undefined : id,
     code,
     reason,
   };
 }
 
-const idAtEdge = /^\s*\{(?:"jsonrpc":"2\.0",)?"id":(\d+),|,"id":(\d+)(?:,"jsonrpc":"2\.0")?\}\s*$/;
+const edgeLength = 512;
+const shortMember = /"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)/.source;
+/** The short members of a message stand before its long one in some implementations, behind it in others. */
+const firstMembers = new RegExp(`^\\s*\\{\\s*((?:${shortMember}\\s*,\\s*)*(?:"method")?)`);
+const lastMembers = new RegExp(`((?:,\\s*${shortMember}\\s*)+)\\}\\s*$`);
 
-/** The id of an answer that cannot be read: ours are numbers, and stand first in some implementations' answers, last in others'. */
-export function findIdAtEdge(edges: string): number | undefined {
-  const [, first, last] = idAtEdge.exec(edges) ?? [];
-  const digits = first ?? last;
-  return digits === undefined ? undefined : Number(digits);
+/** What a message that cannot be read as a whole says at its beginning and end. */
+export function readEdges(edges: string): { id: Id | undefined; isRequest: boolean } {
+  const first = firstMembers.exec(edges)?.[1] ?? "";
+  const last = lastMembers.exec(edges)?.[1] ?? "";
+  // Several messages on one line end with members of another one.
+  const members = first.includes('"id"') ? first : `${first}${last}`;
+  const [, text, digits] = /"id"\s*:\s*(?:"([^"]*)"|(-?\d+))/.exec(members) ?? [];
+  const id = digits === undefined ? text : Number(digits);
+  return { id: isId(id) ? id : undefined, isRequest: members.includes('"method"') };
+}
+
+/** As `Receiver.oversize` takes it. */
+export function edgesOf(bytes: Buffer): string {
+  const end = Math.max(0, bytes.length - edgeLength);
+  return `${bytes.toString("utf8", 0, edgeLength)} ${bytes.toString("utf8", end)}`;
 }
 
 const idBytesMax = 256;

@@ -3,7 +3,7 @@ import { Scope } from "../base/scope.ts";
 import { formatBytes } from "../base/text.ts";
 import type { Channel, Limits, Outgoing } from "./channel.ts";
 import {
-  findIdAtEdge,
+  edgesOf,
   type Id,
   type IsNotification,
   isLonger,
@@ -13,6 +13,7 @@ import {
   parseFrame,
   type Request,
   type RpcError,
+  readEdges,
   requestFrame,
   type UnreadableId,
 } from "./message.ts";
@@ -76,8 +77,7 @@ export class Peer implements RequestSender {
     this.#handle = (exchange) => options.handle(exchange.request, exchange);
     channel.start({
       frame: (bytes, owner) => this.#receiveFrame(bytes, owner),
-      oversize: () => this.#refuseOversize(),
-      skipped: (edges) => this.#pending.tooLarge(findIdAtEdge(edges), this.#limits.messageBytesMax),
+      oversize: (edges) => this.#refuseOversize(edges),
       failed: (id, why) => {
         if (this.#pending.has(id)) this.#pending.fail(id, why());
       },
@@ -189,7 +189,7 @@ export class Peer implements RequestSender {
 
   #receiveFrame(bytes: Buffer, owner: number | undefined): void {
     if (bytes.length > this.#limits.messageBytesMax) {
-      this.#refuseOversize();
+      this.#refuseOversize(edgesOf(bytes));
       return;
     }
     const parsed = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never);
@@ -325,11 +325,13 @@ export class Peer implements RequestSender {
     return frame;
   }
 
-  #refuseOversize(): void {
+  #refuseOversize(edges: string): void {
+    const { id, isRequest } = readEdges(edges);
     this.junkCount++;
+    if (!isRequest && this.#pending.tooLarge(id, this.#limits.messageBytesMax)) return;
     if (!this.#options.ignoresJunk)
       this.#refuse(
-        undefined,
+        isRequest ? id : undefined,
         new HallError(
           "INVALID_REQUEST",
           `message exceeds the limit of ${formatBytes(this.#limits.messageBytesMax)}`,

@@ -258,7 +258,7 @@ export class PendingRequests {
     return waiting !== undefined;
   }
 
-  tooLarge(id: Id | undefined, bytesMax: number): void {
+  tooLarge(id: Id | undefined, bytesMax: number): boolean {
     const waiting = this.#take(id);
     waiting?.reject(
       new HallError(
@@ -266,6 +266,7 @@ export class PendingRequests {
         `the answer to ${waiting.method} exceeds the limit of ${formatBytes(bytesMax)}`,
       ),
     );
+    return waiting !== undefined;
   }
 
   /** True if the request was still pending. */

@@ -84,7 +84,6 @@ export function createStdioChannel(
       const read = createLineReader(limits.messageBytesMax, {
         line: whileOpen(started.frame),
         oversize: whileOpen(started.oversize),
-        skipped: whileOpen((edges) => started.skipped?.(edges)),
         endless: () => {
           if (cutsEndless) void shut(true);
         },
@@ -138,9 +137,8 @@ const newlineBytes = Buffer.from("\n");
  */
 export interface LineSink {
   line(bytes: Buffer): void;
-  oversize(): void;
-  /** The long line is over: its first and last few hundred characters, joined. */
-  skipped?(edges: string): void;
+  /** A long line is over: its first and last few hundred characters, joined. */
+  oversize(edges: string): void;
   /** The long line goes on and on: nobody writes a message like that. Said once for a line. */
   endless?(): void;
 }
@@ -167,7 +165,6 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
       head = Buffer.from((held[0] ?? part).subarray(0, edgeBytes));
       tail = Buffer.concat(held.slice(-1).map((last) => last.subarray(-edgeBytes)));
       held = [];
-      sink.oversize();
     }
     if (
       heldBytes > endlessFactor * lineBytesMax &&
@@ -188,7 +185,7 @@ export function createLineReader(lineBytesMax: number, sink: LineSink): (chunk: 
     heldBytes = 0;
     joined = 0;
     isSkipping = false;
-    if (!isWhole) sink.skipped?.(`${head.toString("latin1")} ${tail.toString("latin1")}`);
+    if (!isWhole) sink.oversize(`${head.toString()} ${tail.toString()}`);
     else if (!isBlank(line)) sink.line(line);
   }
 

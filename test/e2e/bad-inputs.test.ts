@@ -277,11 +277,11 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
       input: '{"jsonrpc":"2.0","method":"notifications/cancelled"}',
     },
   ],
-  "params that are not an object": ["[]", "[1]", '"x"', "null", "1", "true"].flatMap((params) => [
+  "params that are not an object": ["[]", "[1]", '"x"', "1", "true"].flatMap((params) => [
     {
       what: params,
       input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${params}}`,
-      answer: invalidRequest("params must be an object", "bad"),
+      answer: invalidParams("params must be an object"),
     },
     {
       what: `${params} in a notification`,
@@ -558,7 +558,7 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     {
       what: "11 MiB",
       input: `{"jsonrpc":"2.0","id":1,"method":"${"x".repeat(11 * 1024 * 1024)}"}`,
-      answer: invalidRequest("message exceeds the limit of 10 MiB"),
+      answer: invalidRequest("message exceeds the limit of 10 MiB", 1),
     },
     {
       what: "two messages on one",
@@ -1205,15 +1205,16 @@ describe("raw lines", () => {
     expect(await client.next()).toEqual({ jsonrpc: "2.0", id: "é", result: {} });
   });
 
-  test("a line that is too long is refused before it ends, once, and the next one is read", async () => {
+  test("a line that is too long is refused once, under its own id, and the next one is read", async () => {
     await using hall = await startHall({ toolkits: [], limits: { messageBytesMax: 1_000 } });
     const client = hall.connectStdio();
-    client.sendBytes("x".repeat(1_001));
-    expect(await client.next()).toEqual(
-      written(invalidRequest("message exceeds the limit of 1000 B"), "legacy"),
-    );
+    client.sendBytes(`{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"x":"`);
     client.sendBytes("y".repeat(5_000));
-    client.sendBytes('\n{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+    client.sendBytes('"}}\n');
+    expect(await client.next()).toEqual(
+      written(invalidRequest("message exceeds the limit of 1000 B", 7), "legacy"),
+    );
+    client.sendBytes('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
     expect(await client.next()).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
   });
 

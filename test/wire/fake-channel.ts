@@ -42,8 +42,8 @@ export class FakeChannel implements Channel {
     this.#receiver?.frame(Buffer.from(frame));
   }
 
-  deliverOversize(): void {
-    this.#receiver?.oversize();
+  deliverOversize(edges: string): void {
+    this.#receiver?.oversize(edges);
   }
 
   end(): void {

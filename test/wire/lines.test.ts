@@ -50,19 +50,17 @@ test("a line of exactly the limit is read, one byte more is oversize, and the ne
   ]);
 });
 
-test("an oversize line is reported once, as soon as it is known, however long it goes on", () => {
+test("an oversize line is reported once, with its edges, when it is over", () => {
   const events: string[] = [];
   const take = createLineReader(100, {
     line: (bytes) => events.push(bytes.toString()),
-    oversize: () => events.push("oversize"),
+    oversize: (edges) => events.push(`oversize ${edges.slice(0, 6)} ${edges.slice(-6)}`),
   });
-  take(Buffer.alloc(100, "x"));
-  expect(events).toEqual([]);
-  take(Buffer.from("x"));
-  expect(events).toEqual(["oversize"]);
+  take(Buffer.from(`begins${"x".repeat(100)}`));
   for (let i = 0; i < 1_000; i++) take(Buffer.alloc(1_000, "x"));
-  take(Buffer.from("x\nnext\n"));
-  expect(events).toEqual(["oversize", "next"]);
+  expect(events).toEqual([]);
+  take(Buffer.from("x ends.\nnext\n"));
+  expect(events).toEqual(["oversize begins  ends.", "next"]);
 });
 
 test("a line of only spaces, tabs and carriage returns is nothing", () => {
@@ -107,7 +105,7 @@ const piece: fc.Arbitrary<Buffer> = fc.oneof(
   },
 );
 
-/** The plain definition: cut at newlines, look at each piece; what follows the last newline is only looked at for its length. */
+/** The plain definition: cut at newlines, look at each piece. */
 function linesOf(bytes: Buffer, lineBytesMax: number): string[] {
   const parts: Buffer[] = [];
   let start = 0;
@@ -115,13 +113,12 @@ function linesOf(bytes: Buffer, lineBytesMax: number): string[] {
     parts.push(bytes.subarray(start, at));
     start = at + 1;
   }
-  const events = parts.flatMap((part) => {
+  return parts.flatMap((part) => {
     if (part.length > lineBytesMax) return ["oversize"];
     return part.every((byte) => byte === 0x20 || byte === 0x09 || byte === 0x0d)
       ? []
       : [`line ${part.toString("hex")}`];
   });
-  return bytes.length - start > lineBytesMax ? [...events, "oversize"] : events;
 }
 
 /** Lines are written down only at the end, so that one that changes after it was handed over is noticed. */

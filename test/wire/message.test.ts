@@ -165,15 +165,29 @@ describe("input that is not a message", () => {
     ["an empty method", '{"jsonrpc":"2.0","id":1,"method":""}'],
     ["a method that is a number", '{"jsonrpc":"2.0","id":1,"method":1}'],
     ["a method that is null", '{"jsonrpc":"2.0","id":1,"method":null}'],
-    ["params that are a list", '{"jsonrpc":"2.0","id":1,"method":"m","params":[1]}'],
-    ["params that are null", '{"jsonrpc":"2.0","id":1,"method":"m","params":null}'],
-    ["params that are a string", '{"jsonrpc":"2.0","id":1,"method":"m","params":"x"}'],
   ])("because it is or has %s is an INVALID_REQUEST that names the id it has", (_, text) => {
     expect(parse(text)).toMatchObject({
       kind: "invalid",
       code: "INVALID_REQUEST",
       id: text.includes('"id":1') ? 1 : undefined,
     });
+  });
+
+  test.each(["[1]", '"x"', "5", "true"])("because params are %s is an INVALID_PARAMS", (params) => {
+    expect(parse(`{"jsonrpc":"2.0","id":1,"method":"m","params":${params}}`)).toMatchObject({
+      kind: "invalid",
+      code: "INVALID_PARAMS",
+      id: 1,
+    });
+  });
+});
+
+test("params that are null count as absent", () => {
+  expect(parse('{"jsonrpc":"2.0","id":1,"method":"m","params":null}')).toEqual({
+    kind: "request",
+    id: 1,
+    method: "m",
+    params: undefined,
   });
 });
 

@@ -254,14 +254,23 @@ describe("input that is not a request", () => {
     expect(peer.junkCount).toBe(2);
   });
 
-  test("a message over the size limit is refused, whether the channel skipped it or handed it over, and the line lives on", () => {
+  test("a request over the size limit is refused under its own id, and the line lives on", () => {
     const { channel } = connect({ limits: { messageBytesMax: 200 }, handle: () => "served" });
-    channel.deliverOversize();
-    channel.deliver(request(1, { filler: "x".repeat(200) }));
+    const filler = '"params":{"x":"' + "x".repeat(200);
+    const frames = [
+      `{"jsonrpc":"2.0","id":1,"method":"m",${filler}"}}`,
+      `{"method":"m",${filler}","id":9,"method":"no"},"jsonrpc":"2.0","id":"two"}`,
+      `{ "jsonrpc": "2.0", "method": "m", "id": -3, ${filler}"} }`,
+      `{"jsonrpc":"2.0","method":"m",${filler}"}}`,
+      `{"jsonrpc":"2.0","id":4,"method":"${"m".repeat(600)}"}`,
+      `[${filler}]`,
+    ];
+    for (const frame of frames) channel.deliver(frame);
+    channel.deliverOversize('{"jsonrpc":"2.0","id":5,"method":"m","params":{ ..."}}');
     channel.deliver(request(2));
+    const error = { code: -32600, message: "message exceeds the limit of 200 B" };
     expect(answers(channel)).toMatchObject([
-      { id: null, error: { code: -32600, message: "message exceeds the limit of 200 B" } },
-      { id: null, error: { code: -32600, message: "message exceeds the limit of 200 B" } },
+      ...[1, "two", -3, null, 4, null, 5].map((id) => ({ id, error })),
       { id: 2, result: "served" },
     ]);
   });
