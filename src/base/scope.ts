@@ -25,6 +25,8 @@ export class Scope {
   #pauseCount = 0;
   #isClosed = false;
   #retriesLeft = retriesMax;
+  #isHurried = false;
+  #onHurry: Set<() => void> | undefined;
 
   /** `subject` is named in the timeout error. */
   constructor(parent?: Scope, timeoutMs: number = Number.POSITIVE_INFINITY, subject?: string) {
@@ -112,6 +114,21 @@ export class Scope {
     if (this.#root.#retriesLeft === 0) return false;
     this.#root.#retriesLeft--;
     return true;
+  }
+
+  /** Asks the work of the whole tree to end soon with what it has: the caller is about to leave. */
+  hurry(): void {
+    this.#root.#isHurried = true;
+    for (const listener of this.#root.#onHurry ?? []) listener();
+  }
+
+  /** Calls back at every `hurry`, immediately if there was one. Returns a function that unsubscribes. */
+  onHurry(listener: () => void): () => void {
+    const root = this.#root;
+    if (root.#isHurried) listener();
+    root.#onHurry ??= new Set();
+    root.#onHurry.add(listener);
+    return () => void root.#onHurry?.delete(listener);
   }
 
   /** Settles as the work does, or rejects as soon as the scope is cancelled. */

@@ -84,6 +84,7 @@ class Relay {
       drained: () => this.#far?.resume(),
       ended: () => {
         this.#hasEnded = true;
+        this.#far?.send(left);
         this.#leaveWhenDone();
       },
       closed: () => this.#finish(),
@@ -117,6 +118,7 @@ class Relay {
     this.#replay(far);
     this.#far = far;
     for (const frame of this.#held.splice(0)) far.send(frame);
+    if (this.#hasEnded) far.send(left);
     this.#heldBytes = 0;
     if (far.queuedBytes <= this.#options.limits.writeQueueBytesMax) this.#near.resume();
   }

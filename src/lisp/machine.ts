@@ -75,6 +75,8 @@ export class Machine {
   /** Budgets that ran out in this evaluation. */
   readonly spent = new Set<BudgetKind>();
   #sliceSize = slice;
+  /** Without those of the current slice. */
+  #stepsTaken = 0;
 
   constructor(services: Services, host: Host) {
     this.services = services;
@@ -127,6 +129,7 @@ export class Machine {
     this.deadline = this.host.now() + budgets.timeMs;
     this.spent.clear();
     this.refill();
+    this.#stepsTaken = 0;
     this.depth = 0;
     this.handlers = null;
     this.restarts = null;
@@ -145,6 +148,7 @@ export class Machine {
 
   /** Takes the next slice of the remaining steps. */
   refill(): void {
+    this.#countSlice();
     // A small integer, because the counter is decremented everywhere.
     this.#sliceSize = Math.min(slice, this.stepsLeft) | 0;
     this.fuel = this.#sliceSize;
@@ -158,9 +162,7 @@ export class Machine {
 
   /** At the end of a slice: checks the clock and the remaining steps. */
   refuel(): void {
-    this.stepsLeft -= this.#sliceSize - this.fuel;
-    this.fuel = 0;
-    this.#sliceSize = 0;
+    this.#countSlice();
     this.look();
     if (this.stepsLeft <= 0) exceed(this, "STEP");
     this.refill();
@@ -183,7 +185,15 @@ export class Machine {
   }
 
   stepsUsed(): number {
-    return this.budgets.steps - this.stepsLeft + this.#sliceSize - this.fuel;
+    return this.#stepsTaken + this.#sliceSize - this.fuel;
+  }
+
+  #countSlice(): void {
+    const steps = this.#sliceSize - this.fuel;
+    this.#stepsTaken += steps;
+    this.stepsLeft -= steps;
+    this.fuel = 0;
+    this.#sliceSize = 0;
   }
 
   /** Counts cells before they are allocated. */

@@ -45,6 +45,8 @@ export const faces = {
   code: {
     summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
     show: (parts) => {
+      // A server with one tool: programs find tools themselves, and the companions can still be called.
+      if (parts.isStatic) return describeAll(parts.own.lisp.targets().slice(0, 1), parts);
       const find = parts.own.find.targets().filter(({ fullName }) => fullName === "find_tools");
       return describeAll([...find, ...parts.own.lisp.targets()], parts);
     },
@@ -62,6 +64,8 @@ export interface FaceParts {
   readonly spelling: Spelling;
   /** Somebody asked for this face: it leaves nothing out. */
   readonly isComplete: boolean;
+  /** The lists never change. */
+  readonly isStatic: boolean;
   /** `evaluate-lisp` is listed. */
   readonly listsPrograms: boolean;
 }

@@ -340,7 +340,7 @@ const instructions = (names: NameStyle): Readonly<Record<Face, string>> => ({
   tools: `Tools are named toolkit${names === "dot" ? "." : "__"}tool. ${afterFailure}`,
   search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
   agents: `Each agent has a group of tools: give the task to the one that fits it. ${afterFailure}`,
-  code: `Tools are called from programs: describe what you want to do to find_tools, then write a Lisp program for evaluate-lisp that calls what it finds. ${afterFailure}`,
+  code: `Tools are called from programs: write a Lisp program for evaluate-lisp. (find-tools "what you want to do") in a program finds what it can call. ${afterFailure}`,
 });
 
 /** A static server declares only what it shows; agents, search and programs are tools alone. */

@@ -68,10 +68,10 @@ export class RunningRequests {
     exchange.scope.cancel(reason);
   }
 
-  /** Resolves when all are answered, after `waitMs` at the latest. Standing requests end at once. */
+  /** Resolves when all are answered, after `waitMs` at the latest. They shall hurry; standing requests end at once. */
   async drain(reason: HallError, waitMs?: number): Promise<void> {
-    for (const exchange of this.#running.values())
-      if (exchange.isStanding) exchange.scope.cancel(reason);
+    for (const { isStanding, scope } of this.#running.values())
+      isStanding ? scope.cancel(reason) : scope.hurry();
     if (this.#running.size === 0) return;
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {

@@ -259,6 +259,32 @@ describe.concurrent("clients of one project", () => {
     }
   });
 
+  test.each(["end of input", "SIGTERM"])(
+    "that leave by %s have their running evaluation ended with its answer",
+    async (how) => {
+      const project = await newProject("");
+      const clients = await openAll(project, 2);
+      const [first, second] = clients as [CliProcess, CliProcess];
+      try {
+        const id = second.ask("tools/call", {
+          name: "evaluate-lisp",
+          arguments: { code: "(loop)", timeout: 600 },
+          _meta: { progressToken: "p" },
+        });
+        await second.heard("notifications/progress");
+        if (how === "SIGTERM") second.child.kill("SIGTERM");
+        else second.child.stdin.end();
+        expect(await second.answer(id)).toMatchObject({
+          result: { structuredContent: { condition: { type: "INTERRUPTED" } } },
+        });
+        expect(await second.exited).toBe(0);
+        expect(await first.result("ping")).toEqual({});
+      } finally {
+        await closeAll(clients);
+      }
+    },
+  );
+
   test("that vanish with a call running have it withdrawn from the server", async () => {
     const project = await newProject("hang heard");
     const clients = await openAll(project, 2);

@@ -110,7 +110,11 @@ async function serveThrough(
   let ready: Channel | undefined = first;
   let project: Project | undefined;
   const stop = onStopSignals(
-    () => void near.close(),
+    () => {
+      // As if the client had closed its end: the hall answers what runs.
+      process.stdin.destroy();
+      setTimeout(() => void near.close(), drainMs).unref();
+    },
     () => void near.close({ now: true }),
   );
   await attach(near, {

@@ -82,6 +82,8 @@ const limitHints: Readonly<Record<string, string>> = {
   "TIME-BUDGET-EXCEEDED":
     "\nSet the timeout with configure-limits, or for one evaluation with `timeout`.",
   "OUTPUT-BUDGET-EXCEEDED": "\nSet the output limit with configure-limits.",
+  "STEP-BUDGET-EXCEEDED": "\nSet the step limit with configure-limits.",
+  INTERRUPTED: "\nThe client closed its input, or the hall is shutting down.",
 };
 
 export function formatSyntax(syntax: SyntaxCheck): Outcome {

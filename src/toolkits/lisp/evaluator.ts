@@ -3,6 +3,7 @@ import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
+import { startHeartbeat } from "../../base/timing.ts";
 import type { Spelling, SpellingOf } from "../../registry/shown-names.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
 import { formatCondition, formatEvaluation, formatSyntax, formatText } from "./answer.ts";
@@ -62,7 +63,13 @@ interface RunOptions {
 
 type Evaluated = Extract<ThreadReport, { kind: "evaluated" }>;
 
-const defaultLimits: EvaluationLimits = { timeoutMs: 30_000, outputCharacters: 100_000, calls: 50 };
+const defaultLimits: Required<EvaluationLimits> = {
+  timeoutMs: 30_000,
+  outputCharacters: 100_000,
+  calls: 50,
+  steps: 2_000_000_000,
+};
+const progressMs = 1_000;
 /** Applies to every evaluation, whatever was configured. */
 const timeoutMsMax = 600_000;
 /** How long a program may miss its own timeout before its thread is ended. */
@@ -197,6 +204,7 @@ export class Evaluator {
   ): Promise<Evaluated> {
     // The thread watches its own time; this scope ends it if it cannot.
     const watched = new Scope(context.scope, order.limits.timeoutMs + overtimeMs, "the program");
+    const stopProgress = startHeartbeat((seconds) => service.reportTime(seconds), progressMs);
     try {
       return await session.thread.run(
         { ...order, readings, tools: this.#changedTools(session, context) },
@@ -204,6 +212,7 @@ export class Evaluator {
         { scope: watched, serve: service.serve },
       );
     } finally {
+      stopProgress();
       watched.close();
     }
   }
@@ -349,33 +358,28 @@ async function listSessionDefinitions(
   });
 }
 
-function readLimits(
-  args: JsonObject,
-  { timeoutMs, outputCharacters, calls }: EvaluationLimits,
-): EvaluationLimits {
-  const {
-    timeout,
-    "max-output": output,
-    "max-calls": callsMax,
-  } = args as { timeout?: number; "max-output"?: number; "max-calls"?: number };
+function readLimits(args: JsonObject, limits: EvaluationLimits): EvaluationLimits {
+  const given = args as Readonly<Record<string, number | undefined>>;
   return {
-    timeoutMs: timeout === undefined ? timeoutMs : timeout * 1_000,
-    outputCharacters: output ?? outputCharacters,
-    calls: callsMax ?? calls,
+    timeoutMs: given.timeout === undefined ? limits.timeoutMs : given.timeout * 1_000,
+    outputCharacters: given["max-output"] ?? limits.outputCharacters,
+    calls: given["max-calls"] ?? limits.calls,
+    steps: given["max-steps"] ?? limits.steps,
   };
 }
 
 function formatLimits({ limits, handle }: LispSession): Outcome {
-  const { timeoutMs, outputCharacters, calls } = limits;
+  const { timeoutMs, outputCharacters, calls, steps } = limits;
   const timeout = timeoutMs === 0 ? "none" : `${timeoutMs / 1_000} s`;
   const warning =
     timeoutMs === 0 ? " Without a timeout, an endless loop runs for the maximum of 600 s." : "";
   return formatText(
-    `timeout ${timeout}, max-output ${outputCharacters} characters, max-calls ${calls}.${warning}`,
+    `timeout ${timeout}, max-output ${outputCharacters} characters, max-calls ${calls}, max-steps ${steps}.${warning}`,
     {
       timeout: timeoutMs / 1_000,
       "max-output": outputCharacters,
       "max-calls": calls,
+      "max-steps": steps,
       session: handle,
     },
   );

@@ -19,6 +19,7 @@ export class HallPort {
   /** Requests whose answers are still wanted; a late answer to an ended program is dropped. */
   readonly #pending = new Set<number>();
   #last = 0;
+  #startedAt = 0;
 
   /** `onRefusal` is called when a program learns that a call needs an approval. */
   constructor(start: ThreadStart, post: (report: ThreadReport) => void, onRefusal: () => void) {
@@ -27,8 +28,21 @@ export class HallPort {
     this.#onRefusal = onRefusal;
   }
 
+  /** A program starts. */
+  begin(): void {
+    this.#startedAt = performance.now();
+  }
+
   get isStopped(): boolean {
-    return Atomics.load(this.#start.shared, sharedWords.stop) === 1;
+    const stopAt = this.#stopAt();
+    return stopAt !== Number.POSITIVE_INFINITY && performance.now() >= stopAt;
+  }
+
+  #stopAt(): number {
+    const { shared } = this.#start;
+    if (Atomics.load(shared, sharedWords.stop) === 1) return 0;
+    if (Atomics.load(shared, sharedWords.hurry) === 1) return this.#startedAt + hurriedMs;
+    return Number.POSITIVE_INFINITY;
   }
 
   /** Sends a request at once; the answer is awaited later. */
@@ -54,8 +68,8 @@ export class HallPort {
       // Read the counter before draining: a reply that arrives in between makes the wait return at once.
       const seen = Atomics.load(shared, sharedWords.replies);
       this.#drain();
-      const left = until - performance.now();
-      if (left <= 0 || this.isStopped || pending?.done) return;
+      const left = Math.min(until, this.#stopAt()) - performance.now();
+      if (left <= 0 || pending?.done) return;
       Atomics.wait(shared, sharedWords.replies, seen, left);
     }
   }
@@ -88,6 +102,9 @@ export class HallPort {
     this.#answers.delete(number);
   }
 }
+
+/** The run time of a program that shall hurry: enough for most, and no client waits long. */
+const hurriedMs = 500;
 
 export interface HallPending {
   readonly done: boolean;

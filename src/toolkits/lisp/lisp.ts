@@ -7,7 +7,8 @@ import { definitionTypes } from "./protocol.ts";
 
 const session: JsonObject = {
   type: "string",
-  description: "Handle from an earlier answer; keeps its definitions. Leave out for a new session.",
+  description:
+    "Handle from an earlier answer; keeps its definitions. Default: the session of your connection, or a new one if you have none.",
 };
 
 /** Longer than any evaluation: the program's own limit comes first. */
@@ -101,6 +102,12 @@ const configureLimits: Tool = {
         minimum: 0,
         maximum: 500,
         description: "Tool calls per evaluation.",
+      },
+      "max-steps": {
+        type: "integer",
+        minimum: 1_000,
+        maximum: 20_000_000_000,
+        description: "Function calls and loop iterations per evaluation.",
       },
     },
     additionalProperties: false,

@@ -33,6 +33,8 @@ export interface EvaluationLimits {
   readonly timeoutMs: number;
   readonly outputCharacters: number;
   readonly calls: number;
+  /** Absent in runs that version 0.1 saved. */
+  readonly steps?: number | undefined;
 }
 
 /** A tool as a program sees it; its schema is fetched on demand. */
@@ -110,8 +112,8 @@ function failureOf(error: unknown): ToolFailure {
   return { code: "INTERNAL", message: messageOf(error) };
 }
 
-/** Indexes into the shared memory: the number of replies sent, and the stop flag. */
-export const sharedWords = { replies: 0, stop: 1, count: 2 } as const;
+/** Indexes into the shared memory: the number of replies sent, the stop flag, and whether the program shall hurry. */
+export const sharedWords = { replies: 0, stop: 1, hurry: 2, count: 3 } as const;
 
 export interface ThreadStart {
   readonly replies: MessagePort;

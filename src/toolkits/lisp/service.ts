@@ -44,6 +44,9 @@ export class HallService {
   readonly #options: HallServiceOptions;
   readonly #shown = new ShownContent();
   #begun = 0;
+  /** Counts reports; the client requires a number that grows. */
+  #progress = 0;
+  #reported = "evaluating";
   #isStopped = false;
 
   constructor(options: HallServiceOptions) {
@@ -141,10 +144,9 @@ export class HallService {
       this.calls.push({ name: shown, ms, status });
       this.recordedCalls.push({ name: target?.fullName ?? name, ms, status });
     };
-    context.progress({
-      progress: this.#begun,
-      message: `${this.#begun}/${order.limits.calls} ${shown}`,
-    });
+    this.#reported = `${this.#begun}/${order.limits.calls} ${shown}`;
+    this.#progress += 1;
+    context.progress({ progress: this.#progress, message: this.#reported });
     try {
       const outcome = await this.#callGateway(shown, args, scope);
       report(outcome.isError ? "error" : "ok");
@@ -153,6 +155,16 @@ export class HallService {
       report(error instanceof HallError ? errorType(error.code) : "internal");
       throw error;
     }
+  }
+
+  /** Repeats the last progress with the elapsed time, so that a client sees that the program runs. */
+  reportTime(seconds: number): void {
+    this.#progress += 1;
+    this.#options.context.progress({
+      progress: this.#progress,
+      message: this.#reported,
+      elapsedSeconds: Math.round(seconds),
+    });
   }
 
   async #callGateway(name: string, args: JsonObject, scope: Scope): Promise<Outcome> {

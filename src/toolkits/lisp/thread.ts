@@ -91,11 +91,13 @@ export class LispThread {
   ): Promise<Extract<ThreadReport, { kind: K }>> {
     if (this.#ended) throw this.#ended;
     Atomics.store(this.#shared, sharedWords.stop, 0);
+    Atomics.store(this.#shared, sharedWords.hurry, 0);
     let timer: NodeJS.Timeout | undefined;
     let listen: (report: ThreadReport) => void = () => {};
     const leave = work.scope.onCancel((reason) => {
       timer = this.#stop(reason);
     });
+    const leaveHurry = work.scope.onHurry(() => this.#hurry());
     this.#worker.ref();
     try {
       return await new Promise((resolve, reject) => {
@@ -113,6 +115,7 @@ export class LispThread {
       this.#worker.unref();
       clearTimeout(timer);
       leave();
+      leaveHurry();
       for (const number of this.#requests.keys()) this.#withdraw(number);
       this.#failRunning = () => {};
     }
@@ -137,6 +140,12 @@ export class LispThread {
       );
       void this.#worker.terminate();
     }, stopMsMax);
+  }
+
+  /** Asks the program to end with what it has. */
+  #hurry(): void {
+    Atomics.store(this.#shared, sharedWords.hurry, 1);
+    this.#wake();
   }
 
   #end(reason: HallError): void {

@@ -87,15 +87,15 @@ function evaluate({
   tools: changed,
 }: Extract<ThreadOrder, { kind: "evaluate" }>): EvaluationResult {
   if (changed) tools.bind(lisp.machine, changed);
+  hall.begin();
   const known = new Set(listDefined());
   const { values, output, errorOutput, warnings, condition, steps, elapsedMs, ...ended } =
     lisp.evaluate(code, {
-      // Callers set a time; a step limit would end what they allowed.
       budgets: {
         timeMs: limits.timeoutMs,
         output: limits.outputCharacters,
         cells,
-        steps: Number.MAX_SAFE_INTEGER,
+        steps: limits.steps ?? Number.MAX_SAFE_INTEGER,
       },
       package: name?.toUpperCase(),
     });
