@@ -117,4 +117,3 @@ function watch(channel: Channel, { messageBytesMax }: Limits): Carrier {
   };
   return { channel: watched, ended, evidence: () => [], stop: () => channel.close() };
 }
-
