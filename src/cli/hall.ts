@@ -4,7 +4,7 @@ import { visible } from "../base/sanitize.ts";
 import { findNear } from "../base/text.ts";
 import { type Fault, findFaults } from "../hall/faults.ts";
 import type { HallClient, HallClientOptions } from "../hall/hall-client.ts";
-import { getServer, loadSettings, type Settings } from "../hall/settings.ts";
+import { getServer, loadSettings, matchTools, type Settings } from "../hall/settings.ts";
 import { createToolFilter, disabledTool } from "../upstream/lists.ts";
 import type { JsonOption } from "./declaration.ts";
 import { below, createWaiting, type Waiting } from "./live.ts";
@@ -113,14 +113,6 @@ function refuseDisabled(prefix: string, tool: string, { config }: Settings["load
     Object.entries(config.mcpServers).find(([id, server]) => (server.prefix ?? id) === prefix) ??
     [];
   if (entry && !createToolFilter(entry.tools)(tool)) throw disabledTool(`${prefix}.${tool}`);
-}
-
-/** The tools a name may mean: the one with this full name, also written with `__`, else all with this bare name. */
-export function matchTools(name: string, names: readonly string[]): readonly string[] {
-  const dotted = name.replace("__", ".");
-  const exact = names.find((each) => each === name || each === dotted);
-  if (exact !== undefined) return [exact];
-  return names.filter((each) => each.split(".").slice(1).join(".") === name);
 }
 
 interface UnknownOptions {

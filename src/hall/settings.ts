@@ -156,3 +156,11 @@ export function unknownName(
   const expected = known.length > 0 ? ` (expected: ${known.join(", ")})` : "";
   return new HallError("NOT_FOUND", `${message}${expected}`, options);
 }
+
+/** The tools a name may mean: the one with this full name, also written with `__`, else all with this bare name. */
+export function matchTools(name: string, names: readonly string[]): readonly string[] {
+  const dotted = name.replace("__", ".");
+  const exact = names.find((each) => each === name || each === dotted);
+  if (exact !== undefined) return [exact];
+  return names.filter((each) => each.split(".").slice(1).join(".") === name);
+}
