@@ -8,7 +8,7 @@ import { cl, commonLisp, internShared, keyword, NIL, Package, Sym, T } from "./s
 import { Cons, Float, type Opaque, type Value } from "./values.ts";
 
 /** Helpers that macros expand into. No session uses this package, so names do not clash. */
-const systemPackage = lockedPackage("LISP-SYSTEM");
+export const systemPackage = lockedPackage("LISP-SYSTEM");
 /** Extensions such as `pmap` and `jref`. CL-USER uses it. */
 export const extrasPackage = lockedPackage("GUILDHALL");
 export const sharedPackages: readonly Package[] = [commonLisp, systemPackage, extrasPackage];

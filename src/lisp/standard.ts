@@ -34,6 +34,7 @@ import { defineCharacters, defineStrings } from "./library/strings.ts";
 import { defineEquality, defineHelp, defineSymbols } from "./library/symbols.ts";
 import { defineDeftype, defineTypes } from "./library/types.ts";
 import { defineBitArrays, defineBits, defineFillPointers } from "./library/vectors.ts";
+import { definePrelude } from "./prelude.ts";
 import { cl, commonLisp } from "./symbol.ts";
 import { defineTypeTable } from "./types.ts";
 
@@ -89,6 +90,7 @@ const definitions: readonly (() => void)[] = [
   defineConditionForms,
   defineTracing,
   defineParallel,
+  definePrelude,
   defineAbsent,
 ];
 

@@ -1,4 +1,6 @@
 // Characters and strings.
+import type { Displacement } from "./values.ts";
+
 /** Made by `char`, which interns the common ones. */
 export class Char {
   readonly code: number;
@@ -32,6 +34,7 @@ export class Str {
   /** -1 without a fill pointer. */
   fill = -1;
   adjustable = false;
+  displacement: Displacement | null = null;
 
   constructor(text: string) {
     this.#text = text;
@@ -52,8 +55,8 @@ export class Str {
     let text = "";
     for (let at = 0; at < length; at += 4096)
       text += String.fromCodePoint(...codes.slice(at, Math.min(at + 4096, length)));
-    // A string with a fill pointer stays an array, because it will be pushed to.
-    if (this.fill < 0 && text.length === codes.length) {
+    // A string with a fill pointer stays an array, because it will be pushed to; a displaced one, because it is a view.
+    if (this.fill < 0 && this.displacement === null && text.length === codes.length) {
       this.#text = text;
       this.#codes = null;
       this.#checked = true;
@@ -92,6 +95,12 @@ export class Str {
     }
     this.#text = null;
     return this.#codes;
+  }
+
+  /** Takes the place of its contents. */
+  become(other: Str): void {
+    this.#text = null;
+    this.#codes = other.codes();
   }
 
   #isPlain(text: string): boolean {

@@ -60,6 +60,7 @@ export class Vec {
   dims: number[] | null = null;
   /** The upgraded element type, `T` or `BIT` mostly. */
   elementType: Sym = T;
+  displacement: Displacement | null = null;
   constructor(items: Value[]) {
     this.items = items;
   }
@@ -67,6 +68,33 @@ export class Vec {
   get length(): number {
     return this.fill >= 0 ? this.fill : this.items.length;
   }
+}
+
+/** The array that a displaced one shows a part of. */
+export interface Displacement {
+  readonly target: Vec | Str;
+  readonly offset: number;
+}
+
+/** An array whose elements are kept elsewhere. */
+export function viewOf<Item>(
+  length: number,
+  get: (index: number) => Item,
+  set: (index: number, item: Item) => void,
+): Item[] {
+  const indexOf = (key: string | symbol): number => (typeof key === "string" ? Number(key) : -1);
+  return new Proxy([] as Item[], {
+    get: (own, key) => {
+      const index = indexOf(key);
+      if (index >= 0) return index < length ? get(index) : undefined;
+      return key === "length" ? length : Reflect.get(own, key);
+    },
+    set: (_, key, item: Item) => {
+      if (indexOf(key) >= 0) set(indexOf(key), item);
+      return true;
+    },
+    has: (own, key) => (indexOf(key) >= 0 ? indexOf(key) < length : Reflect.has(own, key)),
+  });
 }
 
 export type TableTest = "EQ" | "EQL" | "EQUAL" | "EQUALP";

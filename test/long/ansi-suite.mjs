@@ -55,11 +55,6 @@ function withoutRefused(text) {
     .replace(/#\.\(coerce/, "(coerce")
     .replace(/#p"[^"]*"/gi, '"file"')
     .replace("(nconc s s)", "(setf (cdr (last s)) s)")
-    .replace(
-      /\(make-array 3\s+:element-type 'character\s+:displaced-to [^)]*\)\s+:displaced-index-offset 1\)/,
-      "",
-    )
-    .replace(/:displaced-index-offset \w+/g, "")
     .replace("(copy-readtable)", "");
 }
 

@@ -5,7 +5,7 @@ import { badIndex, elements, fitting, listItems } from "../sequences.ts";
 import { char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, T } from "../symbol.ts";
 import { expandType } from "../types.ts";
-import { Cons, Float, listOf, type Value, Vec } from "../values.ts";
+import { Cons, Float, listOf, type Value, Vec, viewOf } from "../values.ts";
 import { codeOf } from "./strings.ts";
 
 export type LispArray = Vec | Str;
@@ -18,15 +18,17 @@ export function defineArrays(): void {
     "MAKE-ARRAY dimensions &key element-type initial-element initial-contents adjustable fill-pointer displaced-to displaced-index-offset",
     (m, dimensions, elementType, element, contents, adjustable, fill, target, offset) => {
       const dims = dimensionsOf(m, dimensions);
-      if (target !== undefined && target !== NIL) return displaced(m, dims, target, offset);
-      return makeArray(m, {
+      const wanted: Wanted = {
         dims,
         elementType: elementType ?? T,
         element,
         contents,
         adjustable: isOn(adjustable),
         fill,
-      });
+      };
+      return isOn(target)
+        ? displaced(m, wanted, target as Value, offset)
+        : makeArray(m, wanted);
     },
   );
   defineFunction("VECTOR &rest items", (m, items) => {
@@ -55,7 +57,7 @@ function makeArray(
   m: Machine,
   { dims, elementType, element, contents, adjustable, fill }: Wanted,
 ): Value {
-  const kind = upgraded(m, elementType);
+  const kind = kindOf(m, elementType);
   const size = dims.reduce((product, dim) => product * dim, 1);
   m.alloc(kind === "CHARACTER" ? (size >> 3) + 1 : size + 1);
   const items =
@@ -79,42 +81,58 @@ function blank(m: Machine, kind: string, elementType: Value): Value {
   return type instanceof Sym && type.name.endsWith("-FLOAT") ? new Float(0) : 0;
 }
 
-/** A displaced array: another shape for the items of another array. */
+/** A displaced array shows the items of another one from an offset on. */
 function displaced(
   m: Machine,
-  dims: readonly number[],
-  target: Value,
-  offset: Value | undefined,
+  { dims, elementType, fill }: Wanted,
+  shown: Value,
+  start: Value | undefined,
 ): Value {
   const size = dims.reduce((product, dim) => product * dim, 1);
-  if (!(target instanceof Vec))
-    return m.unavailable(
-      cl("MAKE-ARRAY"),
-      "strings cannot be shared with :displaced-to; copy the string with subseq",
-    );
-  if (offset !== undefined && offset !== 0)
-    return m.unavailable(
-      cl("MAKE-ARRAY"),
-      ":displaced-index-offset is not available; copy the part with subseq",
-    );
-  if (size > target.items.length)
+  const target = arrayOf(m, shown);
+  const offset = (start ?? 0) as number;
+  if (!(offset >= 0 && offset + size <= sizeOf(target)))
     return m.fail(
-      `an array of ${size} elements cannot be displaced to one of ${target.items.length}`,
+      `an array of ${size} elements from ${m.show(offset)} on does not fit into one of ${sizeOf(target)}`,
     );
-  const made = new Vec(target.items);
-  made.elementType = target.elementType;
-  if (dims.length !== 1) made.dims = [...dims];
-  else if (size < target.items.length) made.fill = size;
+  const made =
+    kindOf(m, elementType) === "CHARACTER" && dims.length === 1
+      ? Str.ofCodes(codesOf(m, target, offset, size))
+      : new Vec(
+          viewOf(
+            size,
+            (at) => getAt(m, target, offset + at),
+            (at, item) => void setAt(m, target, offset + at, item),
+          ),
+        );
+  if (made instanceof Vec) {
+    made.elementType = target instanceof Str ? cl("CHARACTER") : target.elementType;
+    if (dims.length !== 1) made.dims = [...dims];
+  }
+  made.adjustable = true;
+  made.displacement = { target, offset };
+  if (isOn(fill)) made.fill = fillOf(m, fill as Value, size);
   return made;
+}
+
+function codesOf(m: Machine, target: LispArray, offset: number, size: number): number[] {
+  return viewOf(
+    size,
+    (at) => codeOf(m, getAt(m, target, offset + at)),
+    (at, code) => void setAt(m, target, offset + at, char(code)),
+  );
 }
 
 function vecOf(m: Machine, items: Value[], kind: string): Vec {
   const made = new Vec(items);
-  if (kind !== "BIT") return made;
-  made.elementType = cl("BIT");
-  for (const item of items) fitting(m, made, item);
+  made.elementType = cl(kind);
+  if (kind === "BIT") for (const item of items) fitting(m, made, item);
   return made;
 }
+
+/** Vectors of element type NIL are strings, too. */
+const kindOf = (m: Machine, elementType: Value): "CHARACTER" | "BIT" | "T" =>
+  elementType === NIL ? "CHARACTER" : upgraded(m, elementType);
 
 function fillOf(m: Machine, fill: Value, size: number): number {
   if (fill === T) return size;
@@ -287,15 +305,15 @@ function defineShape(): void {
     placeOf(m, array, subscripts),
   );
   defineValues("ARRAY-DISPLACEMENT array", (m, array) => {
-    arrayOf(m, array);
-    return m.values(NIL, 0);
+    const { displacement } = arrayOf(m, array);
+    return m.values(displacement?.target ?? NIL, displacement?.offset ?? 0);
   });
 }
 
 function defineAdjusting(): void {
   defineFunction(
     "ADJUST-ARRAY array dimensions &key element-type initial-element initial-contents fill-pointer displaced-to displaced-index-offset",
-    (m, array, dimensions, _type, element, contents, fill) => {
+    (m, array, dimensions, _type, element, contents, fill, target, offset) => {
       const old = arrayOf(m, array);
       const dims = dimensionsOf(m, dimensions);
       if (dims.length !== shapeOf(old).length)
@@ -303,15 +321,13 @@ function defineAdjusting(): void {
           `an array of rank ${shapeOf(old).length} cannot get ${dims.length} dimensions`,
         );
       const elementType = old instanceof Str ? cl("CHARACTER") : old.elementType;
-      const made = makeArray(m, {
-        dims,
-        elementType,
-        element,
-        contents,
-        adjustable: old.adjustable,
-        fill: undefined,
-      }) as LispArray;
-      if (contents === undefined) copyCommon(m, old, made);
+      const { adjustable } = old;
+      const wanted = { dims, elementType, element, contents, adjustable, fill: undefined };
+      const isDisplaced = isOn(target);
+      const made = (
+        isDisplaced ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted)
+      ) as LispArray;
+      if (contents === undefined && !isDisplaced) copyCommon(m, old, made);
       made.fill = isOn(fill) ? fillOf(m, fill as Value, sizeOf(made)) : old.fill;
       if (made.fill > sizeOf(made))
         return m.fail(
@@ -341,8 +357,8 @@ function copyCommon(m: Machine, from: LispArray, to: LispArray): void {
 /** An adjustable array keeps its identity. */
 function become(array: LispArray, made: LispArray): Value {
   array.fill = made.fill;
-  if (array instanceof Str && made instanceof Str)
-    array.codes().splice(0, array.capacity, ...made.codes());
+  array.displacement = made.displacement;
+  if (array instanceof Str && made instanceof Str) array.become(made);
   else if (array instanceof Vec && made instanceof Vec) {
     array.items = made.items;
     array.dims = made.dims;

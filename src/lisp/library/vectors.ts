@@ -47,6 +47,12 @@ function filled(m: Machine, vector: Value): LispArray {
 
 function grow(m: Machine, array: LispArray, by: number): void {
   m.alloc(array instanceof Str ? (by >> 3) + 1 : by);
+  if (array.displacement !== null) {
+    // It gets contents of its own.
+    array.displacement = null;
+    if (array instanceof Str) array.become(Str.ofCodes([...array.codes()]));
+    else array.items = [...array.items];
+  }
   const items: (Value | number)[] = array instanceof Str ? array.codes() : array.items;
   for (let at = 0; at < by; at += 1) items.push(0);
 }
@@ -104,7 +110,9 @@ function into(m: Machine, first: Vec, items: number[], result: Value): Vec {
   m.alloc(items.length + 1);
   if (result !== NIL) {
     const target = result === T ? first : bitArray(m, result);
-    target.items = items;
+    items.forEach((item, at) => {
+      target.items[at] = item;
+    });
     return target;
   }
   const made = new Vec(items);
