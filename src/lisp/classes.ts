@@ -3,7 +3,7 @@ import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { Char, Str } from "./string.ts";
-import { NIL, Package, Sym, sessionKeyword, T } from "./symbol.ts";
+import { NIL, Package, Sym, sessionKeyword, T, words } from "./symbol.ts";
 import {
   Cons,
   Float,
@@ -121,7 +121,7 @@ function builtInName(value: Value): string {
   if (value instanceof Table) return "HASH-TABLE";
   if (value instanceof Fn) return value.code.generic ? "STANDARD-GENERIC-FUNCTION" : "FUNCTION";
   if (value instanceof Package) return "PACKAGE";
-  if (value instanceof Stream) return "STREAM";
+  if (value instanceof Stream) return value.kind;
   if (value instanceof LispClass) {
     if (value.kind === "structure") return "STRUCTURE-CLASS";
     return value.kind === "built-in" ? "BUILT-IN-CLASS" : "STANDARD-CLASS";
@@ -158,6 +158,9 @@ const builtIns: readonly [string, ...string[]][] = [
   ["FUNCTION", "T"],
   ["PACKAGE", "T"],
   ["STREAM", "T"],
+  ...words(
+    "STRING-STREAM BROADCAST-STREAM CONCATENATED-STREAM ECHO-STREAM SYNONYM-STREAM TWO-WAY-STREAM FILE-STREAM",
+  ).map((name): [string, string] => [name, "STREAM"]),
   ["RANDOM-STATE", "T"],
   ["RESTART", "T"],
   ["READTABLE", "T"],

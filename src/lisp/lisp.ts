@@ -141,6 +141,7 @@ function evaluate(m: Machine, text: string, { budgets, packageName, brief }: How
     redirect("*STANDARD-OUTPUT*", output);
     m.errorStream = redirect("*ERROR-OUTPUT*", errors);
     redirect("*TRACE-OUTPUT*", output);
+    redirect("*TERMINAL-IO*", output).source = [];
     let results: Value[] = [];
     let condition: ConditionReport | null = null;
     const reading: Reading = { position: null };
@@ -167,7 +168,10 @@ function evaluate(m: Machine, text: string, { budgets, packageName, brief }: How
 }
 
 function redirect(name: string, into: string[]): Stream {
-  const stream = new Stream((text) => void into.push(text));
+  const stream = new Stream(
+    (text) => void into.push(text),
+    name === "*TERMINAL-IO*" ? "TWO-WAY-STREAM" : "STREAM",
+  );
   stream.isOutput = true;
   named(name).value = stream;
   return stream;

@@ -11,7 +11,7 @@ import { packageVariable } from "./packages.ts";
 import definitions from "./prelude.json" with { type: "json" };
 import { Reader } from "./reader.ts";
 import { commonLisp, NIL, type Sym } from "./symbol.ts";
-import { Cons, type Value } from "./values.ts";
+import type { Cons, Value } from "./values.ts";
 
 export function definePrelude(): void {
   systemPackage.uses = [commonLisp];

@@ -11,6 +11,7 @@ import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
 import { findCycles, findShared, prettyText, type Shared } from "./printer-pretty.ts";
 import { shortestDigits } from "./rationals.ts";
+import { readtableCase } from "./reader.ts";
 import { Char, characterName, Str } from "./string.ts";
 import { cl, NIL, Package, Sym, sharedKeywords } from "./symbol.ts";
 import {
@@ -386,13 +387,15 @@ function nameText(name: string, style: Pick<SymbolStyle, "letterCase" | "base">)
   return `|${name.replace(/[|\\]/g, "\\$&")}|`;
 }
 
-// Names that the reader would split, upcase or misread.
-const special = /[\s()"';`,|\\:\p{Ll}\p{Cc}]/u;
+// Names that the reader would split, convert or misread.
+const special = /[\s()"';`,|\\:\p{Cc}]/u;
+const converted = { UPCASE: /\p{Ll}/u, DOWNCASE: /\p{Lu}/u, PRESERVE: /$^/, INVERT: /$^/ };
 // A potential number of the standard: it has a digit, and no two adjacent letters.
 const numeric = /^(?=.*\d)(?!.*[a-z]{2})(?!.*[+-]$)[\d+\-.^_][\da-z+\-./^_]*$/i;
 
 function needsBars(name: string, base: number): boolean {
   if (name === "" || special.test(name) || /^\.+$/.test(name) || name.startsWith("#")) return true;
+  if (converted[readtableCase()].test(name)) return true;
   if (numeric.test(name)) return true;
   return base > 10 && isInteger(name, base);
 }
@@ -403,15 +406,21 @@ function isInteger(name: string, base: number): boolean {
 }
 
 function inCase(name: string, letterCase: LetterCase): string {
-  switch (letterCase) {
-    case "UPCASE":
-      return name;
-    case "DOWNCASE":
-      return name.replace(/\p{Lu}+/gu, (letters) => letters.toLowerCase());
-    case "CAPITALIZE":
-      return name.replace(
-        /[\p{L}\p{N}]+/gu,
-        (word) => word.charAt(0) + word.slice(1).toLowerCase(),
-      );
+  const readCase = readtableCase();
+  if (readCase === "PRESERVE") return name;
+  const [isUpper, isLower] = [!/\p{Ll}/u.test(name), !/\p{Lu}/u.test(name)];
+  if (readCase === "INVERT") {
+    if (isUpper) return name.toLowerCase();
+    return isLower ? name.toUpperCase() : name;
   }
+  // Only letters of the case that the reader makes are converted.
+  const letters = readCase === "UPCASE" ? /\p{Lu}+/gu : /\p{Ll}+/gu;
+  if (letterCase === readCase) return name;
+  if (letterCase === "UPCASE") return name.replace(letters, (found) => found.toUpperCase());
+  if (letterCase === "DOWNCASE") return name.replace(letters, (found) => found.toLowerCase());
+  return name.replace(/[\p{L}\p{N}]+/gu, (word) =>
+    readCase === "UPCASE"
+      ? word.charAt(0) + word.slice(1).toLowerCase()
+      : word.charAt(0).toUpperCase() + word.slice(1),
+  );
 }

@@ -1,23 +1,51 @@
 // Text to forms, one at a time, because a form may change the package in which the next is read. The position
 // of every list is recorded for "missing )" and for backtraces.
 
-import { form } from "./define.ts";
+import { form, named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol, intern, keywordOf } from "./packages.ts";
 import { readNumber } from "./rationals.ts";
 import { dispatchMacros, expandBackquote, splice, unquote } from "./reader-macros.ts";
 import { Str } from "./string.ts";
 import { NIL, type Sym, T } from "./symbol.ts";
-import type { Cons, Value } from "./values.ts";
+import { type Cons, Opaque, Stream, type Value } from "./values.ts";
 
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
+const readSuppress = named("*READ-SUPPRESS*");
+export type ReadCase = "UPCASE" | "DOWNCASE" | "PRESERVE" | "INVERT";
+
+/** A readtable has nothing but a case: the syntax cannot be changed. */
+export interface Readtable {
+  letterCase: ReadCase;
+}
+
+export function readtableCase(): ReadCase {
+  const { value } = named("*READTABLE*");
+  return value instanceof Opaque ? (value.content as Readtable).letterCase : "UPCASE";
+}
+
 const nestedMax = 1000;
 const whitespace = new Set([" ", "\t", "\n", "\r", "\f", "\v", "\u00a0", "\ufeff"]);
 const terminating = new Set(["(", ")", "'", '"', ";", "`", ","]);
+
+const upper = (text: string): string =>
+  text.toUpperCase().length === text.length ? text.toUpperCase() : text;
+
+/** The case of a token's letters that are not escaped. */
+function inReadCase(text: string, escaped: readonly boolean[], how: ReadCase): string {
+  const letters = [...text].filter((_, at) => !escaped[at]).join("");
+  const isUpper = letters === upper(letters);
+  const isLower = letters === letters.toLowerCase();
+  const convert = (letter: string): string => {
+    if (how === "DOWNCASE" || (how === "INVERT" && isUpper)) return letter.toLowerCase();
+    return how === "INVERT" && isLower ? upper(letter) : letter;
+  };
+  return [...text].map((letter, at) => (escaped[at] ? letter : convert(letter))).join("");
+}
 
 export class Reader {
   readonly m: Machine;
@@ -25,10 +53,13 @@ export class Reader {
   at: number;
   readonly labels = new Map<number, { value: Value | null; readonly placeholder: Sym }>();
   /** True while a form is skipped by `#+` or `#-`: its symbols need not exist. */
-  suppress = false;
+  suppress = readSuppress.value !== NIL;
+  /** For `stream-error-stream`. */
+  stream: Stream | null = null;
   #depth = 0;
   #backquotes = 0;
   readonly #lineStarts: number[];
+  readonly #case = readtableCase();
 
   constructor(m: Machine, text: string, at = 0) {
     this.m = m;
@@ -46,7 +77,7 @@ export class Reader {
       if (this.at >= this.text.length) return undefined;
       if (this.text[this.at] === ")") this.fault(`unmatched ) at ${this.where(this.at)}`);
       const read = this.#dispatch();
-      if (read !== undefined) return read;
+      if (read !== undefined) return this.suppress ? NIL : read;
     }
   }
 
@@ -82,11 +113,18 @@ export class Reader {
   }
 
   fault(text: string): never {
-    this.m.error("READER-ERROR", { TEXT: new Str(text) });
+    this.m.error("READER-ERROR", { TEXT: new Str(text), STREAM: this.#source() });
   }
 
   endOfText(text: string): never {
-    this.m.error("%READER-END-OF-FILE", { TEXT: new Str(text) });
+    this.m.error("%READER-END-OF-FILE", { TEXT: new Str(text), STREAM: this.#source() });
+  }
+
+  #source(): Stream {
+    if (this.stream !== null) return this.stream;
+    const made = new Stream(null, "STRING-STREAM");
+    made.source = Array.from(this.text);
+    return made;
   }
 
   skipBlank(): void {
@@ -246,10 +284,28 @@ export class Reader {
     const digits = this.text.slice(this.at + 1, at);
     const character = this.text[at];
     if (character === undefined) this.endOfText(`the text ends after the # at ${this.where(from)}`);
+    if (this.suppress) {
+      this.at = at;
+      return this.#skipSharp(character, from);
+    }
     const macro = dispatchMacros.get(character.toUpperCase());
     if (macro === undefined) this.fault(`#${character} at ${this.where(from)} is not supported`);
     this.at = at + 1;
     return macro(this, digits === "" ? null : Number(digits), from);
+  }
+
+  /** Reads past what follows a `#` while forms are skipped. */
+  #skipSharp(character: string, from: number): Value | undefined {
+    this.at++;
+    if ("+-".includes(character)) return dispatchMacros.get(character)?.(this, null, from);
+    if (character === "(") return this.list(")", from);
+    if (character === "#") return NIL;
+    if ("'=aAsScCpP.,".includes(character)) return this.need(`#${character}`, from);
+    if (character === "<" || whitespace.has(character) || character === ")")
+      return this.fault(`#${character} at ${this.where(from)} cannot be read`);
+    if (character === "\\") this.at--;
+    this.token();
+    return NIL;
   }
 
   /** The characters of a token, and which of them were escaped. */
@@ -275,13 +331,10 @@ export class Reader {
         if (!inBars && text === "") this.#sawBars = true;
       } else if (inBars) add(character, true);
       else if (whitespace.has(character) || terminating.has(character)) break;
-      else
-        add(
-          character.toUpperCase().length === character.length ? character.toUpperCase() : character,
-          false,
-        );
+      else add(this.#case === "UPCASE" ? upper(character) : character, false);
       this.at++;
     }
+    if (this.#case !== "UPCASE") text = inReadCase(text, escaped, this.#case);
     if (inBars) this.endOfText(`missing | for the symbol that begins at ${this.where(from)}`);
     return { text, escaped };
   }
@@ -295,7 +348,7 @@ export class Reader {
     if (escaped.length === 0 && !this.#sawBars)
       this.fault(`cannot read the text at ${this.where(from)}`);
     if (!escaped.includes(true) && text !== "") {
-      const number = readNumber(this.m, text);
+      const number = readNumber(this.m, this.#case === "UPCASE" ? text : text.toUpperCase());
       if (number !== undefined) return number;
       if (/^\.+$/.test(text)) this.fault(`a token of dots only at ${this.where(from)}`);
     }
@@ -328,7 +381,7 @@ export class Reader {
     const pkg = this.m.packages.get(packageName);
     if (pkg === undefined) {
       const text = `unknown package ${packageName} (at ${this.where(from)})`;
-      this.m.error("READER-ERROR", { TEXT: new Str(text) });
+      this.fault(text);
     }
     if (double) return intern(this.m, pkg, name);
     const found = findSymbol(pkg, name);

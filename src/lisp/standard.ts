@@ -217,7 +217,7 @@ const functions: readonly [names: string, why: string][] = [
   ["LOAD COMPILE-FILE REQUIRE PROVIDE", images],
   ["Y-OR-N-P YES-OR-NO-P", "no user can answer; pass the answer as an argument"],
   [
-    "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR COPY-READTABLE",
+    "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR GET-DISPATCH-MACRO-CHARACTER",
     "the syntax cannot be changed",
   ],
   ["DISASSEMBLE ROOM ED DRIBBLE INSPECT", "there is nothing to inspect interactively"],

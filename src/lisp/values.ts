@@ -116,8 +116,17 @@ export interface TableEntry {
   value: Value;
 }
 
-/** A character stream with a source, a sink, or both. */
+export type StreamKind =
+  | `${"STRING" | "BROADCAST" | "CONCATENATED" | "ECHO" | "SYNONYM" | "TWO-WAY"}-STREAM`
+  | "STREAM";
+
+/** A character stream with a source, a sink, or both; or one that reads from `parts`. */
 export class Stream {
+  readonly kind: StreamKind;
+  /** The streams that this one is made of; the variable of a synonym stream. */
+  parts: readonly Value[] = [];
+  /** Characters that were unread from an echo stream, which echoes them only once. */
+  unread = 0;
   /** Null for an output stream. Input is held as code points. */
   source: string[] | null = null;
   at = 0;
@@ -130,8 +139,9 @@ export class Stream {
   closed = false;
   /** True if writing counts as output of the session; otherwise it counts as memory. */
   isOutput = false;
-  constructor(sink: Stream["sink"] = null) {
+  constructor(sink: Stream["sink"] = null, kind: StreamKind = "STREAM") {
     this.sink = sink;
+    this.kind = kind;
   }
 }
 
@@ -139,7 +149,7 @@ export class Stream {
 export function gatheringStream(): Stream {
   const made: Stream = new Stream((text) => {
     made.gathered += text;
-  });
+  }, "STRING-STREAM");
   return made;
 }
 

@@ -5,6 +5,7 @@ import {
   defineConstant,
   defineFunction,
   defineMacro,
+  defineSetter,
   defineValues,
   defineVariable,
   form,
@@ -16,10 +17,11 @@ import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, refuseLocked, setFunction } from "../packages.ts";
 import { checkKeys, checkPattern, destructure, expandOnce, findKey, macroFor } from "../places.ts";
+import type { ReadCase, Readtable } from "../reader.ts";
 import { featureList } from "../reader-macros.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, type Package, Sym, words } from "../symbol.ts";
-import { Cons, itemsOf, listOf, type Opaque, type Value } from "../values.ts";
+import { Cons, itemsOf, listOf, Opaque, type Value } from "../values.ts";
 import { warn } from "./signalling.ts";
 
 export function defineDefinitions(): void {
@@ -217,11 +219,46 @@ function macroFunction(m: Machine, name: Value, env?: Value): Value {
 
 // Variables of the language that belong to no part of the library.
 
+const readtable = (letterCase: ReadCase): Opaque =>
+  new Opaque("READTABLE", { letterCase } satisfies Readtable);
+
+function readtableOf(m: Machine, value: Value): Readtable {
+  return value instanceof Opaque && value.label === "READTABLE"
+    ? (value.content as Readtable)
+    : m.typeError(value, "READTABLE");
+}
+
+function defineReadtables(): void {
+  defineFunction(
+    "COPY-READTABLE &optional from to",
+    (m, from = named("*READTABLE*").value, to = NIL) => {
+      const letterCase =
+        from === undefined || from === NIL ? "UPCASE" : readtableOf(m, from).letterCase;
+      if (to === NIL) return readtable(letterCase);
+      readtableOf(m, to).letterCase = letterCase;
+      return to;
+    },
+  );
+  defineFunction("READTABLEP object", (_: Machine, value) =>
+    bool(value instanceof Opaque && value.label === "READTABLE"),
+  );
+  defineFunction("READTABLE-CASE readtable", (m, value) =>
+    named(`:${readtableOf(m, value).letterCase}`),
+  );
+  defineSetter("READTABLE-CASE case readtable", (m, mode, value) => {
+    if (!(mode instanceof Sym) || !/^(UPCASE|DOWNCASE|PRESERVE|INVERT)$/.test(mode.name))
+      return m.typeError(mode, "(member :upcase :downcase :preserve :invert)");
+    readtableOf(m, value).letterCase = mode.name as ReadCase;
+    return mode;
+  });
+}
+
 const lambdaListKeywords = words(
   "&ALLOW-OTHER-KEYS &AUX &BODY &ENVIRONMENT &KEY &OPTIONAL &REST &WHOLE",
 );
 
 export function defineVariables(): void {
+  defineReadtables();
   // The last three forms and their values.
   for (const name of ["*", "**", "***", "+", "++", "+++", "-", "/", "//", "///"])
     defineVariable(name, NIL);
@@ -230,7 +267,7 @@ export function defineVariables(): void {
   defineVariable("*READ-DEFAULT-FLOAT-FORMAT*", named("DOUBLE-FLOAT"));
   defineVariable("*READ-EVAL*", NIL);
   defineVariable("*READ-SUPPRESS*", NIL);
-  defineVariable("*READTABLE*", NIL);
+  defineVariable("*READTABLE*", () => readtable("UPCASE"));
   defineVariable("*FEATURES*", () => featureList());
   defineVariable("*MODULES*", NIL);
   defineVariable("*GENSYM-COUNTER*", 1);

@@ -116,7 +116,7 @@ function expandCond(whole: Cons, _: Opaque, m: Machine): Value {
   }, NIL);
 }
 
-function declarationsOf(body: readonly Value[]): { declarations: Value[]; rest: Value[] } {
+export function declarationsOf(body: readonly Value[]): { declarations: Value[]; rest: Value[] } {
   const isDeclaration = (item: Value): boolean =>
     item instanceof Cons && item.car instanceof Sym && item.car.name === "DECLARE";
   const until = body.findIndex((item) => !isDeclaration(item));

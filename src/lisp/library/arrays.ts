@@ -26,9 +26,7 @@ export function defineArrays(): void {
         adjustable: isOn(adjustable),
         fill,
       };
-      return isOn(target)
-        ? displaced(m, wanted, target as Value, offset)
-        : makeArray(m, wanted);
+      return isOn(target) ? displaced(m, wanted, target as Value, offset) : makeArray(m, wanted);
     },
   );
   defineFunction("VECTOR &rest items", (m, items) => {

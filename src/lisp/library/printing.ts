@@ -19,7 +19,7 @@ import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { cl, keyword, NIL, T, words } from "../symbol.ts";
 import { Cons, itemsOf, listOf, Stream, type Value } from "../values.ts";
-import { inputOf, outputOf } from "./streams.ts";
+import { inputOf, outputOf, takeWith } from "./streams.ts";
 
 export function definePrinting(): void {
   for (const [name, initial] of variables) defineVariable(name, initial);
@@ -154,6 +154,8 @@ function definePrettyCalls(): void {
       [
         ["*PACKAGE*", ["FIND-PACKAGE", ":CL-USER"]],
         ["*READ-BASE*", 10],
+        ["*READ-SUPPRESS*", "NIL"],
+        ["*READTABLE*", ["COPY-READTABLE", "NIL"]],
         ...variables.map(([name, initial]) => [name, initial]),
         ["*PRINT-READABLY*", "T"],
       ],
@@ -203,15 +205,15 @@ function defineReading(): void {
   for (const name of ["READ", "READ-PRESERVING-WHITESPACE"]) {
     defineFunction(
       `${name} &optional stream eof-error-p eof-value recursive-p`,
-      (m, stream, isError = T, atEnd = NIL) => {
-        const input = inputOf(m, stream);
-        const reader = new Reader(m, input.source.slice(input.at).join(""));
-        const value = reader.next();
-        // The reader counts in UTF-16 units, the stream in characters.
-        input.at += Array.from(reader.text.slice(0, reader.at)).length;
-        if (name === "READ" && /\s/.test(input.source[input.at] ?? "")) input.at += 1;
-        return value ?? noForm(m, isError, atEnd);
-      },
+      (m, stream, isError = T, atEnd = NIL) =>
+        takeWith(m, stream, (text) => {
+          const reader = new Reader(m, text);
+          reader.stream = inputOf(m, stream);
+          const value = reader.next();
+          const end = name === "READ" ? afterBlank(reader) : reader.at;
+          // The reader counts in UTF-16 units, the stream in characters.
+          return { result: value, used: Array.from(text.slice(0, end)).length };
+        }) ?? noForm(m, isError, atEnd),
     );
   }
 }

@@ -1,27 +1,28 @@
 /** Streams of text: string streams, reading characters and lines, writing them. */
 
 import { write } from "../budgets.ts";
+import { declarationsOf } from "../core/macros.ts";
 import {
   defineFunction,
   defineMacro,
   defineValues,
   defineVariable,
-  form,
   lisp,
+  named,
 } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { elements, lengthOf, setElementAt, sliceText, spanOf } from "../sequences.ts";
 import { Char, char, Str } from "../string.ts";
 import { bool, cl, NIL, optionOf, Sym, T, words } from "../symbol.ts";
-import { gatheringStream, itemsOf, Stream, type Value } from "../values.ts";
+import { gatheringStream, itemsOf, Stream, type StreamKind, type Value } from "../values.ts";
 import { codeOf } from "./strings.ts";
 
 export function defineStreams(): void {
   // Until an evaluation sets one.
-  for (const name of words(
-    "*STANDARD-OUTPUT* *ERROR-OUTPUT* *TRACE-OUTPUT* *DEBUG-IO* *QUERY-IO* *TERMINAL-IO*",
-  ))
+  for (const name of words("*STANDARD-OUTPUT* *ERROR-OUTPUT* *TRACE-OUTPUT* *TERMINAL-IO*"))
     defineVariable(name, () => new Stream(() => {}));
+  for (const name of ["*DEBUG-IO*", "*QUERY-IO*"])
+    defineVariable(name, (m) => synonymStream(m, cl("*TERMINAL-IO*")));
   defineVariable("*STANDARD-INPUT*", () => inputStream(""));
   defineStringStreams();
   defineWriting();
@@ -32,30 +33,72 @@ export function defineStreams(): void {
 }
 
 function inputStream(text: string): Stream {
-  const made = new Stream();
+  const made = new Stream(null, "STRING-STREAM");
   made.source = Array.from(text);
   return made;
 }
 
-/** NIL means standard output, T the terminal; both are the same here. */
-export function outputOf(m: Machine, designator: Value | undefined): Stream {
-  const value =
-    designator === undefined || designator === NIL || designator === T
-      ? cl("*STANDARD-OUTPUT*").value
-      : designator;
-  if (!(value instanceof Stream) || value.sink === null) return m.typeError(value ?? NIL, "STREAM");
-  if (value.closed) return m.error("STREAM-ERROR", { STREAM: value });
-  return value;
+/** NIL is the standard stream, T the terminal. */
+function designated(m: Machine, designator: Value | undefined, standard: string): Stream {
+  let value = designator;
+  if (value === undefined || value === NIL) value = cl(standard).value;
+  else if (value === T) value = cl("*TERMINAL-IO*").value;
+  if (!(value instanceof Stream)) return m.typeError(value ?? NIL, "STREAM");
+  return value.closed ? m.error("STREAM-ERROR", { STREAM: value }) : value;
 }
 
-export function inputOf(m: Machine, designator: Value | undefined): Stream & { source: string[] } {
-  const value =
-    designator === undefined || designator === NIL || designator === T
-      ? cl("*STANDARD-INPUT*").value
-      : designator;
-  if (!(value instanceof Stream) || value.source === null)
-    return m.typeError(value ?? NIL, "STREAM");
-  return value as Stream & { source: string[] };
+export function outputOf(m: Machine, designator: Value | undefined): Stream {
+  const stream = designated(m, designator, "*STANDARD-OUTPUT*");
+  return stream.sink === null ? m.typeError(stream, "(SATISFIES OUTPUT-STREAM-P)") : stream;
+}
+
+type Input = Stream & { source: string[] };
+
+/** The stream that holds the next characters of another. */
+export function inputOf(m: Machine, designator: Value | undefined): Input {
+  const stream = designated(m, designator, "*STANDARD-INPUT*");
+  if (stream.source !== null) return stream as Input;
+  if (stream.kind === "SYNONYM-STREAM") return inputOf(m, (stream.parts[0] as Sym).value);
+  if (stream.kind === "TWO-WAY-STREAM" || stream.kind === "ECHO-STREAM")
+    return inputOf(m, stream.parts[0]);
+  if (stream.kind !== "CONCATENATED-STREAM")
+    return m.typeError(stream, "(SATISFIES INPUT-STREAM-P)");
+  while (stream.parts.length > 0) {
+    const input = inputOf(m, stream.parts[0]);
+    if (input.at < input.source.length) return input;
+    stream.parts = stream.parts.slice(1);
+  }
+  return inputStream("") as Input;
+}
+
+/** Consumes the next character. */
+function take(m: Machine, designator: Value | undefined): string | undefined {
+  const input = inputOf(m, designator);
+  const next = input.source[input.at];
+  if (next === undefined) return undefined;
+  input.at += 1;
+  const stream = designated(m, designator, "*STANDARD-INPUT*");
+  if (stream.kind === "ECHO-STREAM") {
+    if (stream.unread > 0) stream.unread -= 1;
+    else write(m, outputOf(m, stream.parts[1]), next);
+  }
+  return next;
+}
+
+/** Consumes what `read` finds in the rest of a stream. */
+export function takeWith<Result>(
+  m: Machine,
+  designator: Value | undefined,
+  read: (text: string) => { readonly result: Result; readonly used: number },
+): Result {
+  const stream = designated(m, designator, "*STANDARD-INPUT*");
+  const inputs =
+    stream.kind === "CONCATENATED-STREAM"
+      ? stream.parts.map((part) => inputOf(m, part))
+      : [inputOf(m, stream)];
+  const { result, used } = read(inputs.map(({ source, at }) => source.slice(at).join("")).join(""));
+  for (let left = used; left > 0; left--) take(m, stream);
+  return result;
 }
 
 function defineStringStreams(): void {
@@ -90,18 +133,26 @@ function defineStringStreams(): void {
   defineMacro("WITH-OPEN-STREAM", (whole) => {
     const [head = NIL, ...body] = itemsOf(whole.cdr);
     const [variable = NIL, stream = NIL] = itemsOf(head);
-    return form([
-      "LET",
-      [[variable, stream]],
-      ["UNWIND-PROTECT", ["PROGN", ...body], ["CLOSE", variable]],
-    ]);
+    const { declarations, rest } = declarationsOf(body);
+    return lisp`(let ((${variable} ${stream})) @${declarations}
+      (unwind-protect (progn @${rest}) (close ${variable})))`;
   });
   defineFunction("MAKE-BROADCAST-STREAM &rest streams", (m, streams) => {
-    const targets = streams.map((stream) => outputOf(m, stream));
-    return new Stream((text) => {
+    const targets = streams.map((stream) => outputOf(m, checkedStream(m, stream)));
+    const sink = (text: string) => {
       for (const target of targets) write(m, target, text);
-    });
+    };
+    return composed("BROADCAST-STREAM", streams, sink);
   });
+}
+
+const checkedStream = (m: Machine, value: Value): Stream =>
+  value instanceof Stream ? value : m.typeError(value, "STREAM");
+
+function composed(kind: StreamKind, parts: readonly Value[], sink: Stream["sink"]): Stream {
+  const made = new Stream(sink, kind);
+  made.parts = parts;
+  return made;
 }
 
 function takeText(m: Machine, stream: Value): Str {
@@ -185,83 +236,107 @@ const atEndOf = (isError: Value = T, value: Value = NIL): AtEnd => ({
 });
 
 function defineReading(): void {
-  defineFunction(
-    "READ-CHAR &optional stream eof-error-p eof-value recursive-p",
-    (m, stream, isError, value) => {
-      const input = inputOf(m, stream);
-      const next = input.source[input.at];
-      if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
-      input.at += 1;
-      return char(next.codePointAt(0) ?? 0);
-    },
-  );
-  defineFunction(
-    "READ-CHAR-NO-HANG &optional stream eof-error-p eof-value recursive-p",
-    (m, stream, isError, value) =>
-      m.apply(m.fn(cl("READ-CHAR")), [stream ?? NIL, isError ?? T, value ?? NIL]),
-  );
+  for (const name of ["READ-CHAR", "READ-CHAR-NO-HANG"])
+    defineFunction(
+      `${name} &optional stream eof-error-p eof-value recursive-p`,
+      (m, stream, isError, value) => {
+        const next = take(m, stream);
+        return next === undefined
+          ? endOfFile(m, inputOf(m, stream), atEndOf(isError, value))
+          : char(next.codePointAt(0) ?? 0);
+      },
+    );
   defineFunction("UNREAD-CHAR character &optional stream", (m, character, stream) => {
     const input = inputOf(m, stream);
     if (!(character instanceof Char)) return m.typeError(character, "CHARACTER");
     if (input.at === 0) return m.fail("no character to unread: nothing was read yet");
     input.at -= 1;
+    if (stream instanceof Stream) stream.unread += 1;
     return NIL;
   });
   defineFunction(
     "PEEK-CHAR &optional peek-type stream eof-error-p eof-value recursive-p",
     (m, type = NIL, stream, isError, value) => {
-      const input = inputOf(m, stream);
       const isWanted = (text: string) => {
         if (type === NIL) return true;
         if (type === T) return text.trim() !== "";
-        return type instanceof Char && text.codePointAt(0) === type.code;
+        return text.codePointAt(0) === codeOf(m, type);
       };
-      while (input.at < input.source.length && !isWanted(input.source[input.at] as string))
-        input.at += 1;
-      const next = input.source[input.at];
-      return next === undefined
-        ? endOfFile(m, input, atEndOf(isError, value))
-        : char(next.codePointAt(0) ?? 0);
+      for (;;) {
+        const input = inputOf(m, stream);
+        const next = input.source[input.at];
+        if (next === undefined) return endOfFile(m, input, atEndOf(isError, value));
+        if (isWanted(next)) return char(next.codePointAt(0) ?? 0);
+        take(m, stream);
+      }
     },
   );
   defineValues(
     "READ-LINE &optional stream eof-error-p eof-value recursive-p",
     (m, stream, isError, value) => {
-      const input = inputOf(m, stream);
-      if (input.at >= input.source.length)
-        return m.values(endOfFile(m, input, atEndOf(isError, value)), T);
-      const end = input.source.indexOf("\n", input.at);
-      const line = input.source.slice(input.at, end < 0 ? undefined : end).join("");
+      let line = "";
+      let next = take(m, stream);
+      if (next === undefined)
+        return m.values(endOfFile(m, inputOf(m, stream), atEndOf(isError, value)), T);
+      for (; next !== undefined && next !== "\n"; next = take(m, stream)) line += next;
       m.tick(line.length);
-      input.at = end < 0 ? input.source.length : end + 1;
-      return m.values(m.string(line), bool(end < 0));
+      return m.values(m.string(line), bool(next === undefined));
     },
   );
   defineFunction("LISTEN &optional stream", (m, stream) => {
     const input = inputOf(m, stream);
     return bool(input.at < input.source.length);
   });
-  defineFunction("CLEAR-INPUT &optional stream", () => NIL);
+  defineFunction("CLEAR-INPUT &optional stream", (m, stream) => {
+    inputOf(m, stream);
+    return NIL;
+  });
 }
 
 function defineKinds(): void {
-  const streamOf = (m: Machine, value: Value) =>
-    value instanceof Stream ? value : m.typeError(value, "STREAM");
-  defineFunction("INPUT-STREAM-P stream", (m, stream) => bool(streamOf(m, stream).source !== null));
-  defineFunction("OUTPUT-STREAM-P stream", (m, stream) => bool(streamOf(m, stream).sink !== null));
-  defineFunction("OPEN-STREAM-P stream", (m, stream) => bool(!streamOf(m, stream).closed));
-  defineFunction("INTERACTIVE-STREAM-P stream", (m, stream) => {
-    streamOf(m, stream);
-    return NIL;
-  });
-  defineFunction("STREAM-ELEMENT-TYPE stream", (m, stream) => {
-    streamOf(m, stream);
-    return cl("CHARACTER");
-  });
+  defineFunction("INPUT-STREAM-P stream", (m, stream) =>
+    bool(canRead(m, checkedStream(m, stream))),
+  );
+  defineFunction("OUTPUT-STREAM-P stream", (m, stream) =>
+    bool(checkedStream(m, stream).sink !== null),
+  );
+  defineFunction("OPEN-STREAM-P stream", (m, stream) => bool(!checkedStream(m, stream).closed));
+  for (const [name, answer] of [
+    ["INTERACTIVE-STREAM-P", NIL],
+    ["STREAM-ELEMENT-TYPE", cl("CHARACTER")],
+    ["STREAM-EXTERNAL-FORMAT", named(":DEFAULT")],
+  ] as const)
+    defineFunction(`${name} stream`, (m, stream) => {
+      checkedStream(m, stream);
+      return answer;
+    });
   defineFunction("CLOSE stream &key abort", (m, stream) => {
-    streamOf(m, stream).closed = true;
+    checkedStream(m, stream).closed = true;
     return T;
   });
+  for (const [name, kind, part] of [
+    ["TWO-WAY-STREAM-INPUT-STREAM", "TWO-WAY-STREAM", 0],
+    ["TWO-WAY-STREAM-OUTPUT-STREAM", "TWO-WAY-STREAM", 1],
+    ["ECHO-STREAM-INPUT-STREAM", "ECHO-STREAM", 0],
+    ["ECHO-STREAM-OUTPUT-STREAM", "ECHO-STREAM", 1],
+    ["SYNONYM-STREAM-SYMBOL", "SYNONYM-STREAM", 0],
+    ["BROADCAST-STREAM-STREAMS", "BROADCAST-STREAM", "all"],
+    ["CONCATENATED-STREAM-STREAMS", "CONCATENATED-STREAM", "all"],
+  ] as const)
+    defineFunction(`${name} stream`, (m, stream) => {
+      if (!(stream instanceof Stream) || stream.kind !== kind) return m.typeError(stream, kind);
+      if (kind === "CONCATENATED-STREAM") inputOf(m, stream);
+      return part === "all" ? m.list(stream.parts) : (stream.parts[part] ?? NIL);
+    });
+}
+
+function canRead(m: Machine, { source, kind, parts }: Stream): boolean {
+  if (source !== null || kind === "CONCATENATED-STREAM") return true;
+  if (kind === "SYNONYM-STREAM") {
+    const { value } = parts[0] as Sym;
+    return value instanceof Stream && canRead(m, value);
+  }
+  return kind === "TWO-WAY-STREAM" || kind === "ECHO-STREAM";
 }
 
 /** Many characters at once. */
@@ -279,35 +354,34 @@ function defineBlocks(): void {
   defineFunction(
     "READ-SEQUENCE sequence stream &key start end",
     (m, sequence, stream, start, end) => {
-      const input = inputOf(m, stream);
       const span = spanOf(m, start, end, lengthOf(m, sequence), sequence);
       let at = span.start;
-      for (; at < span.end && input.at < input.source.length; at += 1) {
+      for (; at < span.end; at += 1) {
         m.tick(1);
-        setElementAt(m, sequence, at, char((input.source[input.at] as string).codePointAt(0) ?? 0));
-        input.at += 1;
+        const next = take(m, stream);
+        if (next === undefined) return at;
+        setElementAt(m, sequence, at, char(next.codePointAt(0) ?? 0));
       }
       return at;
     },
   );
 }
 
-/** Streams made of others; they share the parts' positions. */
 function defineJoinedStreams(): void {
   defineFunction("MAKE-CONCATENATED-STREAM &rest streams", (m, streams) => {
-    const parts = streams.map((stream) => inputOf(m, stream));
-    return inputStream(parts.map((part) => part.source.slice(part.at).join("")).join(""));
+    for (const stream of streams) inputOf(m, checkedStream(m, stream));
+    return composed("CONCATENATED-STREAM", streams, null);
   });
-  defineFunction("MAKE-TWO-WAY-STREAM input-stream output-stream", (m, input, output) => {
-    const made = inputStream("");
-    const [source, target] = [inputOf(m, input), outputOf(m, output)];
-    made.source = source.source;
-    made.at = source.at;
-    made.sink = (text) => write(m, target, text);
-    return made;
-  });
-  defineFunction("MAKE-SYNONYM-STREAM symbol", (m, name) => {
-    const target = (): Value | undefined => (name instanceof Sym ? name.value : name);
-    return new Stream((text) => write(m, outputOf(m, target()), text));
-  });
+  for (const kind of ["TWO-WAY-STREAM", "ECHO-STREAM"] as const)
+    defineFunction(`MAKE-${kind} input-stream output-stream`, (m, input, output) => {
+      inputOf(m, checkedStream(m, input));
+      const target = outputOf(m, checkedStream(m, output));
+      return composed(kind, [input, output], (text) => write(m, target, text));
+    });
+  defineFunction("MAKE-SYNONYM-STREAM symbol", (m, name) =>
+    name instanceof Sym ? synonymStream(m, name) : m.typeError(name, "SYMBOL"),
+  );
 }
+
+const synonymStream = (m: Machine, name: Sym): Stream =>
+  composed("SYNONYM-STREAM", [name], (text) => write(m, outputOf(m, name.value), text));
