@@ -127,10 +127,11 @@ function builtInName(value: Value): string {
     return value.kind === "built-in" ? "BUILT-IN-CLASS" : "STANDARD-CLASS";
   }
   if (value instanceof Instance) return "STANDARD-OBJECT";
-  return opaqueNames.has(value.label) ? value.label : "T";
+  const label = value.label === "METHOD" ? "STANDARD-METHOD" : value.label;
+  return opaqueNames.has(label) ? label : "T";
 }
 
-const opaqueNames = new Set(["RANDOM-STATE", "RESTART", "READTABLE", "METHOD"]);
+const opaqueNames = new Set(["RANDOM-STATE", "RESTART", "READTABLE", "STANDARD-METHOD"]);
 
 const builtIns: readonly [string, ...string[]][] = [
   ["SYMBOL", "T"],
@@ -165,6 +166,8 @@ const builtIns: readonly [string, ...string[]][] = [
   ["RESTART", "T"],
   ["READTABLE", "T"],
   ["PATHNAME", "T"],
+  ["LOGICAL-PATHNAME", "PATHNAME"],
+  ["METHOD-COMBINATION", "T"],
 ];
 
 const objects: readonly [string, LispClass["kind"], ...string[]][] = [

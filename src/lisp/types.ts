@@ -27,6 +27,7 @@ export const sessionTypes = (m: Machine) => m.keep("types", () => new Map<Sym, T
 /** Expands the session's own types at the outermost level. */
 export function expandType(m: Machine, specifier: Value): Value {
   let type = specifier;
+  if (type instanceof LispClass && findClass(m, type.name) === type) type = type.name;
   for (;;) {
     const name = type instanceof Cons ? type.car : type;
     const expander = name instanceof Sym ? sessionTypes(m).get(name) : undefined;

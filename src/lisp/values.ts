@@ -199,7 +199,7 @@ export function integer(value: bigint): number | bigint {
 
 /** A class: built-in, of a structure, of conditions, or made by `defclass`. */
 export class LispClass {
-  readonly name: Sym;
+  name: Sym;
   readonly kind: "built-in" | "structure" | "condition" | "standard";
   supers: LispClass[];
   /** The class precedence list, this class first. */

@@ -192,3 +192,9 @@ export function missingClass(m: Machine, name: Value): never {
     TEXT: new Str(`unknown class ${m.show(name)}`),
   });
 }
+
+/** An option, slot or initarg may be given once. */
+export function refuseRepeated(m: Machine, what: string, names: readonly Value[]): void {
+  const repeated = names.find((name, at) => names.indexOf(name) !== at);
+  if (repeated !== undefined) m.programError(`${what}: ${m.show(repeated)} is given twice`);
+}

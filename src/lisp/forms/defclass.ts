@@ -1,16 +1,24 @@
 // `defclass` and queries about classes.
 import { classOf, findClass } from "../classes.ts";
-import { defineFunction, defineMacro, lisp, named, nativeFunction } from "../define.ts";
+import {
+  defineFunction,
+  defineMacro,
+  defineSetter,
+  lisp,
+  named,
+  nativeFunction,
+} from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Sym, T, words } from "../symbol.ts";
 import { Cons, itemsOf, LispClass, list, type Slot, type Value } from "../values.ts";
-import { defineClass, missingClass } from "./class-table.ts";
+import { defineClass, missingClass, refuseRepeated } from "./class-table.ts";
 import type { Shape } from "./generics.ts";
 import { setSlotValue, slotValue } from "./instances.ts";
 import { addMethod, openGeneric } from "./methods.ts";
+import { defineStandardGeneric } from "./standard-generics.ts";
 
 export function defineClassForms(): void {
   defineMacro("DEFCLASS", (whole, _, m) => expandClass(m, itemsOf(whole.cdr)));
@@ -21,9 +29,20 @@ export function defineClassForms(): void {
     return found ?? NIL;
   });
   defineFunction("CLASS-OF object", (_, object) => classOf(object));
-  defineFunction("CLASS-NAME class", (m, cls) =>
-    cls instanceof LispClass ? cls.name : m.typeError(cls, "CLASS"),
-  );
+  defineSetter("FIND-CLASS value name &optional errorp environment", (m, cls, name: Sym) => {
+    refuseLocked(m, name, "define");
+    if (cls instanceof LispClass) m.classes.set(name, cls);
+    else m.classes.delete(name);
+    return cls;
+  });
+  const classIn = (m: Machine, cls: Value): LispClass =>
+    cls instanceof LispClass ? cls : m.typeError(cls, "CLASS");
+  defineStandardGeneric("CLASS-NAME", 1, (m, cls) => classIn(m, cls as Value).name);
+  defineSetter("CLASS-NAME name class", (m, name: Sym, cls) => {
+    refuseLocked(m, classIn(m, cls).name, "rename");
+    classIn(m, cls).name = name;
+    return name;
+  });
 }
 
 // ---- expansion: everything is quoted except initforms, which become functions
@@ -35,13 +54,29 @@ function expandClass(
   if (!(name instanceof Sym) || name === NIL)
     return m.programError(`DEFCLASS requires a name, not ${m.show(name)}`);
   let [defaults, documentation]: [Value[], Value] = [[], NIL];
+  refuseRepeated(
+    m,
+    "DEFCLASS",
+    options.map((option) => itemsOf(option)[0] as Value),
+  );
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
-    if (isKeyword(key, "DEFAULT-INITARGS")) defaults = expandInitargs(args);
-    else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
+    if (isKeyword(key, "DEFAULT-INITARGS")) {
+      refuseRepeated(
+        m,
+        "DEFCLASS",
+        pairs(args).map(([initarg]) => initarg),
+      );
+      defaults = expandInitargs(args);
+    } else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
     else if (!isKeyword(key, "METACLASS"))
       m.programError(`DEFCLASS does not support the option ${m.show(option)}`);
   }
+  refuseRepeated(
+    m,
+    "DEFCLASS",
+    itemsOf(slots).map((slot) => (slot instanceof Cons ? slot.car : slot)),
+  );
   const described = itemsOf(slots).map((slot) => expandSlot(m, slot));
   return lisp`(%define-class '${name} '${supers} (list @${described}) (list @${defaults}) ${documentation})`;
 }
@@ -67,11 +102,18 @@ const slotOptions = new Set(
   words("INITARG INITFORM ACCESSOR READER WRITER ALLOCATION TYPE DOCUMENTATION"),
 );
 
+const isOnce = (key: Value): boolean =>
+  ["INITFORM", "ALLOCATION", "TYPE", "DOCUMENTATION"].some((name) => isKeyword(key, name));
+
 export function expandSlot(m: Machine, slot: Value): Value {
   const [name, ...options] = slot instanceof Cons ? itemsOf(slot) : [slot];
   if (!(name instanceof Sym))
     return m.programError(`DEFCLASS requires a slot, not ${m.show(slot)}`);
+  if (options.length % 2 === 1)
+    return m.programError(`DEFCLASS: the slot ${m.show(name)} has an option without a value`);
   const given = pairs(options);
+  const once = given.flatMap(([key]) => (isOnce(key) ? [key] : []));
+  refuseRepeated(m, "DEFCLASS", once);
   for (const [key] of given)
     if (!(key instanceof Sym) || !slotOptions.has(key.name))
       m.programError(`a DEFCLASS slot does not support the option ${m.show(key)}`);

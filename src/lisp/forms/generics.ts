@@ -1,7 +1,7 @@
 // Generic functions and dispatch. The effective method for given classes is cached until a method or a class
 // changes.
 import { classOf } from "../classes.ts";
-import { named } from "../define.ts";
+import { form, named } from "../define.ts";
 import { Code, Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { noteDefinition, setFunction } from "../packages.ts";
@@ -39,6 +39,8 @@ export class Generic {
   readonly fn: Fn;
   shape: Shape;
   combination: Combination = standardCombination;
+  /** The arguments in the order in which they decide; empty for from left to right. */
+  order: readonly number[] = [];
   methods: Method[] = [];
   /** The number of leading arguments used for dispatch, and the values of `eql` specializers. */
   #width = 0;
@@ -141,10 +143,11 @@ export function applicableMethods(generic: Generic, args: readonly Value[]): Met
     );
     return ranks.some((rank) => rank < 0) ? [] : [{ method, ranks }];
   });
+  const indexes = generic.order.length > 0 ? generic.order : [...orders.keys()];
   ranked.sort(
     (a, b) =>
-      a.ranks
-        .map((rank, index) => rank - (b.ranks[index] ?? 0))
+      indexes
+        .map((index) => (a.ranks[index] ?? 0) - (b.ranks[index] ?? 0))
         .find((difference) => difference !== 0) ?? 0,
   );
   return ranked.map(({ method }) => method);
@@ -229,6 +232,8 @@ interface Registry {
 const registryOf = (m: Machine): Registry =>
   m.keep("generics", () => ({ all: new Set(), standard: new Map() }));
 
+export const allGenerics = (m: Machine): Generic[] => [...registryOf(m).all];
+
 export function forgetDispatch(m: Machine): void {
   for (const generic of registryOf(m).all) generic.forget();
 }
@@ -262,12 +267,29 @@ export function registerGeneric(m: Machine, generic: Generic, isStandard = false
 // the results of all methods with an operator.
 
 export interface Combination {
-  /** Null for the standard combination. */
+  /** What methods are qualified with; null for the standard combination. */
+  readonly name: Sym | null;
   readonly operator: Sym | null;
   readonly isReversed: boolean;
+  /** True if the operator returns its only argument. */
+  readonly isIdentity: boolean;
+  /** Of the long form: makes a form from the methods and the options. */
+  readonly expander: Fn | null;
+  readonly options: readonly Value[];
 }
 
-export const standardCombination: Combination = { operator: null, isReversed: false };
+export const standardCombination: Combination = {
+  name: null,
+  operator: null,
+  isReversed: false,
+  isIdentity: false,
+  expander: null,
+  options: [],
+};
+
+/** Those of `define-method-combination`. */
+export const sessionCombinations = (m: Machine): Map<Sym, Combination> =>
+  m.keep("combinations", () => new Map<Sym, Combination>());
 
 export const shortCombinations: ReadonlySet<string> = new Set(
   words("+ AND APPEND LIST MAX MIN NCONC OR PROGN"),
@@ -293,7 +315,8 @@ export interface NextMethod {
 function combine(m: Machine, generic: Generic, applicable: readonly Method[]): Effective {
   if (applicable.length === 0)
     return { fn: null, run: noMethod(generic, "applicable"), isKept: false };
-  const { operator } = generic.combination;
+  const { operator, expander } = generic.combination;
+  if (expander !== null) return long(m, generic, applicable, expander);
   const around = applicable.filter((method) => isQualified(method, "AROUND"));
   const main =
     operator === null ? standard(generic, applicable) : short(m, generic, applicable, operator);
@@ -345,12 +368,15 @@ function short(
   applicable: readonly Method[],
   operator: Sym,
 ): { fn: Fn | null; run: Run } {
-  const methods = applicable.filter(
-    ({ qualifiers }) =>
-      qualifiers.length === 1 &&
-      qualifiers[0] instanceof Object &&
-      (qualifiers[0] as Sym).name === operator.name,
-  );
+  const { name } = generic.combination;
+  const isOwn = ({ qualifiers }: Method) =>
+    qualifiers.length === 1 && (qualifiers[0] as Sym).name === name?.name;
+  const stray = applicable.find((method) => !isOwn(method) && !isQualified(method, "AROUND"));
+  if (stray !== undefined)
+    m.fail(
+      `a method of ${m.show(generic.name)} is qualified with ${m.show(m.list(stray.qualifiers))}, not with ${m.show(name ?? NIL)}`,
+    );
+  const methods = applicable.filter(isOwn);
   if (methods.length === 0) return { fn: null, run: noMethod(generic, "primary") };
   if (generic.combination.isReversed) methods.reverse();
   const runs = methods.map((method) => chain(generic, [method], null));
@@ -362,6 +388,12 @@ function short(
     case "OR":
       return { fn: null, run: (mm, args) => until(mm, runs, args, (answer) => answer !== NIL) };
     default: {
+      if (operator.macro !== null || operator.pkg?.name !== "COMMON-LISP") {
+        const { isIdentity } = generic.combination;
+        if (isIdentity && methods.length === 1) return { fn: null, run: runs[0] as Run };
+        const calls = methods.map(({ handle }) => [named("CALL-METHOD"), handle]);
+        return { fn: null, run: effective(m, form([operator, ...calls])) };
+      }
       const join = m.fn(named(operator.name));
       return {
         fn: null,
@@ -373,6 +405,26 @@ function short(
       };
     }
   }
+}
+
+/** The long form of `define-method-combination`. */
+function long(
+  m: Machine,
+  generic: Generic,
+  applicable: readonly Method[],
+  expander: Fn,
+): Effective {
+  const methods = m.list(applicable.map(({ handle }) => handle));
+  const body = m.apply(expander, [generic.fn, methods, ...generic.combination.options]);
+  const run = withKeyCheck(generic, applicable, effective(m, body));
+  return { fn: null, run, isKept: true };
+}
+
+/** Compiles a form that calls methods with `call-method`. */
+function effective(m: Machine, body: Value): Run {
+  const lambda = m.call1(m.fn(named("%EFFECTIVE-METHOD")), body);
+  const fn = m.services.compile(m, lambda);
+  return (inner, args) => inner.call1(fn, inner.list(args));
 }
 
 function until(

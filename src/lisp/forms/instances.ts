@@ -25,14 +25,37 @@ const updateRedefined = named("UPDATE-INSTANCE-FOR-REDEFINED-CLASS");
 const allowOtherKeys = keyword("ALLOW-OTHER-KEYS");
 
 export function defineInstances(): void {
-  defineFunction("MAKE-INSTANCE class &rest initargs", (m, cls, initargs) =>
-    makeInstance(m, instantiable(m, cls), initargs),
+  defineStandardGeneric(
+    "MAKE-INSTANCE",
+    1,
+    (m, cls, ...initargs) => makeInstance(m, instantiable(m, cls as Value), initargs),
+    initargsShape,
   );
-  defineFunction("ALLOCATE-INSTANCE class &rest initargs", (m, cls, _) =>
-    allocate(m, instantiable(m, cls)),
+  defineStandardGeneric(
+    "ALLOCATE-INSTANCE",
+    1,
+    (m, cls) => allocate(m, instantiable(m, cls as Value, "structure")),
+    initargsShape,
   );
-  defineFunction("CHANGE-CLASS object class &rest initargs", (m, object, cls, initargs) =>
-    changeClass(m, object, instantiable(m, cls), initargs),
+  defineStandardGeneric(
+    "CHANGE-CLASS",
+    2,
+    (m, object, cls, ...initargs) =>
+      changeClass(m, object as Value, instantiable(m, cls as Value), initargs),
+    initargsShape,
+  );
+  defineStandardGeneric("MAKE-INSTANCES-OBSOLETE", 1, (m, cls) => {
+    instantiable(m, cls as Value);
+    return cls as Value;
+  });
+  defineStandardGeneric(
+    "MAKE-LOAD-FORM",
+    1,
+    (m, object) => m.fail(`no load form is defined for ${m.show(object as Value)}`),
+    { optional: 1 },
+  );
+  defineStandardGeneric("DESCRIBE-OBJECT", 2, (m, object, stream) =>
+    m.call2(m.fn(named("%DESCRIBE")), object as Value, stream as Value),
   );
   defineStandardGeneric(
     "INITIALIZE-INSTANCE",
@@ -67,7 +90,11 @@ export function defineInstances(): void {
   );
 }
 
-function instantiable(m: Machine, designator: Value): LispClass {
+function instantiable(
+  m: Machine,
+  designator: Value,
+  also: LispClass["kind"] = "standard",
+): LispClass {
   const cls = designatedClass(m, designator);
   if (cls === undefined) return missingClass(m, designator);
   const [missing] = missingSupers(cls);
@@ -75,7 +102,7 @@ function instantiable(m: Machine, designator: Value): LispClass {
     m.fail(
       `${m.show(cls.name)} cannot be instantiated: its superclass ${m.show(missing)} is not defined`,
     );
-  if (cls.kind !== "standard" || cls.precedence[0] !== cls)
+  if ((cls.kind !== "standard" && cls.kind !== also) || cls.precedence[0] !== cls)
     return m.fail(
       `${m.show(cls.name)} is a ${cls.kind} class; MAKE-INSTANCE makes objects of classes defined by DEFCLASS`,
     );
@@ -239,14 +266,16 @@ export function defineSlots(): void {
   );
   defineFunction("SLOT-BOUNDP object slot-name", (m, object, name: Sym) => {
     const found = placeOf(m, object, name);
-    return found === undefined
-      ? slotMissing(m, object, name, "SLOT-BOUNDP")
-      : bool(readPlace(found) !== undefined);
+    return bool(
+      found === undefined
+        ? slotMissing(m, object, name, "SLOT-BOUNDP") !== NIL
+        : readPlace(found) !== undefined,
+    );
   });
   defineFunction("SLOT-MAKUNBOUND object slot-name", (m, object, name: Sym) => {
     const found = placeOf(m, object, name);
-    if (found === undefined) return slotMissing(m, object, name, "SLOT-MAKUNBOUND");
-    writePlace(found, undefined);
+    if (found === undefined) slotMissing(m, object, name, "SLOT-MAKUNBOUND");
+    else writePlace(found, undefined);
     return object;
   });
   defineFunction("SLOT-EXISTS-P object slot-name", (m, object, name: Sym) =>
@@ -291,13 +320,16 @@ export function slotValue(m: Machine, object: Value, name: Sym): Value {
   }
   const found = placeOf(m, object, name);
   if (found === undefined) return slotMissing(m, object, name, "SLOT-VALUE");
-  return readPlace(found) ?? m.apply(m.fn(named("SLOT-UNBOUND")), [found.object.cls, object, name]);
+  const value =
+    readPlace(found) ?? m.apply(m.fn(named("SLOT-UNBOUND")), [found.object.cls, object, name]);
+  m.mv = null;
+  return value;
 }
 
 export function setSlotValue(m: Machine, object: Value, name: Sym, value: Value): Value {
   const found = placeOf(m, object, name);
-  if (found === undefined) return slotMissing(m, object, name, "SETF", value);
-  writePlace(found, value);
+  if (found === undefined) slotMissing(m, object, name, "SETF", value);
+  else writePlace(found, value);
   return value;
 }
 

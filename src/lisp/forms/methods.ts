@@ -10,12 +10,14 @@ import {
 } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
+import { refuseLocked } from "../packages.ts";
 import { parseLambdaList } from "../places.ts";
 import { Str } from "../string.ts";
 import { bool, isKeyword, NIL, Sym } from "../symbol.ts";
 import { Cons, itemsOf, list, listOf, Opaque, type Value } from "../values.ts";
-import { missingClass } from "./class-table.ts";
+import { missingClass, refuseRepeated } from "./class-table.ts";
 import {
+  allGenerics,
   applicableMethods,
   findGeneric,
   Generic,
@@ -25,15 +27,19 @@ import {
   registerGeneric,
   type Shape,
   type Specializer,
+  sessionCombinations,
   shortCombinations,
   standardCombination,
 } from "./generics.ts";
-import { defineStandardGeneric, openStandard } from "./standard-generics.ts";
+import { type Default, defineStandardGeneric, openStandard } from "./standard-generics.ts";
 
 export function defineMethods(): void {
   defineMacro("DEFMETHOD", (whole, _, m) => expandMethod(m, itemsOf(whole.cdr)));
   defineMacro("DEFGENERIC", (whole, _, m) => expandGeneric(m, itemsOf(whole.cdr)));
-  defineFunction("%DEFINE-GENERIC name lambda-list combination order documentation", defineGeneric);
+  defineFunction(
+    "%DEFINE-GENERIC name lambda-list combination precedence documentation",
+    defineGeneric,
+  );
   defineFunction(
     "%DEFINE-METHOD name qualifiers specializers lambda-list uses-next function",
     defineMethod,
@@ -43,15 +49,60 @@ export function defineMethods(): void {
     bool((next.content as NextMethod).run !== null),
   );
   defineMissing();
-  defineFunction("FIND-METHOD generic qualifiers specializers &optional errorp", findMethod);
-  defineFunction("REMOVE-METHOD generic method", (m, generic, method) => {
+  defineStandardGeneric("FIND-METHOD", 3, findMethod as Default, { optional: 1 });
+  defineStandardGeneric("REMOVE-METHOD", 2, (m, generic = NIL, method = NIL) => {
     genericOf(m, generic).remove(methodOf(m, method));
     return generic;
   });
-  defineFunction("COMPUTE-APPLICABLE-METHODS generic arguments", (m, generic, args) =>
+  defineStandardGeneric("ADD-METHOD", 2, (m, generic = NIL, added = NIL) => {
+    const [to, method] = [genericOf(m, generic), methodOf(m, added)];
+    if (findOwner(m, method) !== undefined && findOwner(m, method) !== to)
+      return m.fail("the method belongs to another generic function");
+    refuseIncongruent(m, to, method.shape);
+    to.add(method);
+    return generic;
+  });
+  defineStandardGeneric("COMPUTE-APPLICABLE-METHODS", 2, (m, generic = NIL, args = NIL) =>
     m.list(applicableMethods(genericOf(m, generic), itemsOf(args)).map(({ handle }) => handle)),
   );
-  defineFunction("METHOD-QUALIFIERS method", (m, method) => m.list(methodOf(m, method).qualifiers));
+  defineStandardGeneric("METHOD-QUALIFIERS", 1, (m, method = NIL) =>
+    m.list(methodOf(m, method).qualifiers),
+  );
+  defineFunction("%ADD-COMBINATION name operator arguments expander", (m, name: Sym, ...parts) => {
+    const [operator, identity, expander] = parts;
+    refuseLocked(m, name, "define");
+    sessionCombinations(m).set(name, {
+      ...standardCombination,
+      operator: operator as Sym,
+      isIdentity: identity !== NIL,
+      expander: expander === NIL ? null : (expander as Fn),
+    });
+    return name;
+  });
+  defineValues("%CALL-METHOD method next arguments", (m, method, next, args) =>
+    callMethod(m, method, itemsOf(next), itemsOf(args)),
+  );
+}
+
+/** A method, or a function made by `make-method`, which takes the list of arguments. */
+function callMethod(m: Machine, method: Value, next: readonly Value[], args: Value[]): Value {
+  if (method instanceof Fn) return m.call1(method, m.list(args));
+  const { fn, usesNext } = methodOf(m, method);
+  if (!usesNext) return m.apply(fn, args);
+  const [first, ...others] = next;
+  const run =
+    first === undefined
+      ? null
+      : (inner: Machine, given: Value[]) => callMethod(inner, first, others, given);
+  const generic = findOwner(m, methodOf(m, method)) as Generic;
+  return m.apply(fn, [
+    new Opaque("NEXT-METHOD", { run, args, generic } satisfies NextMethod),
+    ...args,
+  ]);
+}
+
+function findOwner(m: Machine, method: Method): Generic | undefined {
+  return allGenerics(m).find(({ methods }) => methods.includes(method));
 }
 
 // ---- expansion
@@ -146,23 +197,29 @@ function expandGeneric(
   m: Machine,
   [name = NIL, lambdaList = NIL, ...options]: readonly Value[],
 ): Value {
-  let [combination, order, documentation]: Value[] = [NIL, NIL, NIL];
+  let [combination, documentation, precedence]: Value[] = [NIL, NIL, NIL];
+  const keys = options.map((option) => itemsOf(option)[0] as Value);
+  refuseRepeated(
+    m,
+    "DEFGENERIC",
+    keys.filter((key) => !isKeyword(key, "METHOD") && key !== named("DECLARE")),
+  );
   const methods: Template[] = [];
   for (const option of options) {
     const [key, ...args] = itemsOf(option);
-    if (isKeyword(key, "METHOD-COMBINATION")) [combination = NIL, order = NIL] = args;
+    if (isKeyword(key, "METHOD-COMBINATION")) combination = listOf(args);
+    else if (isKeyword(key, "ARGUMENT-PRECEDENCE-ORDER")) precedence = listOf(args);
     else if (isKeyword(key, "DOCUMENTATION")) documentation = args[0] ?? NIL;
     else if (isKeyword(key, "METHOD")) methods.push(["DEFMETHOD", name, ...args]);
     else if (
       key !== named("DECLARE") &&
-      !isKeyword(key, "ARGUMENT-PRECEDENCE-ORDER") &&
       !isKeyword(key, "GENERIC-FUNCTION-CLASS") &&
       !isKeyword(key, "METHOD-CLASS")
     )
       m.programError(`DEFGENERIC does not support the option ${m.show(option)}`);
   }
   return lisp`(progn
-    (%define-generic '${name} '${lambdaList} '${combination} '${order} '${documentation})
+    (%define-generic '${name} '${lambdaList} '${combination} '${precedence} '${documentation})
     @${methods}
     #'${name})`;
 }
@@ -174,25 +231,38 @@ function defineGeneric(
   name: Value,
   lambdaList: Value,
   combination: Value,
-  order: Value,
+  precedence: Value,
   documentation: Value,
 ): Value {
   const shape = shapeOf(m, lambdaList);
+  const names = itemsOf(lambdaList).slice(0, shape.required);
+  const order = precedence === NIL ? names : itemsOf(precedence);
+  if (order.length !== names.length || names.some((one) => !order.includes(one)))
+    m.programError(`the argument precedence order of ${m.show(name)} must name each argument once`);
   const text = documentation instanceof Str ? documentation.toString() : null;
   const generic = openGeneric(m, name, shape, text);
   generic.shape = shape;
   generic.fn.code.documentation = text;
   generic.fn.code.lambdaList = lambdaList === NIL ? "" : m.show(lambdaList).slice(1, -1);
-  generic.combination = combinationOf(m, combination, order);
+  generic.order = order.map((one) => names.indexOf(one));
+  generic.combination = combinationOf(m, combination);
   generic.forget();
   return generic.fn;
 }
 
-function combinationOf(m: Machine, name: Value, order: Value): Generic["combination"] {
+function combinationOf(m: Machine, description: Value): Generic["combination"] {
+  const [name = NIL, ...options] = itemsOf(description);
   if (name === NIL || name === named("STANDARD")) return standardCombination;
-  if (!(name instanceof Sym) || !shortCombinations.has(name.name))
+  const own = sessionCombinations(m).get(name as Sym);
+  if (own === undefined && !(name instanceof Sym && shortCombinations.has(name.name)))
     return m.fail(`unknown method combination ${m.show(name)}`);
-  return { operator: name, isReversed: isKeyword(order, "MOST-SPECIFIC-LAST") };
+  const known = own ?? { ...standardCombination, operator: name as Sym, isIdentity: true };
+  return {
+    ...known,
+    name: name as Sym,
+    isReversed: isKeyword(options[0], "MOST-SPECIFIC-LAST"),
+    options,
+  };
 }
 
 /** Finds or makes the generic function; does not replace an ordinary function. */

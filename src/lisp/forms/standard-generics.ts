@@ -25,7 +25,7 @@ import {
   type Shape,
 } from "./generics.ts";
 
-type Default = (m: Machine, ...args: Value[]) => Value;
+export type Default = (m: Machine, ...args: Value[]) => Value;
 
 interface Standard {
   readonly shape: Shape;
@@ -64,9 +64,10 @@ function callStandard(m: Machine, sym: Sym, args: Value[]): Value {
   const generic = findGeneric(m, sym);
   if (generic !== undefined) return m.apply(generic.fn, args);
   const { native, shape: expected } = standards.get(sym) as Standard;
-  if (args.length < expected.required)
+  const { required, optional, rest } = expected;
+  if (args.length < required || (!rest && args.length > required + optional))
     return m.programError(
-      `${m.show(sym)} was called with ${args.length} arguments; it takes at least ${expected.required}`,
+      `${m.show(sym)} was called with ${args.length} arguments; it takes ${required}${rest || optional > 0 ? " or more" : ""}`,
     );
   m.mv = null;
   return native(m, ...args);

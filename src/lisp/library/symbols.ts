@@ -2,7 +2,7 @@
 
 import { write } from "../budgets.ts";
 import { classOf, findClass } from "../classes.ts";
-import { defineFunction, defineSetter, defineValues } from "../define.ts";
+import { defineFunction, defineSetter, defineValues, named } from "../define.ts";
 import { eql, equal, equalp } from "../equality.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -160,9 +160,16 @@ export function defineHelp(): void {
     return value;
   });
   defineValues("DESCRIBE object &optional stream", (m, object, stream) => {
-    write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+    m.call2(m.fn(named("DESCRIBE-OBJECT")), object, outputOf(m, stream));
     return m.values();
   });
+  defineFunction("%DESCRIBE object stream", (m, object, stream) => {
+    write(m, outputOf(m, stream), `${describeLines(m, object).join("\n")}\n`);
+    return NIL;
+  });
+  defineFunction("%SLOT-NAMES object", (m, object) =>
+    object instanceof Instance ? m.list(object.cls.slots.map(({ name }) => name)) : NIL,
+  );
   defineFunction("APROPOS-LIST string &optional package", (m, text, pkg) =>
     m.list(symbolsLike(m, text, pkg)),
   );
