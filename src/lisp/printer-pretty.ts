@@ -3,9 +3,10 @@
  * indent it by two, calls align their arguments, other lists are filled. Also finds shared parts.
  */
 import type { Machine } from "./machine.ts";
+import { Pretty } from "./pretty.ts";
 import type { PrintStyle } from "./printer.ts";
 import { NIL, Sym, words } from "./symbol.ts";
-import { Cons, Instance, Table, type Value, Vec } from "./values.ts";
+import { Cons, Instance, itemsOf, Table, type Value, Vec } from "./values.ts";
 
 /** A value on one line; `depth` is its nesting level. */
 type Flat = (value: Value, depth: number) => string;
@@ -14,7 +15,9 @@ export function prettyText(m: Machine, value: Value, style: PrintStyle, flat: Fl
   const line = flat(value, 0);
   // Labels are numbered in the order of printing, so a text with labels is printed only once.
   if (style.circle || line.length <= style.rightMargin) return line;
-  return new Layout(m, style, flat).text(value, 0, 0, 0);
+  const pretty = new Pretty();
+  prettyInto(pretty, value, style, flat);
+  return pretty.layout(m, 0);
 }
 
 /** The number of elements that stay beside the operator; the rest is the body. */
@@ -32,105 +35,66 @@ const aligned = new Set(
   words("IF COND AND OR CASE ECASE TYPECASE RETURN-FROM MULTIPLE-VALUE-LIST INCF PUSH"),
 );
 
-class Layout {
-  readonly #m: Machine;
-  readonly #style: PrintStyle;
-  readonly #flat: Flat;
-
-  constructor(m: Machine, style: PrintStyle, flat: Flat) {
-    this.#m = m;
-    this.#style = style;
-    this.#flat = flat;
+/** Puts a value and the places where its lines may break into a logical block. */
+export function prettyInto(
+  pretty: Pretty,
+  value: Value,
+  style: PrintStyle,
+  flat: Flat,
+  depth = 0,
+): void {
+  const inner = (item: Value): void => prettyInto(pretty, item, style, flat, depth + 1);
+  const isVector =
+    value instanceof Vec && value.dims === null && value.elementType.name !== "BIT" && style.array;
+  const isList = value instanceof Cons && isProper(value);
+  if (depth >= style.level || style.circle || !(isVector || isList)) {
+    pretty.text(flat(value, depth));
+    return;
   }
-
-  /** `column` is the start of the text, `closing` the number of characters after it on its last line. */
-  text(value: Value, column: number, depth: number, closing: number): string {
-    this.#m.tick(1);
-    const flat = this.#flat(value, depth);
-    if (column + flat.length + closing <= this.#style.rightMargin || depth >= this.#style.level)
-      return flat;
-    if (value instanceof Vec && value.dims === null && value.elementType.name !== "BIT") {
-      return `#(${this.#fill(value.items.slice(0, value.length), column + 2, depth, closing + 1)})`;
-    }
-    if (!(value instanceof Cons)) return flat;
-    const mark = /^(?:'|#')/.exec(flat)?.[0];
-    if (mark !== undefined)
-      return mark + this.text((value.cdr as Cons).car, column + mark.length, depth, closing);
-    const { items, isProper } = this.#properItems(value);
-    return isProper ? this.#list(items, column, depth, closing) : flat;
+  const mark = isList ? /^(?:'|#')/.exec(flat(value, depth))?.[0] : undefined;
+  if (mark !== undefined) {
+    pretty.text(mark);
+    prettyInto(pretty, ((value as Cons).cdr as Cons).car, style, flat, depth);
+    return;
   }
-
-  #properItems(list: Cons): { items: Value[]; isProper: boolean } {
-    const items: Value[] = [];
-    let at: Value = list;
-    for (; at instanceof Cons; at = at.cdr) items.push(at.car);
-    return { items, isProper: at === NIL };
-  }
-
-  #list(items: Value[], column: number, depth: number, closing: number): string {
-    const [head] = items;
-    if (items.length > this.#style.length) return this.#filled(items, column, depth, closing);
-    const beside = head instanceof Sym ? bodies.get(head.name) : undefined;
-    if (beside !== undefined && items.length > beside + 1)
-      return this.#body(items, beside, column, depth, closing);
-    if (head instanceof Sym && items.length > 1 && (head.fn !== null || aligned.has(head.name)))
-      return this.#call(items, column, depth, closing);
-    return this.#filled(items, column, depth, closing);
-  }
-
-  #filled(items: Value[], column: number, depth: number, closing: number): string {
-    return `(${this.#fill(items, column + 1, depth, closing + 1)})`;
-  }
-
-  #body(items: Value[], beside: number, column: number, depth: number, closing: number): string {
-    const first = items.slice(0, beside + 1);
-    let line = "(";
-    for (const [index, item] of first.entries()) {
-      if (index > 0) line += " ";
-      line += this.text(item, lastLine(line, column), depth + 1, 0);
-    }
-    const indent = column + (beside === 0 ? 1 : 2);
-    const lines = items.slice(beside + 1).map((item, index, rest) => {
-      return `\n${" ".repeat(indent)}${this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0)}`;
-    });
-    return `${line}${lines.join("")})`;
-  }
-
-  #call(items: Value[], column: number, depth: number, closing: number): string {
-    const operator = this.#flat(items[0] as Value, depth + 1);
-    const indent = column + operator.length + 2;
-    const args = items
-      .slice(1)
-      .map((item, index, rest) =>
-        this.text(item, indent, depth + 1, index === rest.length - 1 ? closing + 1 : 0),
-      );
-    return `(${operator} ${args.join(`\n${" ".repeat(indent)}`)})`;
-  }
-
-  /** As many elements on a line as fit. */
-  #fill(items: readonly Value[], indent: number, depth: number, closing: number): string {
-    let text = "";
-    let column = indent;
-    const shown = items.slice(0, Math.min(items.length, this.#style.length));
-    for (const [index, item] of shown.entries()) {
-      const isLast = index === shown.length - 1;
-      const flat = this.#flat(item, depth + 1);
-      // The space after an element must fit, too, unless it is the last.
-      const room = this.#style.rightMargin - (isLast ? closing : 1);
-      if (index > 0 && column + 1 + flat.length <= room) text += " ";
-      else if (index > 0) text += `\n${" ".repeat(indent)}`;
-      column = lastLine(text, indent);
-      text += this.text(item, column, depth + 1, isLast ? closing : 0);
-      column = lastLine(text, indent);
-    }
-    return shown.length < items.length ? `${text} ...` : text;
-  }
+  const items = isVector ? value.items.slice(0, value.length) : itemsOf(value);
+  const shown = items.slice(0, Math.min(items.length, style.length));
+  const { beside, how, isCall } = isVector ? plain : styleOf(items, style);
+  pretty.start({ prefix: isVector ? "#(" : "(", isPerLine: false, suffix: ")" });
+  shown.forEach((item, index) => {
+    if (index > 0) pretty.text(" ");
+    if (index > 0 && index === (isCall ? 1 : beside + 1))
+      pretty.indent(isCall, isCall || beside === 0 ? 0 : 1);
+    if (index > beside) pretty.newline(how);
+    inner(item);
+  });
+  if (shown.length < items.length) pretty.text(" ...");
+  pretty.end();
 }
 
-/** The column after `text`, which began at `start`. */
-function lastLine(text: string, start: number): number {
-  const newline = text.lastIndexOf("\n");
-  return newline < 0 ? start + text.length : text.length - newline - 1;
+interface ListStyle {
+  /** The number of elements that stay beside the first. */
+  readonly beside: number;
+  readonly how: "LINEAR" | "FILL";
+  readonly isCall: boolean;
+}
+
+const plain: ListStyle = { beside: 0, how: "FILL", isCall: false };
+
+function styleOf(items: readonly Value[], style: PrintStyle): ListStyle {
+  const [head] = items;
+  if (!(head instanceof Sym) || items.length > style.length) return plain;
+  const beside = bodies.get(head.name);
+  if (beside !== undefined && items.length > beside + 1)
+    return { beside, how: "LINEAR", isCall: false };
+  const isCall = items.length > 1 && (head.fn !== null || aligned.has(head.name));
+  return isCall ? { beside: 1, how: "LINEAR", isCall } : plain;
+}
+
+function isProper(list: Cons): boolean {
+  let at: Value = list;
+  while (at instanceof Cons) at = at.cdr;
+  return at === NIL;
 }
 
 // Finds parts that occur more than once, for `*print-circle*`: `#1=(a . #1#)`.

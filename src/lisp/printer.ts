@@ -9,7 +9,8 @@ import { named } from "./define.ts";
 import { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
 import { currentPackage, findSymbol } from "./packages.ts";
-import { findCycles, findShared, prettyText, type Shared } from "./printer-pretty.ts";
+import type { Pretty } from "./pretty.ts";
+import { findCycles, findShared, prettyInto, prettyText, type Shared } from "./printer-pretty.ts";
 import { shortestDigits } from "./rationals.ts";
 import { readtableCase } from "./reader.ts";
 import { Char, characterName, Str } from "./string.ts";
@@ -60,9 +61,21 @@ export function printText(m: Machine, value: Value, escapes?: boolean): string {
 }
 
 export function styledText(m: Machine, value: Value, style: PrintStyle): string {
-  const shared = sharedIn(m, value, style);
-  const flat = (part: Value, depth: number) => new Printing(m, style, shared).text(part, depth);
+  const flat = flatIn(m, value, style);
   return style.pretty ? prettyText(m, value, style, flat) : flat(value, 0);
+}
+
+/** Prints into a logical block. */
+export function printInto(m: Machine, pretty: Pretty, value: Value, escapes?: boolean): void {
+  const style = currentStyle(escapes);
+  if (style.pretty) prettyInto(pretty, value, style, flatIn(m, value, style));
+  else pretty.text(printText(m, value, escapes));
+}
+
+function flatIn(m: Machine, value: Value, style: PrintStyle) {
+  const shared = sharedIn(m, value, style);
+  const outer = depthVariable.value as number;
+  return (part: Value, depth: number) => new Printing(m, style, shared).text(part, depth + outer);
 }
 
 function sharedIn(m: Machine, value: Value, style: PrintStyle): Shared | undefined {
@@ -71,6 +84,8 @@ function sharedIn(m: Machine, value: Value, style: PrintStyle): Shared | undefin
 }
 
 const baseVariable = cl("*PRINT-BASE*");
+/** The number of logical blocks around a value. */
+const depthVariable = named("%PRINT-DEPTH");
 const radixVariable = cl("*PRINT-RADIX*");
 /** A value of `*print-circle*` for returned values. */
 const cyclesOnly = named("%CYCLES");

@@ -3,6 +3,7 @@
 // are never values, so a program cannot get hold of them.
 import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
+import type { Pretty } from "./pretty.ts";
 import type { Char, Str } from "./string.ts";
 import { NIL, type Package, type Sym, T } from "./symbol.ts";
 
@@ -137,6 +138,8 @@ export class Stream {
   /** The text that a string stream has collected. */
   gathered = "";
   closed = false;
+  /** Collects a logical block of the pretty printer. */
+  pretty: Pretty | null = null;
   /** True if writing counts as output of the session; otherwise it counts as memory. */
   isOutput = false;
   constructor(sink: Stream["sink"] = null, kind: StreamKind = "STREAM") {

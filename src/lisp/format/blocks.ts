@@ -1,12 +1,12 @@
 /** Block directives: case `~(~)`, choice `~[~]`, iteration `~{~}`, justification `~<~>`, and `~^`. */
 
+import { type BlockText, inBlock } from "../pretty.ts";
 import { printText } from "../printer.ts";
 import { lowerCode, upperCode } from "../string.ts";
 import { NIL } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
 import type { Action, Formatting } from "./format.ts";
-import type { Directive } from "./run.ts";
-import { Buffer, type Ending, Run } from "./run.ts";
+import { Buffer, type Directive, type Ending, type Piece, Run, streamTarget } from "./run.ts";
 
 export const blockDirectives: readonly (readonly [string, Action])[] = [
   ["(", changeCase],
@@ -115,7 +115,7 @@ function isLeaving(isOver: boolean, first: Compared, second: Compared, third: Co
   return first <= second && second <= third;
 }
 
-// `~<…~>` justifies its segments in a field; `~<…~:>` is a logical block, printed on one line.
+// `~<…~>` justifies its segments in a field; `~<…~:>` is a logical block.
 
 function justify(run: Run, directive: Directive, format: Formatting): Ending | undefined {
   const parameters = run.parameters(directive);
@@ -188,31 +188,58 @@ function spread(
 }
 
 function logicalBlock(run: Run, directive: Directive, format: Formatting): undefined {
-  const { clauses } = directive;
-  const parts = clauses.map(({ pieces }) => pieces);
-  const [prefix, body, suffix] =
-    parts.length > 1 ? [literal(parts[0]), parts[1], literal(parts[2])] : ["", parts[0], ""];
-  const [open, close] = directive.colon && parts.length === 1 ? ["(", ")"] : [prefix, suffix];
-  if (directive.at) {
-    run.target.write(open);
-    format.pieces(run, body ?? []);
-    run.target.write(close);
-    run.at = run.args.length;
-    return;
-  }
-  const value = run.next();
-  if (!(value instanceof Cons) && value !== NIL) {
+  const { clauses, colon, at, closing } = directive;
+  const [first, second, third] = clauses;
+  if (clauses.length > 3) run.fail("~<…~:> takes at most three sections");
+  const hasPrefix = second !== undefined;
+  const [open, close] = colon ? ["(", ")"] : ["", ""];
+  const block: BlockText = {
+    prefix: hasPrefix ? literal(run, first) : open,
+    isPerLine: first?.separator?.at === true,
+    suffix: third === undefined ? close : literal(run, third),
+  };
+  const body = (hasPrefix ? second : first)?.pieces ?? [];
+  const value = at ? undefined : run.next();
+  if (value !== undefined && !(value instanceof Cons) && value !== NIL) {
     run.target.write(printText(run.m, value));
     return;
   }
-  run.at -= 1;
-  run.target.write(open);
-  format.pieces(new Run(run.m, run.target, run.nextList()), body ?? []);
-  run.target.write(close);
+  const args = value === undefined ? run.args.slice(run.at) : itemsOf(value);
+  inBlock(run.m, run.target.stream, block, (stream) => {
+    const inner = new Run(run.m, streamTarget(run.m, stream), args);
+    format.pieces(inner, closing?.at ? filled(body) : body);
+    if (at) run.at += inner.at;
+  });
 }
 
-function literal(pieces: Directive["clauses"][number]["pieces"] | undefined): string {
-  return (pieces ?? []).filter((piece) => typeof piece === "string").join("");
+/** A fill newline after each group of blanks. */
+function filled(pieces: readonly Piece[]): Piece[] {
+  const newline = { ...plainDirective, character: "_", colon: true };
+  return pieces.flatMap((piece) =>
+    typeof piece === "string"
+      ? piece
+          .split(/(\s+)/)
+          .flatMap((part) => (/^\s/.test(part) ? [part, newline] : [part]))
+          .filter((part) => part !== "")
+      : [piece],
+  );
+}
+
+const plainDirective: Directive = {
+  character: "",
+  parameters: [],
+  colon: false,
+  at: false,
+  clauses: [],
+  closing: undefined,
+  name: "",
+};
+
+function literal(run: Run, clause: Directive["clauses"][number] | undefined): string {
+  const pieces = clause?.pieces ?? [];
+  if (pieces.some((piece) => typeof piece !== "string"))
+    run.fail("the prefix and the suffix of ~<…~:> contain no directives");
+  return pieces.join("");
 }
 
 // Directives for lines, columns and arguments: `~% ~& ~| ~~ ~t ~* ~? ~_ ~i`.
@@ -225,10 +252,21 @@ export const layoutDirectives: readonly (readonly [string, Action])[] = [
   ["T", tabulate],
   ["*", goTo],
   ["?", recurse],
-  // Conditional newlines have no effect.
-  ["_", () => undefined],
-  ["I", () => undefined],
+  ["_", newline],
+  [
+    "I",
+    (run, directive) =>
+      void run.target.stream.pretty?.indent(
+        directive.colon,
+        run.parameters(directive).number() ?? 0,
+      ),
+  ],
 ];
+
+function newline(run: Run, { colon, at }: Directive): undefined {
+  if (colon) run.target.stream.pretty?.newline(at ? "MANDATORY" : "FILL");
+  else run.target.stream.pretty?.newline(at ? "MISER" : "LINEAR");
+}
 
 function repeated(run: Run, directive: Directive, character: string): undefined {
   run.target.write(run.repeat(character, run.parameters(directive).number() ?? 1));
@@ -244,8 +282,12 @@ function tabulate(run: Run, directive: Directive): undefined {
   const parameters = run.parameters(directive);
   const wanted = parameters.number() ?? 1;
   const step = parameters.number() ?? 1;
-  if (directive.colon) return;
-  const { column } = run.target.stream;
+  const { column, pretty } = run.target.stream;
+  if (pretty !== null) {
+    const [isSection, isRelative] = [directive.colon, directive.at];
+    pretty.tab({ isSection, isRelative, column: wanted, step });
+  }
+  if (directive.colon || pretty !== null) return;
   const spaces = directive.at
     ? relativeSpaces(column, wanted, step)
     : absoluteSpaces(column, wanted, step);

@@ -12,8 +12,10 @@ import {
 } from "../define.ts";
 import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
+import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { printText } from "../printer.ts";
+import { inBlock } from "../pretty.ts";
+import { printInto, printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
@@ -40,6 +42,7 @@ const variables: readonly [string, Value][] = [
   ["*PRINT-LENGTH*", NIL],
   ["*PRINT-LEVEL*", NIL],
   ["GUILDHALL:*PRINT-TABLES*", NIL],
+  ["%PRINT-DEPTH", 0],
   ["*PRINT-CIRCLE*", NIL],
   ["*PRINT-PRETTY*", NIL],
   ["*PRINT-LINES*", NIL],
@@ -51,25 +54,24 @@ const variables: readonly [string, Value][] = [
 /** Keywords of `write` and the variables they bind. */
 const writeKeys =
   words(`escape readably base radix case gensym array length level circle pretty lines
-  right-margin`);
+  right-margin miser-width pprint-dispatch`);
 
 function definePrinters(): void {
   defineFunction("PRIN1 object &optional stream", (m, object, stream) =>
-    writeObject(m, object, stream, printText(m, object, true)),
+    writeObject(m, object, stream, true),
   );
   defineFunction("PRINC object &optional stream", (m, object, stream) =>
-    writeObject(m, object, stream, printText(m, object, false)),
+    writeObject(m, object, stream, false),
   );
-  defineFunction("PRINT object &optional stream", (m, object, stream) =>
-    writeObject(m, object, stream, `\n${printText(m, object, true)} `),
-  );
+  defineFunction("PRINT object &optional stream", (m, object, stream) => {
+    write(m, outputOf(m, stream), "\n");
+    writeObject(m, object, stream, true);
+    write(m, outputOf(m, stream), " ");
+    return object;
+  });
   defineValues("PPRINT object &optional stream", (m, object, stream) => {
-    writeObject(
-      m,
-      object,
-      stream,
-      `\n${bound(m, ["*PRINT-PRETTY*"], [T], () => printText(m, object, true))}`,
-    );
+    write(m, outputOf(m, stream), "\n");
+    bound(m, ["*PRINT-PRETTY*"], [T], () => writeObject(m, object, stream, true));
     return m.values();
   });
   defineFunction("PRIN1-TO-STRING object", (m, object) => m.string(printText(m, object, true)));
@@ -77,20 +79,34 @@ function definePrinters(): void {
   defineFunction(
     `WRITE object &key stream ${writeKeys.join(" ")}`,
     (m, object, stream: Value | undefined, ...settings: (Value | undefined)[]) =>
-      writeObject(m, object, stream, writtenText(m, object, settings)),
+      written(m, settings, () => writeObject(m, object, stream)),
   );
   defineFunction(
     `WRITE-TO-STRING object &key ${writeKeys.join(" ")}`,
-    (m, object, ...settings: (Value | undefined)[]) => m.string(writtenText(m, object, settings)),
+    (m, object, ...settings: (Value | undefined)[]) =>
+      m.string(written(m, settings, () => printText(m, object))),
   );
 }
 
-function writeObject(m: Machine, object: Value, stream: Value | undefined, text: string): Value {
-  write(m, outputOf(m, stream), text);
+/** Prints to a stream; inside a logical block the object's own parts may be broken, too. */
+function writeObject(
+  m: Machine,
+  object: Value,
+  stream: Value | undefined,
+  escapes?: boolean,
+): Value {
+  const target = outputOf(m, stream);
+  if (target.pretty === null) write(m, target, printText(m, object, escapes));
+  else printInto(m, target.pretty, object, escapes);
   return object;
 }
 
-function writtenText(m: Machine, object: Value, settings: readonly (Value | undefined)[]): string {
+/** Binds the variables that keywords of `write` name. */
+function written<Result>(
+  m: Machine,
+  settings: readonly (Value | undefined)[],
+  work: () => Result,
+): Result {
   const given = writeKeys
     .map((key, at) => ({ name: `*PRINT-${key.toUpperCase()}*`, value: settings[at] }))
     .filter(({ value }) => value !== undefined);
@@ -98,7 +114,7 @@ function writtenText(m: Machine, object: Value, settings: readonly (Value | unde
     m,
     given.map(({ name }) => name),
     given.map(({ value }) => value as Value),
-    () => printText(m, object),
+    work,
   );
 }
 
@@ -111,7 +127,7 @@ function bound<Result>(
 ): Result {
   const mark = m.bindings.length;
   names.forEach((name, at) => {
-    m.bind(cl(name), values[at]);
+    m.bind(named(name), values[at]);
   });
   try {
     return work();
@@ -120,34 +136,66 @@ function bound<Result>(
   }
 }
 
-/** Pretty printer operations are accepted but print on one line, except for mandatory newlines. */
+const newlineKinds = ["LINEAR", "FILL", "MISER", "MANDATORY"] as const;
+const tabKinds = ["LINE", "SECTION", "LINE-RELATIVE", "SECTION-RELATIVE"] as const;
+
+/** One of some keywords. */
+function oneOf<const Name extends string>(m: Machine, value: Value, names: readonly Name[]): Name {
+  const found = names.find((name) => value === keyword(name));
+  return found ?? m.typeError(value, form(["MEMBER", ...names.map((name) => keyword(name))]));
+}
+
+const amountOf = (m: Machine, value: Value, least = 0): number =>
+  typeof value === "number" && value >= least ? value : m.typeError(value, "unsigned-byte");
+
 function definePrettyCalls(): void {
-  for (const name of ["PPRINT-FILL", "PPRINT-LINEAR", "PPRINT-TABULAR"]) {
-    defineFunction(
-      `${name} stream object &optional colon at-sign tabsize`,
-      (m, stream, object, colon = T) => {
-        const parts =
-          object instanceof Cons
-            ? itemsOf(object)
-                .map((item) => printText(m, item))
-                .join(" ")
-            : printText(m, object);
-        write(
-          m,
-          outputOf(m, stream),
-          object instanceof Cons && colon !== NIL ? `(${parts})` : parts,
-        );
-        return NIL;
-      },
-    );
-  }
   defineFunction("PPRINT-NEWLINE kind &optional stream", (m, kind, stream) => {
-    if (kind === keyword("MANDATORY") && cl("*PRINT-PRETTY*").value !== NIL)
-      write(m, outputOf(m, stream), "\n");
+    outputOf(m, stream).pretty?.newline(oneOf(m, kind, newlineKinds));
+    oneOf(m, kind, newlineKinds);
     return NIL;
   });
-  defineFunction("PPRINT-INDENT relative-to n &optional stream", () => NIL);
-  defineFunction("PPRINT-TAB kind column increment &optional stream", () => NIL);
+  defineFunction("PPRINT-INDENT relative-to n &optional stream", (m, from, by, stream) => {
+    const isCurrent = oneOf(m, from, ["BLOCK", "CURRENT"]) === "CURRENT";
+    const amount = m.call1(m.fn(cl("ROUND")), by);
+    outputOf(m, stream).pretty?.indent(isCurrent, amount as number);
+    return NIL;
+  });
+  defineFunction(
+    "PPRINT-TAB kind column increment &optional stream",
+    (m, kind, column, step, stream) => {
+      const name = oneOf(m, kind, tabKinds);
+      outputOf(m, stream).pretty?.tab({
+        isSection: name.startsWith("SECTION"),
+        isRelative: name.endsWith("RELATIVE"),
+        column: amountOf(m, column),
+        step: amountOf(m, step),
+      });
+      return NIL;
+    },
+  );
+  defineFunction(
+    "%PPRINT-BLOCK stream list prefix per-line-prefix suffix body",
+    (m, stream, object, prefix, perLine, suffix, body) => {
+      const target = outputOf(m, stream);
+      for (const text of [prefix, perLine, suffix])
+        if (text !== NIL && !(text instanceof Str)) m.typeError(text, "STRING");
+      const isPerLine = perLine !== NIL;
+      const block = {
+        prefix: String(isPerLine ? perLine : (prefix as Str)),
+        isPerLine,
+        suffix: String(suffix),
+      };
+      const depth = named("%PRINT-DEPTH");
+      const level = cl("*PRINT-LEVEL*").value;
+      if (!(object instanceof Cons) && object !== NIL) writeObject(m, object, stream);
+      else if (typeof level === "number" && (depth.value as number) >= level) write(m, target, "#");
+      else
+        bound(m, ["%PRINT-DEPTH"], [(depth.value as number) + 1], () =>
+          inBlock(m, target, block, (inner) => void m.call1(body as Fn, inner)),
+        );
+      return NIL;
+    },
+  );
   defineMacro("WITH-STANDARD-IO-SYNTAX", (whole) =>
     form([
       "LET",

@@ -64,3 +64,15 @@
 (let* ((a (vector 1 2)) (b (copy-seq a))) (setf (aref b 0) 9) (list a b))
 ;; --- another shape for the same data
 (let* ((a (make-array '(2 3) :initial-contents '((1 2 3) (4 5 6)))) (v (make-array 6 :displaced-to a))) (setf (aref v 4) 'x (aref a 0 0) 'y) (list v a (reduce #'+ (remove-if #'symbolp v))))
+;; --- displaced vectors with an offset
+(let* ((a (vector 1 2 3 4 5)) (d (make-array 3 :displaced-to a :displaced-index-offset 1))) (setf (aref d 0) 'x) (list a d (reverse d) (subseq d 1) (position 4 d) (multiple-value-list (array-displacement d))))
+;; --- displaced strings
+(let* ((s (copy-seq "abcdefgh")) (d (make-array 3 :element-type 'character :displaced-to s :displaced-index-offset 2))) (setf (char d 0) #\X) (list s d (string-upcase d) (equal d "Xde") (concatenate 'string d "!")))
+;; --- a matrix displaced to a vector
+(let* ((v (vector 1 2 3 4 5 6)) (m (make-array '(2 2) :displaced-to v :displaced-index-offset 2))) (setf (aref m 1 1) 'last) (list m v))
+;; --- displaced with a fill pointer
+(let* ((v (vector 1 2 3 4)) (d (make-array 3 :displaced-to v :displaced-index-offset 1 :fill-pointer 2))) (vector-push 'new d) (list d v))
+;; --- adjust-array to another array
+(let ((a (make-array 2 :adjustable t :initial-contents '(1 2))) (b (vector 'a 'b 'c))) (adjust-array a 2 :displaced-to b :displaced-index-offset 1) (setf (aref a 0) 'x) (list a b))
+;; --- displaced beyond the end
+(make-array 3 :displaced-to (vector 1 2) :displaced-index-offset 1)

@@ -230,3 +230,23 @@ Classes, generic functions and methods.
 (defclass second-class () ((a :initform 2) (b :initform 3 :initarg :b)))
 (defmethod update-instance-for-different-class :before ((old first-class) (new second-class) &key) (print (list (slot-value old 'a) (slot-boundp new 'b))))
 (let ((o (make-instance 'first-class))) (change-class o 'second-class :b 9) (list (slot-value o 'a) (slot-value o 'b)))
+;; --- a short method combination of the program
+(define-method-combination times :operator *) (defgeneric area (x) (:method-combination times)) (defmethod area times ((x integer)) x) (defmethod area times ((x number)) 10) (list (area 3) (area 2.5))
+;; --- a long method combination
+(define-method-combination tracing () ((around (:around)) (before (:before)) (primary () :required t)) (let ((form `(progn ,@(mapcar (lambda (m) `(call-method ,m)) before) (call-method ,(first primary) ,(rest primary))))) (if around `(call-method ,(first around) (,@(rest around) (make-method ,form))) form))) (defvar *trail* nil) (defgeneric go-there (x) (:method-combination tracing)) (defmethod go-there ((x t)) (push :t *trail*)) (defmethod go-there ((x integer)) (push :integer *trail*) (call-next-method)) (defmethod go-there :before ((x integer)) (push :before *trail*)) (defmethod go-there :around ((x integer)) (push :around *trail*) (call-next-method)) (go-there 1) (reverse *trail*)
+;; --- a method on make-instance
+(defclass counted () ((n :initarg :n :reader n))) (defmethod make-instance ((c (eql (find-class 'counted))) &rest initargs) (declare (ignorable initargs)) (let ((made (call-next-method))) (list :made (n made)))) (make-instance (find-class 'counted) :n 3)
+;; --- a method on update-instance-for-different-class
+(defclass old-one () ((a :initarg :a))) (defclass new-one () ((b :accessor b))) (defmethod update-instance-for-different-class :after ((from old-one) (to new-one) &key) (setf (b to) (list :was (slot-value from 'a)))) (b (change-class (make-instance 'old-one :a 1) 'new-one))
+;; --- a method on describe-object
+(defclass shy () ()) (defmethod describe-object ((s shy) stream) (format stream "nothing to see")) (with-output-to-string (s) (describe (make-instance 'shy) s))
+;; --- setf of find-class
+(defclass kept () ()) (setf (find-class 'alias) (find-class 'kept)) (list (typep (make-instance 'alias) 'kept) (progn (setf (find-class 'alias) nil) (find-class 'alias nil)))
+;; --- ensure-generic-function and add-method
+(defgeneric first-one (x)) (defmethod first-one ((x integer)) (list :integer x)) (let ((method (find-method #'first-one nil (list (find-class 'integer)))) (other (ensure-generic-function 'second-one :lambda-list '(x)))) (remove-method #'first-one method) (add-method other method) (funcall 'second-one 5))
+;; --- argument precedence order
+(defgeneric pick (a b) (:argument-precedence-order b a)) (defmethod pick ((a integer) (b t)) :a) (defmethod pick ((a t) (b integer)) :b) (pick 1 2)
+;; --- load forms that save slots
+(defclass point () ((x :initarg :x :reader x) (y :initarg :y))) (multiple-value-bind (make init) (make-load-form-saving-slots (make-instance 'point :x 1 :y 2)) (list (first make) (first init)))
+;; --- a slot given twice
+(defclass twice () (a a))

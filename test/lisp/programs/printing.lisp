@@ -82,3 +82,17 @@
 (loop for i below 60 collect i)
 ;; --- print array off
 (let ((*print-array* t)) (prin1-to-string #(1 2)))
+;; --- fill newlines of format
+(let ((*print-right-margin* 20) (*print-pretty* t)) (format nil "~<[~;~@{~a~^ ~:_~}~;]~:>" '(aaaa bbbb cccc dddd eeee)))
+;; --- pprint-fill, pprint-linear and pprint-tabular
+(let ((*print-right-margin* 20) (*print-pretty* t)) (list (with-output-to-string (s) (pprint-fill s '(aaaa bbbb cccc dddd eeee))) (with-output-to-string (s) (pprint-linear s '(aaaa bbbb cccc dddd eeee))) (with-output-to-string (s) (pprint-tabular s '(aaaa bbbb cccc) t nil 8))))
+;; --- pprint-logical-block
+(let ((*print-right-margin* 12) (*print-pretty* t)) (with-output-to-string (s) (pprint-logical-block (s '(one two three four) :prefix "<" :suffix ">") (loop (write (pprint-pop) :stream s) (pprint-exit-if-list-exhausted) (write-char #\Space s) (pprint-newline :linear s)))))
+;; --- a prefix on each line
+(let ((*print-right-margin* 10) (*print-pretty* t)) (with-output-to-string (s) (pprint-logical-block (s '(1 2 3) :per-line-prefix ";; ") (loop (write (pprint-pop) :stream s) (pprint-exit-if-list-exhausted) (write-string " xxx" s) (pprint-newline :mandatory s)))))
+;; --- indentation in a block
+(let ((*print-right-margin* 15) (*print-pretty* t)) (list (format nil "~<(~;~a ~2i~_~a ~_~a~;)~:>" '(when condition body)) (format nil "~<(~;~a ~:i~_~a ~_~a~;)~:>" '(plus alphabet betagamma))))
+;; --- print-lines
+(let ((*print-right-margin* 10) (*print-pretty* t) (*print-lines* 2)) (prin1-to-string '(aaaa bbbb cccc dddd eeee ffff)))
+;; --- print-length in a block
+(let ((*print-length* 2) (*print-pretty* t)) (with-output-to-string (s) (pprint-fill s '(a b c d))))

@@ -66,3 +66,19 @@
 (let ((s (make-synonym-stream '*standard-output*))) (princ "through" s) (with-output-to-string (*standard-output*) (princ "inner" s)))
 ;; --- standard io syntax
 (let ((*print-base* 2) (*print-length* 1)) (list (with-standard-io-syntax (prin1-to-string '(1 2 10))) (prin1-to-string 5)))
+;; --- echo streams
+(let* ((o (make-string-output-stream)) (s (make-echo-stream (make-string-input-stream "abc") o))) (list (read-char s) (read-char s) (get-output-stream-string o)))
+;; --- parts of composite streams
+(let* ((i (make-string-input-stream "x")) (o (make-string-output-stream)) (s (make-two-way-stream i o))) (list (eq (two-way-stream-input-stream s) i) (eq (two-way-stream-output-stream s) o) (typep s 'two-way-stream) (length (broadcast-stream-streams (make-broadcast-stream o o))) (synonym-stream-symbol (make-synonym-stream '*standard-output*)) (concatenated-stream-streams (make-concatenated-stream))))
+;; --- concatenated streams share their parts
+(let* ((a (make-string-input-stream "ab")) (b (make-string-input-stream "cd")) (s (make-concatenated-stream a b))) (list (read-char s) (read-char a) (read-char s) (read-line s nil)))
+;; --- the stream of a reader error
+(handler-case (read-from-string "(a") (stream-error (c) (typep (stream-error-stream c) 'stream)))
+;; --- read-delimited-list
+(with-input-from-string (s "1 (2 3) x) rest") (list (read-delimited-list #\) s) (read s)))
+;; --- a closed stream
+(let ((s (make-string-input-stream "abc"))) (close s) (handler-case (read-char s) (stream-error () :closed)))
+;; --- the case of a readtable
+(let ((*readtable* (copy-readtable nil))) (flet ((try (case) (setf (readtable-case *readtable*) case) (list (symbol-name (read-from-string "Ab")) (princ-to-string (intern "Cd")) (prin1-to-string (intern "EF"))))) (prog1 (list (try :preserve) (try :invert) (try :downcase) (try :upcase)) (setf (readtable-case *readtable*) :upcase))))
+;; --- suppressed reading
+(let ((*read-suppress* t)) (list (read-from-string "(a b unknown:c #1=(x))") (read-from-string "#:foo") (read-from-string "12x#")))

@@ -1,0 +1,57 @@
+;;; Logical blocks of the pretty printer.
+
+(defmacro pprint-logical-block ((stream-name list &key (prefix "") per-line-prefix (suffix ""))
+                                &body body)
+  (let ((stream (case stream-name ((nil) '*standard-output*) ((t) '*terminal-io*) (t stream-name))))
+    (unless (symbolp stream)
+      (error 'type-error :datum stream :expected-type 'symbol))
+    `(let ((%list ,list) (%count 0))
+       (%pprint-block ,stream %list ,prefix ,per-line-prefix ,suffix
+         (lambda (,stream)
+           (declare (ignorable ,stream))
+           (block %block
+             (macrolet ((pprint-pop ()
+                          '(progn
+                             (unless (%pprint-more %list %count ,stream)
+                               (return-from %block nil))
+                             (incf %count)
+                             (pop %list)))
+                        (pprint-exit-if-list-exhausted ()
+                          '(when (null %list) (return-from %block nil))))
+               ,@body)))))))
+
+(defun %pprint-more (list count stream)
+  (cond ((not (listp list)) (write-string ". " stream) (write list :stream stream) nil)
+        ((and *print-length* (not *print-readably*) (>= count *print-length*))
+         (write-string "..." stream)
+         nil)
+        (t t)))
+
+(defun %pprint-items (stream list colon separate)
+  (pprint-logical-block (stream list :prefix (if colon "(" "") :suffix (if colon ")" ""))
+    (pprint-exit-if-list-exhausted)
+    (loop (write (pprint-pop) :stream stream)
+          (pprint-exit-if-list-exhausted)
+          (write-char #\Space stream)
+          (funcall separate stream))))
+
+(defun pprint-fill (stream list &optional (colon t) at-sign)
+  (declare (ignore at-sign))
+  (%pprint-items stream list colon (lambda (stream) (pprint-newline :fill stream))))
+
+(defun pprint-linear (stream list &optional (colon t) at-sign)
+  (declare (ignore at-sign))
+  (%pprint-items stream list colon (lambda (stream) (pprint-newline :linear stream))))
+
+(defun pprint-tabular (stream list &optional (colon t) at-sign (tabsize 16))
+  (declare (ignore at-sign))
+  (%pprint-items stream list colon
+                 (lambda (stream)
+                   (pprint-tab :section-relative 0 (or tabsize 16) stream)
+                   (pprint-newline :fill stream))))
+
+(defmacro pprint-pop ()
+  (error "pprint-pop outside pprint-logical-block"))
+
+(defmacro pprint-exit-if-list-exhausted ()
+  (error "pprint-exit-if-list-exhausted outside pprint-logical-block"))
