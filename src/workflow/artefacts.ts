@@ -1,6 +1,6 @@
 import { lstat, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { mergeTexts } from "../base/diff.ts";
+import { diffLines, mergeTexts } from "../base/diff.ts";
 import { HallError } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { readProjectFile, refuseLinks, replaceProjectFile } from "../base/project-files.ts";
@@ -100,9 +100,17 @@ function resolveText(
   if (base === next) return kept;
   const { text, conflicts } = mergeTexts(base, plain, next);
   const [first] = conflicts;
+  if (first && hasEdits(next, plain, base)) return { after: back(next), change: "updated" };
   if (first)
     return { ...kept, conflict: `line ${first.line} was edited and would be changed by this step` };
   return text === plain ? kept : { after: back(text), change: "merged" };
+}
+
+/** True if the text has every line that was added by hand, and none that was removed. */
+function hasEdits(text: string, mine: string, base: string): boolean {
+  const has = new Set(text.split("\n"));
+  const edits = diffLines(base.split("\n"), mine.split("\n"));
+  return edits.every(({ sign, line }) => sign === " " || has.has(line) === (sign === "+"));
 }
 
 async function readMemory(memory: Memory): Promise<Readonly<Record<string, string>>> {

@@ -85,7 +85,8 @@ export async function writeDocuments(
   const files = await writeArtefacts(drafts, { place, memory, force: args.force === true });
   const [main] = files;
   const file = join(place.path, main?.path ?? "");
-  let head = `${title} ${main?.change === "created" ? "created successfully" : "updated"} at ${file}`;
+  const change = main?.change === "created" ? "created" : "updated";
+  let head = `${title} ${change} successfully at ${file}`;
   if (files.every(({ change }) => change === "unchanged"))
     head = `${title} unchanged at ${file}; hand edits are kept`;
   const lines = files.map(({ path, change }) => `- ${join(place.path, path)} (${change})`);

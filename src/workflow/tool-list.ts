@@ -14,6 +14,11 @@ const list = (description: string, pattern?: string) => ({
   description,
 });
 const specDirectory = words("Absolute path to specification directory");
+const content = (documents: string) =>
+  words(
+    `The whole text of ${documents}, written by you. Without it, rules or a configured model write; the result then has the template.`,
+    256 * 1024,
+  );
 const force = flag("Replace files with hand edits that cannot be merged");
 const taskId = "^T[0-9]+$";
 /** The steps read and write the documents of the project, nothing that is private or foreign. */
@@ -56,11 +61,12 @@ const steps = {
         minimum: 1,
         description: "Number of the feature (default: the next one)",
       },
+      content: content("spec.md"),
       force,
     },
     required: ["feature_description", "spec_directory"],
     prompt:
-      "Call speckit.specify for this feature, with {spec_directory} as spec_directory (the project's specs folder gets the next number):\n\n{feature_description}\n\nThen read the spec.md it names and improve it: real user stories, testable requirements, measurable success criteria, no technology. Keep its headings and ids, and at most three [NEEDS CLARIFICATION: …] marks. Then call speckit.clarify.",
+      "Call speckit.specify for this feature, with {spec_directory} as spec_directory (the project's specs folder gets the next number):\n\n{feature_description}\n\nIt writes a draft and returns a template. Write spec.md by that template from what I said: real user stories, testable requirements, measurable success criteria, no technology, at most three [NEEDS CLARIFICATION: …] marks. Call speckit.specify again with it as content, then call speckit.clarify.",
   },
   clarify: {
     title: "Clarify a specification",
@@ -82,10 +88,11 @@ const steps = {
         "Technology to use, such as: TypeScript with Fastify and PostgreSQL",
         10_000,
       ),
+      content: content('plan.md, or of several documents, each after a line "==== path"'),
       force,
     },
     prompt:
-      "Call speckit.plan with spec_directory {spec_directory}. The technical_context is: {technical_context}. Read what it wrote. Decide every open point in research.md with a decision, a rationale and the alternatives; complete data-model.md and contracts/ from the specification; do not invent requirements. Then call speckit.tasks.",
+      "Call speckit.plan with spec_directory {spec_directory}. The technical_context is: {technical_context}. It writes drafts and returns templates. Write the documents by them: decide every open point in research.md with a rationale and the alternatives, and do not invent requirements. Call speckit.plan again with them as content, then call speckit.tasks.",
   },
   tasks: {
     title: "Write the tasks",
@@ -98,10 +105,11 @@ const steps = {
           "Add test tasks (default: if the description or the constitution asks for them)",
       },
       completed: list("Only tick these tasks", taskId),
+      content: content("tasks.md"),
       force,
     },
     prompt:
-      "Call speckit.tasks with spec_directory {spec_directory}. Read tasks.md: split tasks that are too large, keep the line grammar and the ids sequential, then call speckit.analyze and fix its findings.",
+      "Call speckit.tasks with spec_directory {spec_directory}. It writes a draft and returns a template. Write tasks.md by it, with small tasks and the files they change, and call speckit.tasks again with it as content. Then call speckit.analyze and fix its findings.",
   },
   checklist: {
     title: "Check the requirements",

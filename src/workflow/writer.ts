@@ -10,65 +10,109 @@ import type { StepInput } from "./step.ts";
 /** A model that writes: a prompt in, text out. Rejects when it cannot. */
 export type ModelWriter = (prompt: string, signal: AbortSignal) => Promise<string>;
 
-/** A part of a document that a model may write. The draft is its starting point and the fallback. */
-export interface DraftSection {
-  readonly name: string;
-  /** The content and form to write. */
-  readonly ask: string;
-  readonly draft: string;
-  /** The faults of a text; empty if it fits. */
-  check(text: string): readonly string[];
+/** A document of a step. Its draft follows rules; a model may write it instead. */
+export interface DocumentForm {
+  readonly path: string;
+  /** The sections to write, for a model. */
+  readonly template: string;
+  /** Undefined if only a model writes it. */
+  readonly draft: string | undefined;
+  /** The faults of a text; none if it has the form. */
+  check?(text: string): readonly string[];
 }
 
-export function faultIf(isWrong: boolean, fault: string): readonly string[] {
-  return isWrong ? [fault] : [];
+export interface Written {
+  /** By path; undefined for documents that are not written. */
+  readonly texts: Readonly<Record<string, string | undefined>>;
+  readonly notes: readonly string[];
+  /** For a caller that is a model and may write the documents itself. */
+  readonly forModel?: string | undefined;
 }
 
 const repairsMax = 3;
-const charactersMax = 64 * 1024;
+const charactersMax = 256 * 1024;
 
-/** Undefined without a model. `background`: the description, facts of the repository and other documents. */
-export async function openSectionWriter(
+/**
+ * The documents of a step, the main one first: the caller's `content`, those of a model, or the drafts. Throws VALIDATION
+ * if `content` does not have the form. `background`: what a model has to know beside the drafts.
+ */
+export async function writeByForm(
   input: StepInput,
+  forms: readonly DocumentForm[],
   background: string,
-): Promise<SectionWriter | undefined> {
-  const model = await input.settings.writer(input.context);
-  return model && new SectionWriter(input, model, background);
+): Promise<Written> {
+  const { args, run, context, settings } = input;
+  if (typeof args.content === "string") return acceptContent(args.content, forms);
+  const writer = await settings.writer(context);
+  const [main] = forms;
+  if (!writer || !main) return offerForms(forms);
+
+  run.report(30, `A model writes ${main.path}`);
+  const drafts = forms.map(({ path, draft = "" }) => `==== ${path}\n\n${draft}`).join("\n\n");
+  const first = `Write documents of a feature in Markdown.\n\n${background}\n\n# Templates\n\n${listTemplates(forms)}\n\n# Drafts to start from\n\n${drafts}\n\n# Your answer\n\nAnswer with the documents alone, each after its line "==== path". Keep the facts of the drafts and invent nothing.`;
+  let prompt = first;
+  let faults: readonly string[] = [];
+  for (let attempt = 0; attempt <= repairsMax; attempt++) {
+    const text = cleanText(await askWriter(writer, prompt, context.scope));
+    const answered = splitDocuments(text, main.path);
+    faults = findFaults(answered, forms);
+    if (faults.length === 0) return { ...withDrafts(answered, forms), notes: [] };
+    run.note(`the model's text does not fit (${faults.join("; ")})`);
+    prompt = `${first}\n\n# Your last answer\n\n${text}\n\n# Faults\n\n${faults.map((fault) => `- ${fault}`).join("\n")}\n\nAnswer with all documents again, corrected.`;
+  }
+  const note = `${main.path} is the draft without a model: the model's text did not fit (${faults.join("; ")})`;
+  return { ...withDrafts({}, forms), notes: [note] };
 }
 
-/** Writes the sections of a step's documents with a model. */
-class SectionWriter {
-  /** The sections that kept their draft, and why. */
-  readonly notes: string[] = [];
-  readonly #input: StepInput;
-  readonly #writer: ModelWriter;
-  readonly #background: string;
+function acceptContent(content: string, forms: readonly DocumentForm[]): Written {
+  const given = splitDocuments(cleanText(content), forms[0]?.path ?? "");
+  const faults = findFaults(given, forms);
+  if (faults.length === 0) return { ...withDrafts(given, forms), notes: [] };
+  throw new HallError("VALIDATION", `content does not have the form: ${faults.join("; ")}`, {
+    hint: `Write it by this template and send it again:\n\n${listTemplates(forms)}`,
+    details: { faults },
+  });
+}
 
-  constructor(input: StepInput, writer: ModelWriter, background: string) {
-    this.#input = input;
-    this.#writer = writer;
-    this.#background = background;
-  }
+function offerForms(forms: readonly DocumentForm[]): Written {
+  const paths = forms.map(({ path }) => path).join(", ");
+  const forModel = `These are drafts by rules: they only quote. To write ${paths} yourself, call this tool again with the same arguments, the feature's folder as spec_directory, and the documents in \`content\`. Say only what the user and the repository say, and keep what people edited. Templates:\n\n${listTemplates(forms)}\n\n`;
+  return { ...withDrafts({}, forms), notes: [], forModel };
+}
 
-  /** Asks for the section, then up to three times for a repair. Keeps the draft if the text still does not fit. */
-  async write(percent: number, { name, ask, draft, check }: DraftSection): Promise<string> {
-    const { run, context } = this.#input;
-    run.report(percent, `Writing: ${name}`);
-    const first = `Write one section of a feature's documents in Markdown.\n\n${this.#background}\n\n# The section: ${name}\n\n${ask}\n\n# Draft to start from\n\n${draft}\n\nAnswer with the section alone: no introduction, no code fence around it, no heading of its own.`;
-    let prompt = first;
-    let faults: readonly string[] = [];
-    for (let attempt = 0; attempt <= repairsMax; attempt++) {
-      const text = cleanText(await askWriter(this.#writer, prompt, context.scope));
-      faults = text === "" ? ["it is empty"] : check(text);
-      if (faults.length === 0) return text;
-      run.note(`${name}: the model's text does not fit (${faults.join("; ")})`);
-      prompt = `${first}\n\n# Your last answer\n\n${text}\n\n# Faults\n\n${faults.map((fault) => `- ${fault}`).join("\n")}\n\nAnswer with the whole corrected section.`;
-    }
-    this.notes.push(
-      `"${name}" is the draft without a model: the model's text did not fit (${faults.join("; ")})`,
-    );
-    return draft;
-  }
+function listTemplates(forms: readonly DocumentForm[]): string {
+  return forms.map(({ path, template }) => `==== ${path}\n\n${template}`).join("\n\n");
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+/** Documents follow a line "==== path"; without one, the text is the main document. */
+function splitDocuments(text: string, main: string): Texts {
+  const [before = "", ...rest] = text.split(/^==== (\S+)[ \t]*$/m);
+  const texts: Record<string, string> =
+    before.trim() === "" ? {} : { [main]: `${before.trim()}\n` };
+  for (let at = 0; at + 1 < rest.length; at += 2)
+    texts[rest[at] ?? ""] = `${(rest[at + 1] ?? "").trim()}\n`;
+  return texts;
+}
+
+function findFaults(texts: Texts, forms: readonly DocumentForm[]): readonly string[] {
+  const [main] = forms;
+  const unknown = Object.keys(texts).filter((path) => !forms.some((form) => form.path === path));
+  return [
+    ...(main && texts[main.path] === undefined ? [`${main.path} is missing`] : []),
+    ...unknown.map((path) => `"${path}" is not a document of this step`),
+    ...forms.flatMap(({ path, check }) => {
+      const text = texts[path];
+      return text === undefined ? [] : (check?.(text) ?? []).map((fault) => `${path}: ${fault}`);
+    }),
+  ];
+}
+
+function withDrafts(texts: Texts, forms: readonly DocumentForm[]): Pick<Written, "texts"> {
+  return {
+    texts: Object.fromEntries(forms.map(({ path, draft }) => [path, texts[path] ?? draft])),
+  };
 }
 
 async function askWriter(writer: ModelWriter, prompt: string, scope: Scope): Promise<string> {
@@ -92,10 +136,7 @@ function cleanText(text: string): string {
 
 const outputTokensMax = 16_000;
 
-/**
- * The configured model if it has a key. The client's own model only on request: a document takes many questions, and a
- * client may show each one to its user. Undefined for drafts without a model.
- */
+/** The configured model if it has a key, else the client's own by sampling. Undefined for drafts without a model. */
 export function createModelWriter({
   planner = {},
   secrets,
@@ -106,11 +147,13 @@ export function createModelWriter({
 }): (context: CallContext) => Promise<ModelWriter | undefined> {
   return async (context) => {
     const choice = context.meta?.[plannerMeta] ?? planner.kind ?? "auto";
-    if (choice === "sampling")
-      return isObject(context.capabilities?.sampling) ? sampleWith(context) : undefined;
+    const sampling = isObject(context.capabilities?.sampling) ? sampleWith(context) : undefined;
     const opening = openingFor(undefined, planner, process.env);
-    if (choice === "local" || !opening) return undefined;
-    if (choice === "auto" && !hasKey(parseModelName(opening.model), opening)) return undefined;
+    if (choice === "local") return undefined;
+    if (choice === "sampling") return sampling;
+    const isReady =
+      opening && (choice === "model" || hasKey(parseModelName(opening.model), opening));
+    if (!isReady) return choice === "auto" ? sampling : undefined;
 
     const { takeTurn, explainModelError } = await import("../agents/model/turn.ts");
     const model = await openModel({ ...opening, secrets });

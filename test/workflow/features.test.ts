@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
 import type { ModelWriter } from "../../src/workflow/writer.ts";
 import { type Bench, startBench } from "./bench.ts";
 import { faultsOfChecklist, faultsOfPlan, faultsOfSpec, faultsOfTasks } from "./grammar.ts";
@@ -97,54 +98,129 @@ for (const { name, files, description, feature } of cases) {
     });
     const folder = await runFeature(bench, project, description);
     expect(faultsOf(project, folder)).toEqual([]);
-    const spec = project.read(`${folder}/spec.md`);
-    expect(spec).toContain("**FR-001**: The model's word MUST hold.");
-    expect(spec).toContain("### User Story 1 - The model's story (Priority: P1)");
+    expect(project.read(`${folder}/spec.md`)).toContain("- The model assumes this.");
     expect(project.read(`${folder}/plan.md`)).toContain("The model's summary.");
-    // The first answer was wrong; the repair was not.
-    expect(prompts.filter((prompt) => prompt.includes("# Faults"))).not.toEqual([]);
-    expect(
-      prompts.find((prompt) => prompt.includes("# The section: Functional requirements")),
-    ).toContain(description);
+    expect(project.read(`${folder}/contracts/actions.md`)).toContain("## FR-001: the model's call");
+    // One question for each step, and one repair.
+    expect(prompts.map((prompt) => prompt.includes("# Faults"))).toEqual([
+      false,
+      true,
+      false,
+      false,
+    ]);
+    expect(prompts[1]).toContain("- spec.md: it needs `- **FR-001**: …` under Requirements");
+    expect(prompts[0]).toContain(description);
   });
 }
 
-/** Answers by section; the first answer for the requirements has no ids. */
+/** The drafts in the prompt, with changes; the first answer has no requirements. */
 function scripted(prompts: string[]): ModelWriter {
   return async (prompt) => {
     prompts.push(prompt);
-    const name = /# The section: (.+)/.exec(prompt)?.[1] ?? "";
-    const draft =
-      /# Draft to start from\n\n([\s\S]*?)\n\nAnswer with the section alone/.exec(prompt)?.[1] ??
-      "";
-    const isRepair = prompt.includes("# Faults");
-    if (name === "Functional requirements")
-      return isRepair ? "- **FR-001**: The model's word MUST hold." : "The system should be good.";
-    if (name === "User stories") {
-      return "```markdown\n### User Story 1 - The model's story (Priority: P1)\n\nSomebody does something.\n\n**Why this priority**: It is first.\n\n**Independent Test**: Try it.\n\n**Acceptance Scenarios**:\n\n1. **Given** a start, **When** they act, **Then** it is done.\n```";
-    }
-    if (name === "Summary") return "The model's summary.";
-    return draft;
+    const drafts = /# Drafts to start from\n\n([\s\S]*?)\n\n# Your answer/.exec(prompt)?.[1] ?? "";
+    const written = drafts
+      .replace("- Assumed: anything", "- The model assumes this.\n- Assumed: anything")
+      .replace(/(## Summary\n\n)/, "$1The model's summary.\n\n")
+      .replace(
+        /(==== contracts\/actions\.md\n\n)/,
+        "$1# Contract\n\n## FR-001: the model's call\n",
+      );
+    if (prompts.length === 1) return drafts.replaceAll("**FR-", "**XX-");
+    return `\`\`\`markdown\n${written}\n\`\`\``;
   };
 }
 
-test("a section that the model cannot get right stays the draft, and the answer says so", async () => {
+const specify = {
+  feature_description: descriptions.service,
+  folder: "specs/001-create-edit-delete",
+} as const;
+
+test("a document that the model cannot get right stays the draft, and the answer says so", async () => {
   using project = makeProject(typescriptService);
   let asked = 0;
-  const stubborn: ModelWriter = async (prompt) => {
-    if (!prompt.includes("# The section: Functional requirements"))
-      return /start from\n\n([\s\S]*?)\n\nAnswer with/.exec(prompt)?.[1] ?? "";
+  const stubborn: ModelWriter = async () => {
     asked++;
     return "# I will not";
   };
   await using bench = await startBench({ folder: project.folder, writer: async () => stubborn });
   const { data } = await bench.call("specify", {
-    feature_description: descriptions.service,
+    feature_description: specify.feature_description,
     spec_directory: project.path("specs"),
   });
   expect(asked).toBe(4);
-  expect(data.notes).toEqual([
-    expect.stringContaining('"Functional requirements" is the draft without a model'),
-  ]);
-  expect(faultsOfSpec(project.read("specs/001-create-edit-delete/spec.md"))).toEqual([]);
+  expect(data.notes).toEqual([expect.stringContaining("spec.md is the draft without a model")]);
+  expect(faultsOfSpec(project.read(`${specify.folder}/spec.md`))).toEqual([]);
+});
+
+test("the calling model gets a template and writes the documents itself", async () => {
+  using project = makeProject(typescriptService);
+  await using bench = await startBench({ folder: project.folder });
+  const { feature_description, folder } = specify;
+  const drafted = await bench.call("specify", {
+    feature_description,
+    spec_directory: project.path("specs"),
+  });
+  const forModel = (drafted.result.content as JsonObject[]).find(({ annotations }) => annotations);
+  expect(forModel?.text).toContain("### User Story 1 - <title> (Priority: P1)");
+  expect(forModel?.text).toContain("`content`");
+
+  const spec_directory = project.path(folder);
+  const draft = project.read(`${folder}/spec.md`);
+  const wrong = await bench.call("specify", {
+    feature_description,
+    spec_directory,
+    content: draft.replaceAll("**SC-", "**XX-"),
+  });
+  expect(wrong).toMatchObject({
+    isError: true,
+    code: "validation",
+    text: expect.stringContaining("it needs `- **SC-001**: …`"),
+  });
+  expect(project.read(`${folder}/spec.md`)).toBe(draft);
+
+  // A person edits a line; the model rewrites others.
+  const edited = draft.replace("**FR-002**: Readers can", "**FR-002**: Readers and guests can");
+  project.write(`${folder}/spec.md`, edited);
+  const content = draft
+    .replace("- **FR-001**: As a librarian, I want", "- **FR-001**: Librarians MUST be able")
+    .replace("**FR-002**: Readers can search", "**FR-002**: Readers MUST be able to search")
+    .replace(/\[NEEDS CLARIFICATION[^\]]*\]/g, "9 of 10 searches find the book");
+  const conflicting = await bench.call("specify", { feature_description, spec_directory, content });
+  expect(conflicting).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("nothing was written because of hand edits"),
+  });
+  const kept = content.replace(
+    "**FR-002**: Readers MUST be able to",
+    "**FR-002**: Readers and guests can",
+  );
+  const written = await bench.call("specify", {
+    feature_description,
+    spec_directory,
+    content: kept,
+  });
+  expect(written, written.text).toMatchObject({ isError: false, data: { notes: [] } });
+  expect(project.read(`${folder}/spec.md`)).toBe(kept);
+  expect(written.text).not.toContain("Templates:");
+
+  const planned = await bench.call("plan", {
+    spec_directory,
+    content:
+      "# Implementation Plan: Books\n\n## Summary\n\nBy the model.\n\n## Technical Context\n\nFastify\n\n## Constitution Check\n\nNo gate.\n\n## Project Structure\n\nsrc/\n==== contracts/actions.md\n# Contract\n",
+  });
+  expect(planned, planned.text).toMatchObject({ isError: false });
+  expect(project.read(`${folder}/plan.md`)).toContain("By the model.");
+  expect(project.read(`${folder}/contracts/actions.md`)).toBe("# Contract\n");
+  expect(project.read(`${folder}/research.md`)).toContain("## Decisions");
+
+  const tasks = "# Tasks\n\n## Phase 1: Setup\n\n- [ ] T001 Edit src/main.ts\n";
+  expect(await bench.call("tasks", { spec_directory, content: tasks })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("User Story 1 has no task with [US1]"),
+  });
+  const done = await bench.call("tasks", {
+    spec_directory,
+    content: tasks.replace("T001", "T001 [US1]"),
+  });
+  expect(done, done.text).toMatchObject({ isError: false, data: { tasks: 1 } });
 });

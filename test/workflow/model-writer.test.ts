@@ -8,12 +8,12 @@ import { read } from "./bench.ts";
 import { faultsOfSpec } from "./grammar.ts";
 import { descriptions, makeProject } from "./projects.ts";
 
-/** The draft in the prompt. */
-function draftIn(request: unknown): string {
+/** The draft in the prompt, with an assumption of the model's. */
+function answerTo(request: unknown, assumption: string): string {
   const prompt = JSON.stringify(request);
-  const draft =
-    /to start from\\+n\\+n([\s\S]*?)\\+n\\+nAnswer with the section alone/.exec(prompt)?.[1] ?? "";
-  return JSON.parse(`"${draft.replaceAll('\\\\"', '\\"').replaceAll("\\\\n", "\\n")}"`) as string;
+  const drafts = /# Drafts to start from(.*?)# Your answer/.exec(prompt)?.[1] ?? "";
+  const text = JSON.parse(`"${drafts.replaceAll("\\\\", "\\").replaceAll('\\"', "'")}"`) as string;
+  return text.replace("- Assumed: anything", `- ${assumption}\n- Assumed: anything`);
 }
 
 const specify = (folder: string): JsonObject => ({
@@ -23,14 +23,9 @@ const specify = (folder: string): JsonObject => ({
 
 test("the configured model writes the documents", async () => {
   using project = makeProject();
-  const script = (_turn: number, request: JsonObject): Reply => {
-    const text = JSON.stringify(request);
-    return {
-      say: text.includes("# The section: Assumptions")
-        ? "- The model assumes this."
-        : draftIn(request.messages),
-    };
-  };
+  const script = (_turn: number, request: JsonObject): Reply => ({
+    say: answerTo(request.messages, "The model assumes this."),
+  });
   await using model = await startOpenAi(script);
   await using hall = await startHall({
     toolkits: [],
@@ -42,7 +37,7 @@ test("the configured model writes the documents", async () => {
   const spec = project.read("specs/001-create-edit-delete/spec.md");
   expect(faultsOfSpec(spec)).toEqual([]);
   expect(spec).toContain("- The model assumes this.");
-  expect(model.requests).toHaveLength(6);
+  expect(model.requests).toHaveLength(1);
 });
 
 test("a refused model call fails the step with its reason and leaves no folder", async () => {
@@ -58,36 +53,40 @@ test("a refused model call fails the step with its reason and leaves no folder",
   expect(project.files("specs")).toEqual([]);
 });
 
-test("a client's own model writes only with planner.kind sampling", async () => {
+test.each(["sampling", "auto"] as const)("the client's own model writes (%s)", async (kind) => {
   using project = makeProject();
   await using hall = await startHall({
     toolkits: [],
     workflow: { folder: project.folder },
-    planner: { kind: "sampling" },
+    planner: { kind },
   });
   const client = hall.connect();
   await client.greet("2025-11-25", { sampling: {} });
   const id = client.ask("tools/call", specify(project.folder));
-  for (let asked = 0; asked < 6; asked++) {
-    const question = await client.heard("sampling/createMessage");
-    const text = JSON.stringify(question.params).includes("# The section: Assumptions")
-      ? "- The client's model assumes this."
-      : draftIn(question.params);
-    client.send({
-      jsonrpc: "2.0",
-      id: question.id as number,
-      result: { role: "assistant", model: "m", content: { type: "text", text } },
-    });
-  }
+  const question = await client.heard("sampling/createMessage");
+  const text = answerTo(question.params, "The client's model assumes this.");
+  client.send({
+    jsonrpc: "2.0",
+    id: question.id as number,
+    result: { role: "assistant", model: "m", content: { type: "text", text } },
+  });
   expect(read(await client.answer(id))).toMatchObject({ isError: false });
   expect(project.read("specs/001-create-edit-delete/spec.md")).toContain(
     "- The client's model assumes this.",
   );
-  await using plain = await startHall({ toolkits: [], workflow: { folder: project.folder } });
-  const other = plain.connect();
-  await other.greet("2025-11-25", { sampling: {} });
-  expect(read(await other.request("tools/call", specify(project.folder)))).toMatchObject({
+});
+
+test("planner.kind local asks no model", async () => {
+  using project = makeProject();
+  await using hall = await startHall({
+    toolkits: [],
+    workflow: { folder: project.folder },
+    planner: { kind: "local" },
+  });
+  const client = hall.connect();
+  await client.greet("2025-11-25", { sampling: {} });
+  expect(read(await client.request("tools/call", specify(project.folder)))).toMatchObject({
     isError: false,
   });
-  expect(other.received.some(({ method }) => method === "sampling/createMessage")).toBe(false);
+  expect(client.received.some(({ method }) => method === "sampling/createMessage")).toBe(false);
 });
