@@ -49,7 +49,7 @@ function measureSet({ name, use, toolkits, tasks }) {
   const ranker = createRanker({ vectors });
   for (const toolkit of toolkits) ranker.set(toolkit);
   const ours = measure(tasks, (task) =>
-    ranker.rank(task, { limit: 20 }).items.map(({ fullName }) => fullName),
+    ranker.rank(task, { limit: 20 }).items.map(({ fullName, alike }) => [fullName, ...alike]),
   );
   const plain = measure(tasks, createPlainRanker(toolkits, wordsOf));
   return {

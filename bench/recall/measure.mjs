@@ -1,6 +1,6 @@
 const depths = [1, 3, 5, 10];
 
-/** Recall at several depths, the mean reciprocal rank of the first wanted tool, and whether the first answer comes from a wanted toolkit; in percent. */
+/** Recall at several depths, the mean reciprocal rank of the first wanted tool, and whether the first answer comes from a wanted toolkit; in percent. Each answer is a list of names: a tool and its duplicates, which are not shown beside it. */
 export function measure(tasks, rank) {
   const sums = Object.fromEntries([
     ...depths.map((depth) => [`R@${depth}`, 0]),
@@ -8,16 +8,16 @@ export function measure(tasks, rank) {
     ["server@1", 0],
   ]);
   for (const { task, gold } of tasks) {
-    const names = rank(task);
+    const found = rank(task);
     const places = gold.map((wanted) => {
-      const place = names.findIndex((name) => wanted.has(name));
+      const place = found.findIndex((names) => names.some((name) => wanted.has(name)));
       return place === -1 ? Number.POSITIVE_INFINITY : place;
     });
     for (const depth of depths)
       sums[`R@${depth}`] += places.filter((place) => place < depth).length / places.length;
     sums.MRR += 1 / (1 + Math.min(...places));
     const servers = new Set(gold.flatMap((wanted) => [...wanted].map(ownerOf)));
-    if (names[0] !== undefined && servers.has(ownerOf(names[0]))) sums["server@1"] += 1;
+    if (found[0]?.some((name) => servers.has(ownerOf(name)))) sums["server@1"] += 1;
   }
   return Object.fromEntries(
     Object.entries(sums).map(([figure, sum]) => [figure, (100 * sum) / tasks.length]),

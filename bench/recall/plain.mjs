@@ -32,6 +32,6 @@ export function createPlainRanker(toolkits, wordsOf) {
       .map(({ name }, at) => [name, scores[at]])
       .sort((x, y) => y[1] - x[1])
       .slice(0, depth)
-      .map(([name]) => name);
+      .map(([name]) => [name]);
   };
 }

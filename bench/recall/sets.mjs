@@ -57,11 +57,17 @@ function readSet(folder, name) {
 
 const fullName = (server, tool) => `${server}.${tool}`;
 
-/** One wanted tool: any of these full names will do. */
-function acceptedFor({ server, tool, alt = [] }, known) {
-  return new Set(
-    [server, ...alt].map((owner) => fullName(owner, tool)).filter((name) => known.has(name)),
-  );
+/** One wanted tool: any of these full names will do. `alt` lists other servers of the tool, `alt_tools` other tools (`server.tool`, or a name of the same server). */
+function acceptedFor({ server, tool, alt = [], alt_tools: others = [] }, known) {
+  const names = [
+    ...[server, ...alt].map((owner) => fullName(owner, tool)),
+    ...others.flatMap((other) =>
+      typeof other === "string"
+        ? [other, fullName(server, other)]
+        : [fullName(other.server ?? server, other.tool)],
+    ),
+  ];
+  return new Set(names.filter((name) => known.has(name)));
 }
 
 export function toolkitsOf(tools) {

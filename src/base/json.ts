@@ -43,15 +43,13 @@ function findFault(value: unknown, path: string, outer: Set<unknown>): string | 
   return undefined;
 }
 
-/** A copy with sorted keys, for files that people read. To hash or compare, see `writeSorted`. */
-export function sortKeys(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sortKeys);
+/** A copy with sorted keys, for files that people read; the keys below `kept` keep their order. To hash or compare, see `writeSorted`. */
+export function sortKeys(value: unknown, kept?: string, isKept = false): unknown {
+  if (Array.isArray(value)) return value.map((item) => sortKeys(item, kept));
   if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.keys(value)
-      .sort()
-      .map((key) => [key, sortKeys(value[key])]),
-  );
+  const keys = Object.keys(value);
+  const ordered = isKept ? keys : keys.sort();
+  return Object.fromEntries(ordered.map((key) => [key, sortKeys(value[key], kept, key === kept)]));
 }
 
 /** SHA-256 of the text of `writeSorted`, as base64url: the order of keys does not matter. */

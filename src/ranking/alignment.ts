@@ -9,6 +9,11 @@ import { likenessLeast, type Vectors } from "./vectors.ts";
 
 const weightsByColumn = Float64Array.from(fields, (field) => fieldWeights[field].match);
 
+/** The number of terms of a task of some 40 words. */
+export const longTermsMin = 20;
+/** How well a synonym matches. */
+const synonymMatch = 0.8;
+
 /** For each document the share of the query it matches, from 0 to 1, weighted by rarity. */
 export function alignAll(
   documents: readonly number[],
@@ -20,7 +25,13 @@ export function alignAll(
     const { entry, at } = snapshot.locate(document);
     return entry.documents[at] as DocumentCounts;
   });
-  const rarities = Float64Array.from(terms, ({ number }) => snapshot.postings.rarityOf(number));
+  const isLong = terms.length >= longTermsMin;
+  // In a long task most words say little; the length of a vector tells "weather" from "about".
+  const rarities = Float64Array.from(
+    terms,
+    ({ number, word }) =>
+      snapshot.postings.rarityOf(number) * (isLong ? vectors.lengthOf(word) : 1),
+  );
   const parts = [terms.map((_, term) => term), ...clauses];
   const total = sumOf(parts[0] as readonly number[], rarities) || 1;
   // A tool that matches one clause of several matches the task in proportion to that clause.
@@ -75,10 +86,15 @@ function buildMatchTable(
     if (vectors.compare(rows[word] as number, queryRows, table, end)) giveRow(word);
   for (let at = 0; at < end; at++)
     if (table[at] !== 0) table[at] = ((table[at] as number) - likenessLeast) / (1 - likenessLeast);
-  terms.forEach(({ number }, term) => {
-    if (number === undefined || starts[number] === unread) return;
+  const match = (number: number, term: number, value: number): void => {
+    if (starts[number] === unread) return;
     if (starts[number] === noMatch) giveRow(number);
-    table[(starts[number] as number) + term] = 1;
+    const at = (starts[number] as number) + term;
+    table[at] = Math.max(table[at] as number, value);
+  };
+  terms.forEach(({ number, same }, term) => {
+    if (number !== undefined) match(number, term, 1);
+    for (const other of same) match(other, term, synonymMatch);
   });
   return { table, starts };
 }

@@ -89,12 +89,12 @@ export function compilePostings(documents: readonly DocumentCounts[], vocabulary
   return {
     count,
     /** Adds the word's BM25 and TF-IDF scores to each document that contains it. */
-    addTo(word: number, bm25Sums: Float64Array, tfidfSums: Float64Array): void {
+    addTo(word: number, bm25Sums: Float64Array, tfidfSums: Float64Array, share: number): void {
       const end = starts[word + 1] ?? 0;
       for (let slot = starts[word] ?? 0; slot < end; slot++) {
         const document = holders[slot] as number;
-        bm25Sums[document] = (bm25Sums[document] as number) + (bm25[slot] as number);
-        tfidfSums[document] = (tfidfSums[document] as number) + (tfidf[slot] as number);
+        bm25Sums[document] = (bm25Sums[document] as number) + share * (bm25[slot] as number);
+        tfidfSums[document] = (tfidfSums[document] as number) + share * (tfidf[slot] as number);
       }
     },
     /** The word's BM25 score in the document; 0 if it does not occur there. */

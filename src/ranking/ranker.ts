@@ -1,13 +1,16 @@
 // Ranks tools for a task. All are scored by BM25 over weighted fields, TF-IDF with a stronger length penalty
 // and the cosine of word vectors; the best are reranked word by word. See docs/decisions/0010-ranking.md.
 
-import { alignAll } from "./alignment.ts";
+import { alignAll, longTermsMin } from "./alignment.ts";
 import { type CorpusSnapshot, createCorpus } from "./corpus.ts";
 import { fields, type ToolkitText } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
 import { type Candidate, type RankingHints, scoreAll, weights } from "./score-all.ts";
 import { type QueryScores, scoreTerms } from "./scores.ts";
+import { maskValues } from "./values.ts";
 import type { Vectors } from "./vectors.ts";
+import { type VerbClass, verbClassesOf } from "./verbs.ts";
+import { splitRuns } from "./words.ts";
 
 export interface Ranker {
   /** Adds or replaces a toolkit. Only its own texts are read. */
@@ -59,6 +62,7 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
         scores,
         snapshot,
         vectors,
+        findTaskVerbs(query),
       );
       const chosen = collapseDuplicates(candidates, snapshot).slice(0, clampLimit(options.limit));
       const items = chosen.map((each) => describe(each, scores, snapshot));
@@ -85,6 +89,7 @@ function rerank(
   scores: QueryScores,
   snapshot: CorpusSnapshot,
   vectors: Vectors | undefined,
+  verbs: readonly VerbClass[],
 ): readonly Candidate[] {
   if (!vectors) return best;
   const [lessBm25, lessTfidf] = [
@@ -97,15 +102,55 @@ function rerank(
     snapshot,
     vectors,
   );
-  return best
-    .map(({ document, score }, at) => {
-      const rest =
-        score -
-        lessBm25 * (scores.bm25[document] as number) -
-        lessTfidf * (scores.tfidf[document] as number);
-      return { document, score: rest + rerankWeights.alignment * (shares[at] as number) };
-    })
-    .sort((a, b) => b.score - a.score || a.document - b.document);
+  const scored = best.map(({ document, score }, at) => {
+    const rest =
+      score -
+      lessBm25 * (scores.bm25[document] as number) -
+      lessTfidf * (scores.tfidf[document] as number);
+    const agreement = agreementOf(verbs, document, snapshot);
+    return { document, score: rest + rerankWeights.alignment * (shares[at] as number) + agreement };
+  });
+  if (scores.terms.length >= longTermsMin) addServerPrior(scored, snapshot);
+  return scored.sort((a, b) => b.score - a.score || a.document - b.document);
+}
+
+/** A long task is about a subject: a tool gains a share of the mean of the three best tools of its toolkit. */
+function addServerPrior(
+  scored: readonly { document: number; score: number }[],
+  snapshot: CorpusSnapshot,
+): void {
+  const byToolkit = new Map<string, { document: number; score: number }[]>();
+  for (const each of [...scored].sort((a, b) => b.score - a.score)) {
+    const { id } = snapshot.locate(each.document).entry;
+    byToolkit.set(id, [...(byToolkit.get(id) ?? []), each]);
+  }
+  for (const members of byToolkit.values()) {
+    const mean =
+      members.slice(0, 3).reduce((sum, { score }) => sum + score, 0) / Math.min(3, members.length);
+    for (const each of members) each.score += serverPriorShare * mean;
+  }
+}
+
+const serverPriorShare = 0.3;
+
+/** The kinds of work that a short task asks for. */
+function findTaskVerbs(query: string): readonly VerbClass[] {
+  const words = splitRuns(maskValues(query));
+  return words.length < shortTaskWords ? verbClassesOf(words) : [];
+}
+
+const shortTaskWords = 18;
+const agreementWeight = 0.25;
+
+function agreementOf(
+  verbs: readonly VerbClass[],
+  document: number,
+  snapshot: CorpusSnapshot,
+): number {
+  const { entry, at } = snapshot.locate(document);
+  const [own] = verbClassesOf(splitRuns(entry.tools[at] as string));
+  if (own === undefined || verbs.length === 0) return 0;
+  return verbs.includes(own) ? agreementWeight : -agreementWeight;
 }
 
 interface Representative extends Candidate {

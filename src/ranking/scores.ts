@@ -1,4 +1,6 @@
 import type { CorpusSnapshot } from "./corpus.ts";
+import { synonymsOf } from "./synonyms.ts";
+import { maskValues } from "./values.ts";
 import { embed, type Vectors } from "./vectors.ts";
 import { correctSpelling } from "./vocabulary.ts";
 import { spellingsOf, wordsOf } from "./words.ts";
@@ -26,8 +28,12 @@ interface Term {
   readonly word: string;
   /** Its number in the vocabulary; undefined if no document contains it. */
   readonly number: number | undefined;
+  /** Numbers of words that mean the same. */
+  readonly same: readonly number[];
 }
 
+/** What a synonym counts beside the word itself. */
+const synonymShare = 0.3;
 /** Further words are ignored. */
 const termsMax = 300;
 const correctionsMax = 5;
@@ -37,19 +43,21 @@ export function scoreTerms(
   snapshot: CorpusSnapshot,
   vectors: Vectors | undefined,
 ): QueryScores {
-  const { terms, clauses } = readQuery(query, snapshot);
+  const text = maskValues(query);
+  const { terms, clauses } = readQuery(text, snapshot);
   const { bm25, tfidf, cosine } = snapshot.buffers;
   bm25.fill(0);
   tfidf.fill(0);
-  for (const { number } of terms) {
-    if (number !== undefined) snapshot.postings.addTo(number, bm25, tfidf);
+  for (const { number, same } of terms) {
+    if (number !== undefined) snapshot.postings.addTo(number, bm25, tfidf, 1);
+    for (const other of same) snapshot.postings.addTo(other, bm25, tfidf, synonymShare);
   }
   const queryVectors = vectors
     ? [terms, ...clauses.map((clause) => clause.map((term) => terms[term] as Term))].map((part) =>
         embedTerms(part, vectors),
       )
     : [];
-  const namelessVector = vectors && dropNames(query, terms);
+  const namelessVector = vectors && dropNames(text, terms);
   return {
     terms,
     clauses,
@@ -77,7 +85,13 @@ function readQuery(
       (isKnown || ++corrections > correctionsMax ? undefined : correctSpelling(stem, vocabulary)) ??
       stem;
     const place =
-      places.get(word) ?? terms.push({ written, word, number: vocabulary.find(word) }) - 1;
+      places.get(word) ??
+      terms.push({
+        written,
+        word,
+        number: vocabulary.find(word),
+        same: [...synonymsOf(word)].flatMap((other) => vocabulary.find(other) ?? []),
+      }) - 1;
     places.set(word, place).set(stem, place);
   }
   const clauses = clausesOf(query).map((words) => [

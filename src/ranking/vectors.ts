@@ -10,6 +10,8 @@ export interface Vectors {
   readonly dimensions: number;
   /** Adds the word's vector, times the weight, to `sum`; false if the word has none. */
   add(word: string, weight: number, sum: Float32Array): boolean;
+  /** The length of the word's vector, its weight; the mean if it has none. */
+  lengthOf(word: string): number;
   /** The row of the word's vector; -1 if it has none. */
   rowOf(word: string): number;
   /**
@@ -55,12 +57,18 @@ export function parseVectors(bytes: Uint8Array): Vectors {
     count * dimensions,
   );
   const lengths = lengthsOf(matrix, count, dimensions);
+  const meanLength =
+    scales.reduce((sum, scale, row) => sum + scale * (lengths[row] as number), 0) / count;
   const width = signsWidth(dimensions);
   const signs = signsOf(matrix, dimensions);
   const differingMax = differingShareMax * dimensions;
   return {
     dimensions,
     rowOf: (word) => rows.get(word) ?? -1,
+    lengthOf(word) {
+      const row = rows.get(word);
+      return row === undefined ? meanLength : (scales[row] as number) * (lengths[row] as number);
+    },
     compare(row, others, likenesses, at) {
       let isAlike = false;
       for (let each = 0; row >= 0 && each < others.length; each++) {

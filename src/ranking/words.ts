@@ -32,7 +32,7 @@ function readWords(
 const wordLengthMax = 40;
 
 /** Runs of letters and digits in lower case without accents; fooBar and HTTPServer are split in two. */
-function splitRuns(text: string): readonly string[] {
+export function splitRuns(text: string): readonly string[] {
   if (isAscii.test(text))
     return (
       text

@@ -92,8 +92,8 @@ export function isLockedServer(value: unknown): value is LockedServer {
 
 /** Returns the path of the file. */
 export async function writeLock(folder: string, lock: Lock): Promise<string> {
-  // Indented down to the lists of an offer; each item is one line.
-  await replaceProjectFile(folder, lockName, `${writeJson(sortKeys(lock), 5)}\n`);
+  // Indented down to the lists of an offer; each item is one line. Parameters keep their author's order.
+  await replaceProjectFile(folder, lockName, `${writeJson(sortKeys(lock, "properties"), 5)}\n`);
   return lockPath(folder);
 }
 

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { signatureOf } from "../../src/toolkits/find/signature.ts";
 
-test("a signature says what must be given first, then the rest with defaults", () => {
+test("a signature has the parameters in their author's order, with defaults", () => {
   const schema = {
     type: "object",
     properties: {
@@ -13,7 +13,7 @@ test("a signature says what must be given first, then the rest with defaults", (
     required: ["path"],
   };
   expect(signatureOf("files.read", schema)).toBe(
-    'files.read(path: string, limit?: number = 10, mode?: "r" | "w", "odd name"?: string | null)',
+    'files.read(limit?: number = 10, path: string, mode?: "r" | "w", "odd name"?: string | null)',
   );
 });
 

@@ -97,6 +97,21 @@ describe("the file", () => {
     });
   });
 
+  test("keeps the parameters of a tool in their author's order", async () => {
+    const folder = newFolder();
+    const properties = { url: { type: "string" }, depth: { type: "number", maximum: 3 } };
+    const inputSchema = { type: "object", properties };
+    const offered = { ...offer, tools: [{ name: "crawl", inputSchema }] };
+    const servers = { box: lockServer("hash", handshake, offered) };
+    await writeLock(folder, { lockVersion: 1, servers });
+    const { servers: read } = await readLock(folder, (message) => expect.unreachable(message));
+    const [crawl] = read.box?.offer.tools ?? [];
+    expect(Object.keys((crawl?.inputSchema.properties ?? {}) as JsonObject)).toEqual([
+      "url",
+      "depth",
+    ]);
+  });
+
   test("is replaced in one step: a reader sees the old one or the new one", async () => {
     const folder = newFolder();
     const lockOf = (size: number): Lock => ({

@@ -5,7 +5,11 @@ import { isObject, type JsonObject } from "../../base/json.ts";
  * and what models read best. What does not fit is `…`; the schema says the rest.
  */
 export function signatureOf(name: string, schema: JsonObject): string {
-  return `${name}(${cut(membersOf(schema, { root: schema, depth: 0, parts: { left: partsMax } }).join(", "))})`;
+  const write = (sorted: JsonObject): string =>
+    membersOf(sorted, { root: schema, depth: 0, parts: { left: partsMax } }).join(", ");
+  const text = write(schema);
+  // In the author's order, unless shortening would remove required parameters.
+  return `${name}(${text.length <= charactersMax ? text : `${write(requiredFirst(schema)).slice(0, charactersMax)} …`})`;
 }
 
 const charactersMax = 600;
@@ -25,18 +29,20 @@ interface Place {
 function membersOf(schema: JsonObject, place: Place): string[] {
   const required = new Set(Array.isArray(schema.required) ? schema.required : []);
   const properties = isObject(schema.properties) ? Object.entries(schema.properties) : [];
-  // Required parameters first, so that shortening does not remove them.
-  const sorted = [
-    ...properties.filter(([name]) => required.has(name)),
-    ...properties.filter(([name]) => !required.has(name)),
-  ];
-  return sorted.slice(0, partsMax).map(([name, property]) => {
+  return properties.slice(0, partsMax).map(([name, property]) => {
     const fallback =
       isObject(property) && isPlain(property.default)
         ? ` = ${JSON.stringify(property.default)}`
         : "";
     return `${keyOf(name)}${required.has(name) ? "" : "?"}: ${typeOf(property, place)}${fallback}`;
   });
+}
+
+function requiredFirst(schema: JsonObject): JsonObject {
+  const required: readonly unknown[] = Array.isArray(schema.required) ? schema.required : [];
+  const properties = isObject(schema.properties) ? schema.properties : {};
+  const first = Object.entries(properties).filter(([name]) => required.includes(name));
+  return { ...schema, properties: { ...Object.fromEntries(first), ...properties } };
 }
 
 function keyOf(name: string): string {
@@ -108,8 +114,4 @@ function findReferenced(root: JsonObject, reference: string): unknown {
     found = isObject(found) && Object.hasOwn(found, key) ? found[key] : undefined;
   }
   return found;
-}
-
-function cut(text: string): string {
-  return text.length <= charactersMax ? text : `${text.slice(0, charactersMax)} …`;
 }
