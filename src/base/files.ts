@@ -28,7 +28,13 @@ function folderOf(env: NodeJS.ProcessEnv, given: string | undefined, usual: stri
  */
 export function makePrivateFolder(folder: string): string {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const found = lstatSync(folder);
+  return requirePrivateFolder(folder);
+}
+
+/** The same for a folder that may not be there yet, which stays so. */
+export function requirePrivateFolder(folder: string): string {
+  const found = lstatSync(folder, { throwIfNoEntry: false });
+  if (!found) return folder;
   const isOwn = found.uid === (process.geteuid?.() ?? found.uid);
   const isClosed = process.platform === "win32" || (found.mode & 0o077) === 0;
   if (found.isDirectory() && isOwn && isClosed) return folder;

@@ -1,13 +1,13 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { realpath, rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
-import { basename, join } from "node:path";
-import { dataFolder, makePrivateFolder, withFileLock } from "../base/files.ts";
+import { basename, dirname, join } from "node:path";
+import { dataFolder, makePrivateFolder, requirePrivateFolder, withFileLock } from "../base/files.ts";
 import type { Hello } from "./admin-contract.ts";
 
 /** The path of the local socket of a project's hall. Throws DENIED for a folder that others can use. */
 export async function socketPath(project: string): Promise<string> {
-  const folder = makePrivateFolder(runtimeFolder());
+  const folder = requirePrivateFolder(runtimeFolder());
   const name = createHash("sha256")
     .update(await realpath(project))
     .digest("hex")
@@ -42,6 +42,7 @@ export async function claimSocket(
   path: string,
   accept: (socket: Socket) => void,
 ): Promise<Server | undefined> {
+  makePrivateFolder(dirname(path));
   return withFileLock(`${path}.lock`, lockMsMax, async () => {
     const other = await connectSocket(path);
     if (other) {

@@ -202,9 +202,19 @@ export class WriterThread {
       return;
     }
     this.#update({ problem: threadEnded });
+    this.#rejectUnanswered();
     const timer = setTimeout(() => this.#start(), restartMs);
     if (this.#requests.size === 0) timer.unref();
     this.#thread = { kind: "restarting", timer };
+  }
+
+  /** The next thread repeats writes while their callers wait; a thread that cannot start would never answer a read. */
+  #rejectUnanswered(): void {
+    for (const [id, { message, reject }] of this.#requests) {
+      if (message.kind === "write" && message.deadline > Date.now()) continue;
+      this.#requests.delete(id);
+      reject(this.#error("UNAVAILABLE", `the store does not answer: ${threadEnded}`));
+    }
   }
 
   /** Requests keep the process alive; rows do not. */

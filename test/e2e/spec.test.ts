@@ -21,10 +21,7 @@ beforeAll(() => {
   allowUnattended(own.path("XDG_CONFIG_HOME"));
 });
 
-afterAll(() => {
-  for (const name of ["XDG_DATA_HOME", "XDG_CONFIG_HOME"]) delete process.env[name];
-  home?.[Symbol.dispose]();
-});
+afterAll(() => home?.[Symbol.dispose]());
 
 async function guildhall(
   project: Project,

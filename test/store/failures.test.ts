@@ -474,6 +474,13 @@ test("a writer thread that ends is restarted, and nothing is lost", async () => 
   expect(store.state()).toMatchObject({ problem: undefined, waiting: 0 });
 });
 
+test("where the writer thread cannot start, reads and durable writes fail instead of waiting for ever", async () => {
+  const store = open(newPath(), { worker: new URL("data:text/javascript,throw new Error()") });
+  await expect(store.audit.check()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  const entry = { kind: "granted", subject: "a.b", caller: "test", reason: "because" };
+  await expect(store.audit.append(entry)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+});
+
 test("a writer that closes with rows to write leaves no timer, which would delay the end of the process", async () => {
   const path = newPath();
   const seal = sealFor(path);

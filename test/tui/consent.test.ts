@@ -1,6 +1,6 @@
 import { cpSync, mkdirSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { createLog } from "../../src/base/log.ts";
 import { requireConsent } from "../../src/cli/commands/tui-target.ts";
 import { noEntries, openLedger } from "../../src/trust/ledger.ts";
@@ -13,8 +13,8 @@ let folder = "";
 
 beforeAll(() => {
   home = makeFolder();
-  process.env.XDG_DATA_HOME = home;
-  process.env.XDG_CONFIG_HOME = join(home, "config");
+  vi.stubEnv("XDG_DATA_HOME", home);
+  vi.stubEnv("XDG_CONFIG_HOME", join(home, "config"));
 });
 beforeEach(() => {
   folder = join(home, "project");
@@ -22,11 +22,7 @@ beforeEach(() => {
   rmSync(join(home, "guildhall"), { recursive: true, force: true });
   mkdirSync(folder);
 });
-afterAll(() => {
-  delete process.env.XDG_DATA_HOME;
-  delete process.env.XDG_CONFIG_HOME;
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 const agent: ClientConfig = { transport: "stdio", command: "claude", args: ["--mcp"], timeout: 60 };
 const log = createLog({ level: "silent" });

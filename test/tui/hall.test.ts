@@ -1,6 +1,6 @@
 import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
 import { readFlags } from "../../src/cli/commands/tui.ts";
 import { openHallTarget } from "../../src/cli/commands/tui-target.ts";
@@ -17,15 +17,12 @@ beforeAll(() => {
   home = makeFolder();
   // Trust and sockets are kept for the user: here for nobody but these tests.
   for (const name of variables) {
-    process.env[name] = join(home, name);
+    vi.stubEnv(name, join(home, name));
     mkdirSync(join(home, name), { mode: 0o700 });
   }
 });
 
-afterAll(() => {
-  for (const name of variables) delete process.env[name];
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 async function settingsOf(folder: string): Promise<Settings> {
   const load = () => loadConfig({ folder });
