@@ -262,10 +262,10 @@ export const hallCommands: CommandGroups = {
       },
     },
 
-    doctor: {
-      does: "check each configured server and show how to fix it",
+    "doctor [server...]": {
+      does: "check each configured server, or those named, and show how to fix it",
       options: { "--fix": "remove npx folders that an interrupted installation damaged" },
-      examples: ["doctor", "doctor --fix", "doctor --json"],
+      examples: ["doctor", "doctor github", "doctor --fix", "doctor --json"],
       load: async () => (await import("./commands/doctor.ts")).runDoctor,
     },
   },

@@ -168,11 +168,25 @@ export function reportDiscovery(json: boolean | undefined): DiscoveryProgress | 
   };
 }
 
-/** Only the line that shows what is waited for. */
+/** Only the line that shows what is waited for, and after Ctrl+C what goes on without this process. */
 export function reportWaiting(live: Live): DiscoveryProgress {
+  let installing: readonly string[] = [];
+  const stop = (): void => {
+    live.clear();
+    if (installing.length > 0)
+      process.stderr.write(
+        `\nstill installing in the background: ${installing.join(", ")}; run the command again later\n`,
+      );
+    // As a process that does not listen.
+    process.kill(process.pid, "SIGINT");
+  };
+
   return {
     done: () => {},
     waiting(servers) {
+      installing = servers.filter((server) => server.isInstalling).map(({ name }) => name);
+      process.off("SIGINT", stop);
+      if (servers.length > 0) process.once("SIGINT", stop);
       if (servers.length === 0) live.clear();
       else live.status(formatWaiting(servers));
     },

@@ -14,7 +14,8 @@ interface PrintOptions extends JsonOption {
 /** Prints text, or the value as JSON when asked, to stdout. Throws the failure if there is one. */
 export function print(value: unknown, text: string, { json, failure }: PrintOptions): void {
   if (failure && json) throw withResult(failure, value);
-  process.stdout.write(json ? `${JSON.stringify(value, null, 2)}\n` : `${text.trimEnd()}\n`);
+  if (json) process.stdout.write(`${JSON.stringify(value, null, 2)}\n`);
+  else if (text !== "") process.stdout.write(`${text.trimEnd()}\n`);
   if (failure) throw failure;
 }
 

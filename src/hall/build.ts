@@ -6,7 +6,7 @@ import { HallError } from "../base/errors.ts";
 import { collectServers } from "../config/configured-servers.ts";
 import type { Target } from "../tool.ts";
 import { createTrust, type Held } from "../trust/trust.ts";
-import { type Lock, writeLock } from "../upstream/lock.ts";
+import { type Lock, lockPath, writeLock } from "../upstream/lock.ts";
 import { askHall, notifyHall } from "./admin-client.ts";
 import {
   type DiscoverOptions,
@@ -15,7 +15,6 @@ import {
   mergeIntoLock,
 } from "./discover.ts";
 import { listKnownTools } from "./known-tools.ts";
-import { recordInProject } from "./project-store.ts";
 import {
   approvedWords,
   approveRewritten,
@@ -23,10 +22,10 @@ import {
   isTextApproved,
 } from "./project-texts.ts";
 import {
+  type Approved,
   findWaitingTexts,
   openReview,
   type Reviewer,
-  type ReviewResult,
   type ReviewSession,
   reviewDiscoveries,
   type ServerReview,
@@ -76,13 +75,11 @@ export async function buildProject(
   for (const server of servers) getServer(server, loaded);
   const chosen = servers.length > 0 ? servers : configured;
   const refine = await openRefine(settings, planner);
-  const session = await takeOver(await openReview(settings, reviewer), chosen);
-  const names = await selectStartable(session, chosen);
-  const discoveries = await discoverForReview(session, { names, progress });
-  const lock = await mergeIntoLock(folder, discoveries, configured);
-
-  const lockFile = dryRun ? undefined : await writeLock(folder, lock);
-  const reviews = dryRun ? [] : await review();
+  const opened = await openReview(settings, reviewer);
+  const { session, names, discoveries, lock, reviews } = await startAndReview(opened, chosen, {
+    progress,
+    dryRun,
+  });
   const plan = await groupTools(settings, { lock, refine, regroup, session, dryRun });
   if (!dryRun) {
     if (plan) {
@@ -103,7 +100,7 @@ export async function buildProject(
   return {
     configured,
     discoveries,
-    lockFile,
+    lockFile: dryRun ? undefined : lockPath(folder),
     reviews,
     waiting,
     areModulesWaiting: !reviewer && (await hasUnapprovedModules(session)),
@@ -111,12 +108,31 @@ export async function buildProject(
     isSilent: isSilent(discoveries, waiting, settings),
     plan,
   };
+}
 
-  async function review(): Promise<readonly ServerReview[]> {
-    const { reviews, decision } = await reviewDiscoveries(session, discoveries);
-    await recordInProject(settings, { decision, discoveries });
-    return reviews;
-  }
+interface Reviewed extends Approved {
+  readonly session: ReviewSession;
+  /** The servers that were started. */
+  readonly names: readonly string[];
+  readonly discoveries: readonly Discovery[];
+  readonly lock: Lock;
+}
+
+/** What `build` and `verify` share: starts the servers, writes the lock, has what is new reviewed. */
+async function startAndReview(
+  opened: ReviewSession,
+  chosen: readonly string[],
+  { progress, dryRun = false }: Pick<BuildOptions, "progress" | "dryRun">,
+): Promise<Reviewed> {
+  const { folder, loaded } = opened.settings;
+  const session = dryRun ? opened : await takeOver(opened, chosen);
+  const names = await selectStartable(session, chosen);
+  const discoveries = await discoverForReview(session, { names, progress });
+  const lock = await mergeIntoLock(folder, discoveries, Object.keys(collectServers(loaded)));
+  if (dryRun) return { session, names, discoveries, lock, reviews: [], modules: [], texts: [] };
+  await writeLock(folder, lock);
+  const approved = await reviewDiscoveries(session, discoveries);
+  return { session, names, discoveries, lock, ...approved };
 }
 
 /** A build in a folder that is no project would leave a `.guildhall` there. Throws NOT_FOUND. */
@@ -227,7 +243,7 @@ export interface VerifyOptions extends Pick<DiscoverOptions, "progress"> {
   readonly reviewer: Reviewer | undefined;
 }
 
-export interface VerifyReport extends Pick<ReviewResult, "reviews" | "modules" | "texts"> {
+export interface VerifyReport extends Approved {
   /** Servers that did not answer. */
   readonly down: readonly string[];
 }
@@ -254,14 +270,9 @@ export async function verifyServers(
       hint: "Run it in a terminal.",
     });
 
-  const session = await takeOver(opened, chosen);
-  const names = await selectStartable(session, chosen);
-  const discoveries = await discoverForReview(session, { names, progress });
-  await writeLock(settings.folder, await mergeIntoLock(settings.folder, discoveries, configured));
-  const { decision, ...approved } = await reviewDiscoveries(session, discoveries);
-  await recordInProject(settings, { decision, discoveries });
+  const reviewed = await startAndReview(opened, chosen, { progress });
   await notifyHall(settings.folder, { trustChanged: {} });
-
+  const { discoveries, reviews, modules, texts } = reviewed;
   const down = discoveries.filter((discovery) => !("found" in discovery));
-  return { ...approved, down: down.map(({ name }) => name) };
+  return { reviews, modules, texts, down: down.map(({ name }) => name) };
 }

@@ -16,7 +16,7 @@ import { thisMachine } from "./import/document.ts";
 import { findServers } from "./import/import.ts";
 import { readProjectFile } from "./install/project-file.ts";
 import { findStoreProblem, recordInProject } from "./project-store.ts";
-import type { Settings } from "./settings.ts";
+import { requireConfigured, type Settings } from "./settings.ts";
 
 /** The checks of one server, and advice for those that failed. */
 export interface ServerDiagnosis {
@@ -55,18 +55,22 @@ export async function diagnoseModules(settings: Settings): Promise<ServerDiagnos
   return { name: "toolkits", ok: false, checks };
 }
 
-/** Checks each configured server: its entry, its program, whether it starts and lists tools. */
+/** Checks each configured server, or those named: its entry, its program, whether it starts and lists tools. */
 export async function diagnoseServers(
   settings: Settings,
-  options: Pick<DiscoverOptions, "progress"> = {},
+  { names = [], progress }: Pick<DiscoverOptions, "names" | "progress"> = {},
 ): Promise<readonly ServerDiagnosis[]> {
-  const servers = Object.entries(collectServers(settings.loaded));
+  const { loaded } = settings;
+  const configured = Object.keys(collectServers(loaded));
+  for (const name of names) requireConfigured(name, loaded);
+  const chosen = names.length > 0 ? names : configured;
+  const servers = Object.entries(collectServers(loaded)).filter(([name]) => chosen.includes(name));
   if (servers.length === 0 && settings.config.toolkits.length === 0)
     throw new HallError("NOT_FOUND", "no servers are configured", {
       hint: "Add servers under mcpServers in guildhall.json, or import those of your clients.",
       next: [{ do: "run-command", command: "init" }],
     });
-  const discoveries = await discoverApproved(settings, options);
+  const discoveries = await discoverApproved(settings, { names: chosen, progress });
   await recordInProject(settings, { discoveries });
   const hasFailed = discoveries.some((each) => !("found" in each));
   const ofClients = hasFailed ? await readClientVariables(settings.folder) : new Map();

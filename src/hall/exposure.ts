@@ -26,13 +26,19 @@ export async function setExposure(folder: string, expose: string): Promise<Edite
   );
 }
 
+/** The list that clients see, and the list of the same tools without a face. */
+export interface ExposureChange {
+  readonly before: Exposure;
+  readonly after: Exposure;
+}
+
 /** Lists the tools as a client gets them. No server is started: those that the lock does not have are missing. */
-export async function measureExposure(settings: Settings): Promise<Exposure> {
+export async function measureExposure(settings: Settings): Promise<ExposureChange> {
   const { folder, config } = settings;
   const project = await openAlone({ folder, settings, looksFor: () => false });
   const channel = acceptInside(project);
   const client = new Client(new McpConnection(channel, { limits: defaultLimits }).assumeModern());
-  try {
+  const measure = async (): Promise<Exposure> => {
     const tools = await client.list("tools/list", "tools");
     const bytes = Buffer.byteLength(JSON.stringify(tools));
     return {
@@ -41,20 +47,13 @@ export async function measureExposure(settings: Settings): Promise<Exposure> {
       bytes,
       tokens: Math.ceil(bytes / 4),
     };
+  };
+  try {
+    const after = await measure();
+    project.hall.server.setFaces(["tools"]);
+    return { before: await measure(), after };
   } finally {
     await client.close();
     await project.close();
   }
-}
-
-/** The list that clients see, and the list of the same tools without a face. */
-export interface ExposureChange {
-  readonly before: Exposure;
-  readonly after: Exposure;
-}
-
-export async function compareExposure(settings: Settings): Promise<ExposureChange> {
-  const after = await measureExposure(settings);
-  const before = await measureExposure({ ...settings, faces: ["tools"] });
-  return { before, after };
 }

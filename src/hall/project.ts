@@ -18,7 +18,7 @@ import { openBuiltins, switchBuiltins } from "./known-tools.ts";
 import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
-import { logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
+import { facesOf, logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 
 /** The hall of a project folder with its config, its lock and hot reload. */
@@ -225,6 +225,7 @@ function createReload(hall: Hall, initial: Settings["loaded"]): Parameters<typeo
       servers = next;
       hall.trust?.configure(trustSettingsOf(loaded.config));
       hall.server.presets = presetsOf(loaded.config);
+      hall.server.setFaces(facesOf(loaded.config));
       hall.log.info(changes, "config reloaded");
       void hall.note({
         kind: "changed",

@@ -22,7 +22,7 @@ import { projectFiles } from "../upstream/program.ts";
 import { approvalOf, describeSource, hiddenValues } from "../upstream/source.ts";
 import type { Discovery } from "./discover.ts";
 import { findLaunchedPackage, type LaunchedPackage, writePin } from "./package-pin.ts";
-import { openProjectLedger, type PersonDecision } from "./project-store.ts";
+import { openProjectLedger, recordInProject } from "./project-store.ts";
 import {
   compareModules,
   findModules,
@@ -33,12 +33,7 @@ import {
   withApprovedTexts,
 } from "./project-texts.ts";
 import { type Settings, trustSettingsOf } from "./settings.ts";
-import {
-  adoptedFrom,
-  findReviewsElsewhere,
-  identityOf,
-  type ReviewElsewhere,
-} from "./take-over.ts";
+import { adopt, findReviewsElsewhere, identityOf, type ReviewElsewhere } from "./take-over.ts";
 
 /** Asks a person; each surface does it in its own way. */
 export interface Reviewer {
@@ -87,8 +82,6 @@ export interface ReviewSession {
   readonly settings: Settings;
   readonly ledger: Ledger;
   readonly entries: Entries;
-  /** Reviews of other folders that were taken over; they are part of `entries`. */
-  readonly adopted: Readonly<Record<string, Review>>;
   readonly reviewer: Reviewer | undefined;
 }
 
@@ -97,21 +90,24 @@ export async function openReview(
   reviewer: Reviewer | undefined,
 ): Promise<ReviewSession> {
   const ledger = await openProjectLedger(settings);
-  return { settings, ledger, entries: await ledger.read(), adopted: {}, reviewer };
+  return { settings, ledger, entries: await ledger.read(), reviewer };
 }
 
-/** The session with the reviews of other folders that the person takes over for these servers. */
+/** Approves the servers whose reviews of other folders the person takes over. Later questions do not undo it. */
 export async function takeOver(
   session: ReviewSession,
   names: readonly string[],
 ): Promise<ReviewSession> {
-  const { settings, ledger, entries, reviewer } = session;
+  const { settings, ledger, reviewer } = session;
   const elsewhere = reviewer ? await findReviewsElsewhere(settings, ledger) : [];
   const found = elsewhere.filter(({ name }) => names.includes(name));
   if (found.length === 0 || !(await reviewer?.mayTakeOver(found))) return session;
-  const adopted = adoptedFrom(found);
-  const servers = { ...entries.servers, ...adopted };
-  return { ...session, adopted, entries: { ...entries, servers } };
+  const entries = await adopt(found, ledger);
+  const subjects = found.map(({ name }) => name);
+  await recordInProject(settings, {
+    decision: { kind: "reviewed", subjects, reason: "by command" },
+  });
+  return { ...session, entries };
 }
 
 export interface ToolReview extends ProposedMark {
@@ -188,19 +184,18 @@ function runsProjectFile(config: ServerConfig): boolean {
   return config.type === "stdio" && Object.keys(projectFiles(config)).length > 0;
 }
 
-export interface ReviewResult {
+export interface Approved {
   readonly reviews: readonly ServerReview[];
   /** Modules and texts of the project that were approved now. */
   readonly modules: readonly string[];
   readonly texts: readonly string[];
-  readonly decision: PersonDecision;
 }
 
-/** Has each discovered server reviewed and writes the approvals to the ledger. */
+/** Has each discovered server reviewed, writes the approvals to the ledger, and records them. */
 export async function reviewDiscoveries(
   session: ReviewSession,
   discoveries: readonly Discovery[],
-): Promise<ReviewResult> {
+): Promise<Approved> {
   const { settings, entries, reviewer, ledger } = session;
   const usable = discoveries.filter(({ name }) => !Object.hasOwn(settings.loaded.unusable, name));
   const prepared: ServerReview[] = [];
@@ -214,12 +209,8 @@ export async function reviewDiscoveries(
   for (const review of prepared)
     reviews.push(await applyDecision(review, decisions?.get(review), settings));
   const approved = reviews.filter(({ isOpen, isApproved }) => isOpen && isApproved);
-  const adopted = Object.keys(session.adopted);
-  if (approved.length + adopted.length > 0 || modules !== entries.modules || texts.length > 0) {
-    const servers = {
-      ...session.adopted,
-      ...Object.fromEntries(approved.map((review) => [review.name, toEntry(review)])),
-    };
+  if (approved.length > 0 || modules !== entries.modules || texts.length > 0) {
+    const servers = Object.fromEntries(approved.map((review) => [review.name, toEntry(review)]));
     await ledger.change((current) => ({
       ...withApprovedTexts(current, texts),
       modules,
@@ -229,13 +220,10 @@ export async function reviewDiscoveries(
   const loaded = Object.entries(modules ?? {})
     .filter(([file, digest]) => entries.modules?.[file] !== digest)
     .map(([file]) => file);
-  const subjects = [...adopted, ...[...approved, ...texts].map(({ name }) => name), ...loaded];
-  return {
-    reviews,
-    modules: loaded,
-    texts: texts.map(({ name }) => name),
-    decision: { kind: "reviewed", subjects, reason: "by command" },
-  };
+  const subjects = [...[...approved, ...texts].map(({ name }) => name), ...loaded];
+  const decision = { kind: "reviewed", subjects, reason: "by command" } as const;
+  await recordInProject(settings, { decision, discoveries });
+  return { reviews, modules: loaded, texts: texts.map(({ name }) => name) };
 }
 
 async function applyDecision(

@@ -9,7 +9,7 @@ import {
   Secrets,
 } from "../base/log.ts";
 import { findNear } from "../base/text.ts";
-import { collectServers } from "../config/configured-servers.ts";
+import { type ConfiguredServers, collectServers } from "../config/configured-servers.ts";
 import { ConfigError } from "../config/error.ts";
 import { type LoadedConfig, loadConfig } from "../config/load.ts";
 import type { Config, PartialConfig, ServerConfig } from "../config/schema.ts";
@@ -50,15 +50,18 @@ export async function loadSettings(
   flags: PartialConfig = {},
 ): Promise<Settings> {
   const level = options.logLevel === undefined ? undefined : parseLogLevel(options.logLevel);
-  const given = options.expose === undefined ? undefined : parseFaces(options.expose);
+  const { expose } = options;
+  // A mistake in the flag is not one in the config.
+  if (expose !== undefined) parseFaces(expose);
   const secrets = new Secrets();
   const folder = options.folder ?? process.cwd();
   const load = async (): Promise<LoadedConfig> => {
     const next = await loadConfig({
       folder,
-      flags,
+      flags: { ...flags, expose },
       projectFile: options.projectFile,
     });
+    facesOf(next.config);
     for (const value of next.secrets) secrets.add(value);
     return next;
   };
@@ -71,7 +74,7 @@ export async function loadSettings(
   });
   logUncaught(log);
   logWarnings(loaded, log);
-  return { folder, config, loaded, load, faces: given ?? facesOf(config), log, secrets };
+  return { folder, config, loaded, load, faces: facesOf(config), log, secrets };
 }
 
 /** True if the folder has a config of its own. */
@@ -108,7 +111,8 @@ export function logWarnings({ warnings, unusable }: LoadedConfig, log: Log): voi
       log.warn({ upstream: name }, `${name} cannot be used: ${problem}`);
 }
 
-function facesOf({ expose }: Config): FaceChoice {
+/** Throws ConfigError. */
+export function facesOf({ expose }: Config): FaceChoice {
   if (expose === undefined) return "auto";
   try {
     return parseFaces(expose);
@@ -130,12 +134,18 @@ function logUncaught(log: Log): void {
 
 /** The entry of one server. Throws NOT_FOUND with near names, UNAVAILABLE for an invalid entry. */
 export function getServer(name: string, loaded: LoadedConfig): ServerConfig {
-  const servers = collectServers(loaded);
-  const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
-  if (server?.type === "unusable")
+  const server = requireConfigured(name, loaded);
+  if (server.type === "unusable")
     throw new HallError("UNAVAILABLE", `${name} cannot be used: ${server.problems.join("; ")}`, {
       hint: "Correct its entry in the config first.",
     });
+  return server;
+}
+
+/** The same, but an invalid entry counts. */
+export function requireConfigured(name: string, loaded: LoadedConfig): ConfiguredServers[string] {
+  const servers = collectServers(loaded);
+  const server = Object.hasOwn(servers, name) ? servers[name] : undefined;
   if (server) return server;
   const names = Object.keys(servers);
   throw unknownName("server", name, names, "Add servers under mcpServers in guildhall.json.");

@@ -1,6 +1,7 @@
 import { realpath } from "node:fs/promises";
 import type { JsonObject } from "../base/json.ts";
 import { openSecretStore } from "../base/secret-store.ts";
+import { readLock } from "../upstream/lock.ts";
 import { projectFiles } from "../upstream/program.ts";
 import { describeTarget } from "../upstream/source.ts";
 import { chooseCommand } from "./daemon.ts";
@@ -263,7 +264,12 @@ export async function prepareInstall(request: InstallRequest): Promise<PreparedI
     changes: [...(isProjectChanged ? [projectChange] : []), ...changesOf(plan, machine, mask)],
     secrets: keys.map(({ variable }) => variable),
     variables: request.move ? unsetVariables(moving, found, values) : [],
-    warnings: [...warnings, ...found.warnings, ...staying],
+    warnings: [
+      ...warnings,
+      ...found.warnings,
+      ...staying,
+      ...(request.move ? await findUntried(moving, found, machine) : []),
+    ],
     file: shorten(plan.file, machine),
     async apply() {
       // Write ours first: a server and its keys must be in the hall before they leave the client.
@@ -338,8 +344,12 @@ function commandFor(
   const { folder, env } = target.machine;
   const scope = scopeOf(target);
   const { command, warnings } = chooseCommand({ scope, env, localPath });
-  const isEverywhere = scope === "user" && project.text !== undefined;
-  return { command: isEverywhere ? [...command, "--folder", folder] : command, warnings };
+  if (scope !== "user" || project.text === undefined) return { command, warnings };
+  const { name } = target.client;
+  const other =
+    scopeOf({ ...target, scope: undefined }) === "project" ? "; with --project, only this one" : "";
+  const everywhere = `in every project, ${name} will use the hall and the servers of ${folder}${other}`;
+  return { command: [...command, "--folder", folder], warnings: [...warnings, everywhere] };
 }
 
 interface Moving {
@@ -380,6 +390,22 @@ async function findStaying(
       const state = known.includes(sighting) ? "is in the hall, too" : "stays there";
       return `${place}: ${name} ${state}; move it with: guildhall install ${client.id}${flag} --move`;
     });
+}
+
+/** Servers that leave the client before they have answered in the hall. */
+async function findUntried(
+  { servers }: Moving,
+  { known }: Findings,
+  { folder }: Machine,
+): Promise<string[]> {
+  const lock = await readLock(folder, () => {});
+  const names = [...servers, ...known].map(({ name }) => name);
+  const untried = names.filter((name) => !Object.hasOwn(lock.servers, name)).join(", ");
+  return untried === ""
+    ? []
+    : [
+        `not tried in the hall yet: ${untried}; run \`guildhall build\` before you restart the client`,
+      ];
 }
 
 function unsetVariables(

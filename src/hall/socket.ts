@@ -2,7 +2,12 @@ import { createHash, createHmac, randomBytes, timingSafeEqual } from "node:crypt
 import { realpath, rm } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { basename, dirname, join } from "node:path";
-import { dataFolder, makePrivateFolder, requirePrivateFolder, withFileLock } from "../base/files.ts";
+import {
+  dataFolder,
+  makePrivateFolder,
+  requirePrivateFolder,
+  withFileLock,
+} from "../base/files.ts";
 import type { Hello } from "./admin-contract.ts";
 
 /** The path of the local socket of a project's hall. Throws DENIED for a folder that others can use. */

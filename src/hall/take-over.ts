@@ -3,7 +3,7 @@ import { basename, isAbsolute, resolve } from "node:path";
 import { hashOf } from "../base/json.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import { readUserTrust } from "../config/unattended.ts";
-import { type Ledger, type Review, readAllLedgers } from "../trust/ledger.ts";
+import { type Entries, type Ledger, type Review, readAllLedgers } from "../trust/ledger.ts";
 import { findInstalled } from "../upstream/installation.ts";
 import { findLaunch } from "../upstream/launcher.ts";
 import { isOfProject, realProgram } from "../upstream/program.ts";
@@ -107,16 +107,16 @@ function identityOrNone(config: ServerConfig): string | undefined {
  */
 export async function adoptForUser(settings: Settings, ledger: Ledger): Promise<readonly string[]> {
   if (settings.config.trust.scope !== "user" || (await readUserTrust()).scope !== "user") return [];
-  const adopted = adoptedFrom(await findReviewsElsewhere(settings, ledger));
-  const names = Object.keys(adopted);
-  if (names.length > 0)
-    await ledger.change((entries) => ({ ...entries, servers: { ...entries.servers, ...adopted } }));
-  return names;
+  const found = await findReviewsElsewhere(settings, ledger);
+  if (found.length > 0) await adopt(found, ledger);
+  return found.map(({ name }) => name);
 }
 
-export function adoptedFrom(found: readonly ReviewElsewhere[]): Readonly<Record<string, Review>> {
+export function adopt(found: readonly ReviewElsewhere[], ledger: Ledger): Promise<Entries> {
   // Signatures of hidden values hold for one folder only.
-  return Object.fromEntries(
-    found.map(({ name, review }) => [name, { ...review, hidden: undefined }]),
-  );
+  const adopted = found.map(({ name, review }) => [name, { ...review, hidden: undefined }]);
+  return ledger.change((entries) => ({
+    ...entries,
+    servers: { ...entries.servers, ...Object.fromEntries(adopted) },
+  }));
 }

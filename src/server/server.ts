@@ -135,6 +135,11 @@ export class Server {
     this.#lists.refresh("tools", "prompts", "resources");
   }
 
+  /** After an edit of the config. */
+  setFaces(faces: FaceChoice): void {
+    this.#lists.setFaces(faces);
+  }
+
   counts(): JsonObject {
     return this.#parts.counts();
   }
@@ -199,11 +204,13 @@ class ToolLists {
   readonly #notify = coalesce((kind) => {
     for (const listener of this.#listeners) listener(kind);
   });
+  #choice: FaceChoice;
   #face: string | undefined;
 
   constructor(registry: Registry, options: ServerOptions) {
     this.#registry = registry;
     this.#options = options;
+    this.#choice = options.faces;
     const { isStatic, health } = options;
     this.#stop = [
       registry.onChange((kind) => {
@@ -218,8 +225,14 @@ class ToolLists {
     ];
   }
 
+  setFaces(choice: FaceChoice): void {
+    if (this.#options.isStatic || String(choice) === String(this.#choice)) return;
+    this.#choice = choice;
+    this.refresh("tools");
+  }
+
   faces(): readonly Face[] {
-    return chooseFaces(this.#options.faces, { registry: this.#registry, own: this.#options.own });
+    return chooseFaces(this.#choice, { registry: this.#registry, own: this.#options.own });
   }
 
   face(): string {

@@ -1,5 +1,5 @@
 // Servers that do not answer: commands without a hall neither start them nor wait for them.
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { type Home, makeHome } from "../servers/home.ts";
@@ -61,4 +61,31 @@ test("a call of one of them starts that one alone", async () => {
   expect(["first", "second", "third"].filter((name) => existsSync(started(name)))).toEqual([
     "third",
   ]);
+});
+
+test("`guildhall doctor NAME` checks that one alone", async () => {
+  const { code, stdout } = await home.run(cli, ["doctor", "box", "--json"]);
+  expect(code).toBe(0);
+  expect((JSON.parse(stdout) as { name: string }[]).map(({ name }) => name)).toEqual(["box"]);
+  expect((await home.run(cli, ["doctor", "boks"])).stderr).toContain("did you mean box?");
+});
+
+test("`guildhall add` of one says in a few lines that it does not answer", async () => {
+  const { code, stdout, stderr } = await home.run(cli, ["add", "fourth", "--yes", "--", "false"]);
+  expect(code).toBe(69);
+  expect(stdout).toMatch(/^added fourth to guildhall\.json: .*\n$/);
+  expect(stderr.trimEnd().split("\n")).toEqual([
+    expect.stringMatching(/^✘ fourth: /),
+    "guildhall: fourth did not answer",
+    "  Run: guildhall doctor fourth",
+  ]);
+});
+
+test("a call of a server that was not reviewed says so, whatever its arguments", async () => {
+  rmSync(home.locate("~/.local/share/guildhall/trust"), { recursive: true });
+  const { code, stderr } = await home.run(cli, ["call", "box.echo", "nonsense=1"]);
+  expect(code).toBe(77);
+  expect(stderr).toContain("has not been reviewed");
+  expect(stderr).toContain("guildhall verify box");
+  expect(stderr).not.toContain("nonsense");
 });

@@ -56,7 +56,7 @@ function crowdedHome(): Home {
 }
 
 async function initJson(home: Home, ...args: string[]): Promise<JsonObject> {
-  const { code, stdout, stderr } = await home.run(cli, ["init", ...args, "--json"]);
+  const { code, stdout, stderr } = await home.run(cli, ["init", "--yes", ...args, "--json"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   return JSON.parse(stdout) as JsonObject;
 }
@@ -65,7 +65,7 @@ describe("guildhall init", () => {
   test("writes the servers of all clients into one valid config, without a secret in the file or the output", async () => {
     using home = crowdedHome();
     const before = home.files();
-    const { code, stdout, stderr } = await home.run(cli, ["init"]);
+    const { code, stdout, stderr } = await home.run(cli, ["init", "--yes"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toContain(
       "stored as secrets of this project: GITHUB_TOKEN, SENTRY_TOKEN, MY_FILES_TOKEN, SEARCH_KEY",
@@ -137,6 +137,13 @@ describe("guildhall init", () => {
     expect(await initJson(home)).toMatchObject({ state: "unchanged", secrets: ["GITHUB_TOKEN"] });
     const { config } = await loadConfig({ folder: home.project, env: home.env });
     expect(config.mcpServers.github).toMatchObject({ env: { GITHUB_TOKEN: canary } });
+  });
+
+  test("where nobody can choose, takes no server without --yes", async () => {
+    using home = crowdedHome();
+    const { code, stderr } = await home.run(cli, ["init"]);
+    expect([code, stderr]).toEqual([2, expect.stringContaining("with --yes")]);
+    expect(existsSync(home.locate("./guildhall.json"))).toBe(false);
   });
 
   test("adds to a config that is there, and keeps its servers, its comments, its mode and its link", async () => {

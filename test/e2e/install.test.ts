@@ -66,6 +66,7 @@ describe("guildhall install", () => {
         /^\.cursor\/mcp\.json:5:5: odd: skipped: command: is a whole command line/,
       ),
       "~/.cursor/mcp.json:3:5: everywhere stays there; move it with: guildhall install cursor --user --move",
+      "not tried in the hall yet: search; run `guildhall build` before you restart the client",
     ]);
     expect(JSON.stringify(told)).not.toContain(canary);
     const { config } = await loadConfig({ folder: home.project, env: home.env });
@@ -122,8 +123,13 @@ describe("guildhall install", () => {
       ".mcp.json: shop is in the hall, too; move it with: guildhall install claude-code --move",
       bank,
     ]);
-    expect(await warningsOf("--move")).toEqual([bank]);
-    expect(await warningsOf("--user", "--move")).toEqual([]);
+    const untried = (names: string): string =>
+      `not tried in the hall yet: ${names}; run \`guildhall build\` before you restart the client`;
+    expect(await warningsOf("--move")).toEqual([untried("own, shop"), bank]);
+    expect(await warningsOf("--user", "--move")).toEqual([
+      expect.stringContaining("in every project, Claude Code will use the hall"),
+      untried("bank"),
+    ]);
     expect(home.read("~/.claude.json")).not.toContain("bank");
   });
 
@@ -139,7 +145,13 @@ describe("guildhall install", () => {
 
   test("for all projects tells the hall whose config to use", async () => {
     using home = makeHome({ "./guildhall.json": "{}" });
-    const { file } = await json(home, "install", "claude-desktop");
+    const { file, warnings } = await json(home, "install", "claude-desktop");
+    expect(warnings).toEqual([
+      `in every project, Claude Desktop will use the hall and the servers of ${home.project}`,
+    ]);
+    expect((await json(home, "install", "cursor", "--user", "--dry-run")).warnings).toEqual([
+      `in every project, Cursor will use the hall and the servers of ${home.project}; with --project, only this one`,
+    ]);
     const { mcpServers } = JSON.parse(readFileSync(String(file), "utf8")) as {
       mcpServers: { guildhall: { command: string; args: string[] } };
     };

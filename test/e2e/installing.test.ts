@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type Home, makeHome } from "../servers/home.ts";
 import { makeSlowInstaller, type SlowInstaller } from "../servers/slow-installer.ts";
+import { openTerminal } from "../servers/terminal.ts";
 import { until } from "../servers/until.ts";
 import { isAlive } from "../servers/upstreams.ts";
 
@@ -63,4 +64,16 @@ test("survives a build that is killed, and leaves one folder", async () => {
   expect(await home.run(cli, ["build", "--yes"], env)).toMatchObject({ code: 0 });
   expect(installer.starts()).toHaveLength(1);
   expect(readdirSync(home.locate("~/.cache/guildhall/packages"))).toHaveLength(1);
+});
+
+test("Ctrl+C names what goes on in the background", async () => {
+  await using build = openTerminal([process.execPath, cli, "build"], {
+    folder: home.project,
+    env: { ...home.env, ...env },
+  });
+  await build.shows("Start them?");
+  build.type("\r");
+  await build.shows("box: installing");
+  build.type("\x03");
+  await build.shows("still installing in the background: box; run the command again later");
 });

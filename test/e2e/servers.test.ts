@@ -71,7 +71,9 @@ test("a server is added, disabled, enabled and removed; a running hall follows",
     tools: ["call_tool", "evaluate-lisp", "find_tools"],
     changed: true,
   });
+  await until(async () => !(await names()).includes("notes__told"));
   const usual = JSON.parse((await run("expose", "default", "--json")).stdout);
+  await until(async () => (await names()).includes("notes__told"));
   expect(usual.tools).toContain("notes__told");
   expect(usual.bytes).toBeGreaterThan(usual.tokens);
   expect(home.read("./guildhall.json")).not.toContain("expose");

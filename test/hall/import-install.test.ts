@@ -315,6 +315,15 @@ describe("uninstall", () => {
 });
 
 describe("edits of JSON with comments", () => {
+  test("removing an entry also removes the line above it that init wrote, and no other comment", () => {
+    const text = `{\n  // servers\n  "a": 1,\n  // from Cursor: .cursor/mcp.json\n  "b": 2,\n  // from here on ours\n\n  "c": 3\n}\n`;
+    expect(removeFromJson(text, ["b"])).toBe(
+      '{\n  // servers\n  "a": 1,\n  // from here on ours\n\n  "c": 3\n}\n',
+    );
+    expect(removeFromJson(text, ["a"])).toContain("// servers");
+    expect(removeFromJson(text, ["c"])).toContain("// from here on ours");
+  });
+
   test("setting and removing change exactly one entry and keep all other comments", () => {
     fc.assert(
       fc.property(jsonc(), keyName(), ({ text, names }, name) => {

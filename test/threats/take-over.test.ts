@@ -81,6 +81,15 @@ test("a server approved in one folder is offered in another with one question", 
   expect(refused.approved).toEqual([]);
 });
 
+test("a review that was taken over stays, even if the person leaves the rest of the review", async () => {
+  await review("blog");
+  await review("blog2", { answers: ["n"] });
+  const settings = await loadSettings({ folder: home.locate("~/blog2") }, "silent");
+  await takeOver(await openReview(settings, reviewWith("").reviewer), ["notes"]);
+  const { servers } = await (await openProjectLedger(settings)).read();
+  expect(Object.keys(servers)).toEqual(["notes"]);
+});
+
 test("definitions that differ from those approved elsewhere are reviewed", async () => {
   await review("blog");
   const { shown } = await review("blog2", { answers: ["", "enter"], description: "Lists all." });

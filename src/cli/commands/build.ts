@@ -5,7 +5,7 @@ import { formatBytes, plural } from "../../base/text.ts";
 import type { AddReport } from "../../hall/add-servers.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import { compareExposure, type Exposure, type ExposureChange } from "../../hall/exposure.ts";
+import { type Exposure, type ExposureChange, measureExposure } from "../../hall/exposure.ts";
 import { summariseReview } from "../../hall/review.ts";
 import { findClientsToInstall } from "../../hall/setup.ts";
 import type { JsonOption } from "../declaration.ts";
@@ -58,7 +58,7 @@ export async function runBuild(
   if (dryRun) printDryRun(report, { ...options, refusal });
   else {
     const clients = await findClientsToInstall(folder);
-    printBuild(report, { ...options, refusal, clients, exposure: await compareExposure(settings) });
+    printBuild(report, { ...options, refusal, clients, exposure: await measureExposure(settings) });
   }
 }
 
@@ -84,10 +84,13 @@ function printBuild(
     groups: plan && summarisePlan(plan),
     clientsSee: options.exposure,
   };
-  const noAnswer = new HallError("UNAVAILABLE", "no server answered", {
-    next: [{ do: "run-command", command: "doctor" }],
+  // Why a server that was just added failed was shown when it did; the rest is about those that answered.
+  const added = isSilent && options.added ? options.added.added.map(({ name }) => name) : [];
+  const what = added.length > 0 ? `${added.join(", ")} did not answer` : "no server answered";
+  const noAnswer = new HallError("UNAVAILABLE", what, {
+    next: [{ do: "run-command", command: ["doctor", ...added].join(" ") }],
   });
-  const text = [
+  const all = [
     ...formatDiscoveries(report),
     ...formatWaiting(waiting),
     ...(plan ? [formatPlan(plan)] : []),
@@ -95,7 +98,8 @@ function printBuild(
     ...formatNext(options.clients),
   ];
   const failure = options.refusal ?? (isSilent ? noAnswer : strictModeFailure(plan, options));
-  print(value, wrapProse(text.join("\n")), { ...options, failure });
+  const text = added.length > 0 ? "" : wrapProse(all.join("\n"));
+  print(value, text, { ...options, failure });
 }
 
 function formatExposureChange({ before, after }: ExposureChange): string {

@@ -79,6 +79,8 @@ interface FailedCall {
 /** Replaces advice for a model by advice for a person at a shell. */
 function adviseCaller(error: HallError, { tool, args, isEphemeral }: FailedCall): HallError {
   const { code, message, details } = error;
+  // The model may not read its schema, so nothing is known of its arguments.
+  if (code === "DENIED") return error;
   if (code === "APPROVAL_NEEDED" && isEphemeral)
     return new HallError(code, message, { hint: adviceWithoutHall(error.next).join("\n  ") });
   const hint = describeUnknownFields(args, tool.inputSchema);

@@ -19,18 +19,18 @@ interface DoctorOptions extends JsonOption {
   readonly fix?: boolean;
 }
 
-export async function runDoctor(options: DoctorOptions): Promise<void> {
+export async function runDoctor(names: readonly string[], options: DoctorOptions): Promise<void> {
   const settings = await loadProject();
-  const store = await diagnoseStore(settings);
-  const modules = await diagnoseModules(settings);
+  const store = names.length > 0 ? undefined : await diagnoseStore(settings);
+  const modules = names.length > 0 ? undefined : await diagnoseModules(settings);
   const live = options.json ? quiet : createLive();
   live.status("checking the servers …");
   const progress = reportWaiting(live);
-  let servers = await diagnoseServers(settings, { progress });
+  let servers = await diagnoseServers(settings, { names, progress });
   const repaired = options.fix ? await repairServers(servers) : [];
   if (repaired.length > 0) {
     for (const folder of repaired) process.stderr.write(`removed ${visible(folder)}\n`);
-    servers = await diagnoseServers(settings, { progress });
+    servers = await diagnoseServers(settings, { names, progress });
   }
   const found = [...(store ? [store] : []), ...(modules ? [modules] : []), ...servers];
   const failing = servers.filter(({ ok }) => !ok).length;

@@ -36,6 +36,7 @@ export async function runInit(options: InitOptions): Promise<void> {
     waiting.clear();
     return chooseServers(...found);
   };
+  const chooseUnasked = isAsking ? undefined : takeUsual(options);
   const moveKeys: typeof offerSecrets = async (names) => {
     if (!isAsking || dryRun) return true;
     waiting.clear();
@@ -47,7 +48,7 @@ export async function runInit(options: InitOptions): Promise<void> {
     all,
     force,
     dryRun,
-    choose: isAsking ? choose : undefined,
+    choose: chooseUnasked ?? choose,
     moveKeys: options.secrets === false ? async () => false : moveKeys,
   });
   const outcome = await waiting.during("looking for the servers of your clients", importing);
@@ -57,6 +58,16 @@ export async function runInit(options: InitOptions): Promise<void> {
   const next = formatNext(report);
   print(report, canBuild ? text : `${text}\n\n${next}`, options);
   if (canBuild && !(await buildNow(report, findings))) process.stdout.write(`\n${next}\n`);
+}
+
+/** Nobody chooses, so the servers are added only if all of them are wanted. */
+function takeUsual({ yes, dryRun }: InitOptions): typeof chooseServers {
+  return async (_found, usual) => {
+    if (yes || dryRun || usual.length === 0) return usual;
+    throw new HallError("INVALID_PARAMS", "nobody can choose among the servers", {
+      hint: "Run it in a terminal, or take all servers of this project with --yes.",
+    });
+  };
 }
 
 async function offerSecrets(names: readonly string[]): Promise<boolean> {

@@ -170,7 +170,8 @@ export async function runPrompts(options: JsonOption): Promise<void> {
 export async function runExpose(faces: string | undefined, options: JsonOption): Promise<void> {
   const edited = faces === undefined ? undefined : await setExposure(process.cwd(), faces);
   const settings = await loadProject();
-  const exposure = await createWaiting().during("listing the tools", measureExposure(settings));
+  const measuring = measureExposure(settings);
+  const { after: exposure } = await createWaiting().during("listing the tools", measuring);
   const change = edited?.isChanged ? `set expose to ${exposure.expose} in ${edited.file}` : "";
   const text = [change, formatExposure(exposure)].filter(Boolean).join("\n");
   print({ ...exposure, file: edited?.file, changed: edited?.isChanged }, wrapProse(text), options);

@@ -107,6 +107,7 @@ function removeFromToml(text: string, path: readonly string[]): string {
     if (keys) {
       isInside = path.every((key, index) => keys[index] === key);
       isDropped ||= isInside;
+      if (isInside && kept.at(-1)?.startsWith("# from ")) kept.pop();
     }
     if (!isInside) kept.push(line);
   }
@@ -147,6 +148,14 @@ export function removeFromJson(text: string, path: readonly string[]): string {
   const property = root && findNodeAtLocation(root, [...path])?.parent;
   const siblings = property?.parent?.children ?? [];
   if (!property) return text;
+  const [, origin] =
+    /(?:^|\n)([ \t]*\/\/ from [^\n]+\n[ \t]*)$/.exec(text.slice(0, property.offset)) ?? [];
+  // The line that `init` writes above an entry.
+  if (origin !== undefined)
+    return removeFromJson(
+      text.slice(0, property.offset - origin.length) + text.slice(property.offset),
+      path,
+    );
   const end = property.offset + property.length;
   const comma = findComma(text, end);
   if (comma !== undefined)
