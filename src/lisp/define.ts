@@ -83,7 +83,8 @@ export function defineSetter<const Signature extends string>(
   native: NativeOf<Signature>["call"],
 ): void {
   const { sym, lambdaList } = parseSignature(signature);
-  sym.setter = nativeFunction(sym, lambdaList, native as Native);
+  const name = new Cons(cl("SETF"), new Cons(sym, NIL));
+  sym.setter = nativeFunction(name, lambdaList, native as Native);
 }
 
 function parseSignature(signature: string): { sym: Sym; lambdaList: string } {
@@ -242,13 +243,13 @@ function spreadKeys(
   if ((args.length - from) % 2 === 1 && args.length > from)
     m.programError(`odd number of keyword arguments in a call of ${m.show(fn.code.name)}`);
   let unknown: Value | null = null;
-  let allowed = shape.allowOthers;
+  let allowed: boolean | null = shape.allowOthers ? true : null;
   for (let at = from; at + 1 < args.length; at += 2) {
     const key = args[at] as Value;
     const index = keys.indexOf(key as Sym);
     if (index >= 0) {
       if (into[base + index] === undefined) into[base + index] = args[at + 1];
-    } else if (key === allowOtherKeys) allowed ||= args[at + 1] !== NIL;
+    } else if (key === allowOtherKeys) allowed ??= args[at + 1] !== NIL;
     else unknown ??= key;
   }
   if (unknown !== null && !allowed)

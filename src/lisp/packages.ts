@@ -3,7 +3,7 @@
 import { extrasPackage, named, sharedPackages } from "./define.ts";
 import type { Fn } from "./function.ts";
 import type { Machine } from "./machine.ts";
-import { Str } from "./string.ts";
+import { Char, Str } from "./string.ts";
 import { commonLisp, Package, Sym, sessionKeyword, sharedKeywords } from "./symbol.ts";
 import { Cons, type Value } from "./values.ts";
 
@@ -74,9 +74,11 @@ export function allPackages(m: Machine): Package[] {
 /** By a package, a symbol or a string. */
 export function findPackage(m: Machine, designator: Value): Package | undefined {
   if (designator instanceof Package) return designator;
-  if (designator instanceof Str || designator instanceof Sym)
-    return m.packages.get(designator instanceof Sym ? designator.name : designator.toString());
-  return undefined;
+  if (designator instanceof Sym) return m.packages.get(designator.name);
+  if (designator instanceof Str) return m.packages.get(designator.toString());
+  return designator instanceof Char
+    ? m.packages.get(String.fromCodePoint(designator.code))
+    : m.typeError(designator, "(OR PACKAGE STRING SYMBOL CHARACTER)");
 }
 
 export function currentPackage(m: Machine): Package {

@@ -14,7 +14,7 @@ type Flat = (value: Value, depth: number) => string;
 export function prettyText(m: Machine, value: Value, style: PrintStyle, flat: Flat): string {
   const line = flat(value, 0);
   // Labels are numbered in the order of printing, so a text with labels is printed only once.
-  if (style.circle || line.length <= style.rightMargin) return line;
+  if (style.circle || style.dispatch.length > 0 || line.length <= style.rightMargin) return line;
   const pretty = new Pretty();
   prettyInto(pretty, value, style, flat);
   return pretty.layout(m, 0);
@@ -47,7 +47,7 @@ export function prettyInto(
   const isVector =
     value instanceof Vec && value.dims === null && value.elementType.name !== "BIT" && style.array;
   const isList = value instanceof Cons && isProper(value);
-  if (depth >= style.level || style.circle || !(isVector || isList)) {
+  if (depth >= style.level || style.circle || style.dispatch.length > 0 || !(isVector || isList)) {
     pretty.text(flat(value, depth));
     return;
   }

@@ -21,7 +21,7 @@ import {
   gatheringStream,
   Instance,
   LispClass,
-  type Opaque,
+  Opaque,
   Ratio,
   Stream,
   Table,
@@ -49,14 +49,29 @@ export interface PrintStyle {
   /** True if hash tables print their contents: `#{"a" 1 "b" 2}`. */
   readonly tables: boolean;
   readonly rightMargin: number;
+  /** How the program prints some types, the most important first. */
+  readonly dispatch: readonly Dispatch[];
+}
+
+/** An entry of a pprint dispatch table. */
+export interface Dispatch {
+  readonly type: Value;
+  readonly fn: Value;
+  readonly priority: number;
+}
+
+export function dispatchOf(table: Value | undefined): readonly Dispatch[] {
+  return table instanceof Opaque ? (table.content as { entries: Dispatch[] }).entries : [];
 }
 
 /** `prin1` if `escapes`, else `princ`; default `*print-escape*`. */
 export function printText(m: Machine, value: Value, escapes?: boolean): string {
-  if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL)
-    return String(value);
-  if (escapes === false && value instanceof Str && readablyVariable.value === NIL)
-    return value.toString();
+  if (prettyVariable.value === NIL) {
+    if (typeof value === "number" && baseVariable.value === 10 && radixVariable.value === NIL)
+      return String(value);
+    if (escapes === false && value instanceof Str && readablyVariable.value === NIL)
+      return value.toString();
+  }
   return styledText(m, value, currentStyle(escapes));
 }
 
@@ -87,6 +102,7 @@ const baseVariable = cl("*PRINT-BASE*");
 /** The number of logical blocks around a value. */
 const depthVariable = named("%PRINT-DEPTH");
 const radixVariable = cl("*PRINT-RADIX*");
+const prettyVariable = cl("*PRINT-PRETTY*");
 /** A value of `*print-circle*` for returned values. */
 const cyclesOnly = named("%CYCLES");
 const readablyVariable = cl("*PRINT-READABLY*");
@@ -112,6 +128,7 @@ export function currentStyle(escapes?: boolean): PrintStyle {
     pretty: isOn("*PRINT-PRETTY*"),
     tables: tablesVariable.value !== NIL,
     rightMargin: numberIn("*PRINT-RIGHT-MARGIN*", 80),
+    dispatch: isOn("*PRINT-PRETTY*") ? dispatchOf(cl("*PRINT-PPRINT-DISPATCH*").value) : [],
   };
 }
 
@@ -172,6 +189,13 @@ class Printing {
   }
 
   #plain(value: Value, depth: number): string {
+    const m = this.#m;
+    const own = this.#style.dispatch.find(({ type }) => m.services.typep(m, value, type));
+    if (own !== undefined) {
+      const stream = gatheringStream();
+      m.call2(m.fn(own.fn), stream, value);
+      return this.#count(stream.gathered);
+    }
     const atom = this.atom(value);
     if (atom !== undefined) return this.#count(atom);
     if (value instanceof Cons) return depth >= this.#style.level ? "#" : this.#list(value, depth);

@@ -220,7 +220,7 @@ const functions: readonly [names: string, why: string][] = [
     "SET-MACRO-CHARACTER SET-DISPATCH-MACRO-CHARACTER GET-MACRO-CHARACTER MAKE-DISPATCH-MACRO-CHARACTER SET-SYNTAX-FROM-CHAR GET-DISPATCH-MACRO-CHARACTER",
     "the syntax cannot be changed",
   ],
-  ["DISASSEMBLE ROOM ED DRIBBLE INSPECT", "there is nothing to inspect interactively"],
+  ["ROOM ED DRIBBLE INSPECT", "there is nothing to inspect interactively"],
   ["COMPLEX REALPART IMAGPART CONJUGATE PHASE CIS", "complex numbers are not supported"],
 ];
 

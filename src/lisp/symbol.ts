@@ -25,7 +25,7 @@ export class Sym {
 }
 
 export class Package {
-  readonly name: string;
+  name: string;
   nicknames: string[] = [];
   /** Symbols present here, by name. */
   readonly symbols = new Map<string, Sym>();

@@ -19,6 +19,7 @@ import { noteDefinition, refuseLocked, setFunction } from "../packages.ts";
 import { checkKeys, checkPattern, destructure, expandOnce, findKey, macroFor } from "../places.ts";
 import type { ReadCase, Readtable } from "../reader.ts";
 import { featureList } from "../reader-macros.ts";
+import { listItems } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { bool, NIL, type Package, Sym, words } from "../symbol.ts";
 import { Cons, itemsOf, listOf, Opaque, type Value } from "../values.ts";
@@ -175,8 +176,8 @@ function defineSymbolMacro(m: Machine, name: Value, expansion: Value): Value {
 }
 
 function proclaim(m: Machine, specifier: Value): Value {
-  if (specifier instanceof Cons && specifier.car === named("SPECIAL"))
-    for (const name of itemsOf(specifier.cdr)) makeSpecial(m, name);
+  const [kind, ...names] = listItems(m, specifier);
+  if (kind === named("SPECIAL")) for (const name of names) makeSpecial(m, name);
   return NIL;
 }
 

@@ -33,6 +33,21 @@ export function defineMacros(): void {
     const last = items.pop() ?? T;
     return items.reduceRight((rest, item) => lisp`(if ${item} ${rest} nil)`, last);
   });
+  // The compiler knows these three; the macros are for programs that expand forms themselves.
+  defineMacro("OR", (whole) => {
+    const [first, ...rest] = operands(whole);
+    if (rest.length === 0) return first ?? NIL;
+    return lisp`(let ((%value ${first})) (if %value %value (or @${rest})))`;
+  });
+  defineMacro("MULTIPLE-VALUE-LIST", (whole) => {
+    return lisp`(multiple-value-call #'list @${operands(whole)})`;
+  });
+  defineMacro("MULTIPLE-VALUE-BIND", (whole) => {
+    const [variables, values, ...body] = operands(whole);
+    const optional = itemsOf(variables ?? NIL);
+    return lisp`(multiple-value-call
+      (lambda (&optional @${optional} &rest %rest) (declare (ignore %rest)) @${body}) ${values})`;
+  });
   defineMacro("COND", expandCond);
   defineMacro("RETURN", (whole) => lisp`(return-from nil @${operands(whole)})`);
   defineMacro("PROG1", (whole) => {
@@ -86,9 +101,7 @@ export function defineMacros(): void {
     const [names, values] = operands(whole) as [Value, Value];
     const all = itemsOf(names);
     if (all.length === 0) return lisp`(values ${values})`;
-    const held = all.map(() => fresh("NEW"));
-    const sets = all.map((name, index) => lisp`(setf ${name} ${held[index]})`);
-    return lisp`(multiple-value-bind ${held} ${values} @${sets} ${held[0]})`;
+    return lisp`(values (setf (values @${all}) ${values}))`;
   });
   defineMacro("NTH-VALUE", (whole) => {
     const [index, values] = operands(whole);

@@ -81,7 +81,9 @@ function functionNamed(m: Machine, name: Value): Value {
   const setter = setterName(name);
   if (setter !== null) return setter.setter ?? undefinedSetter(m, setter);
   const sym = symbol(m, name);
-  return sym.fn ?? undefinedFunction(m, sym);
+  if (sym.macro === null && findSpecial(sym) === undefined)
+    return sym.fn ?? undefinedFunction(m, sym);
+  return nativeFunction(sym, "&rest arguments", (inner) => undefinedFunction(inner, sym));
 }
 
 function makeUndefined(m: Machine, name: Value): Value {

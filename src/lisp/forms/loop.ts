@@ -36,7 +36,11 @@ export function defineLoop(): void {
 
 function expandLoop(forms: Value[], m: Machine): Value {
   if (forms.every((item) => item instanceof Cons)) return simpleLoop(forms);
-  return assemble(readLoop(forms, m));
+  const plan = readLoop(forms, m);
+  const names = plan.bindings.flat().map(({ variable }) => variable);
+  const twice = names.find((name, at) => name.pkg !== null && names.indexOf(name) !== at);
+  if (twice !== undefined) m.programError(`LOOP binds ${m.show(twice)} twice`);
+  return assemble(plan);
 }
 
 function simpleLoop(forms: Value[]): Value {

@@ -17,6 +17,7 @@ import { textOf } from "../sequences.ts";
 import { Str } from "../string.ts";
 import { isKeyword, NIL, Package, Sym, T } from "../symbol.ts";
 import { Cons, itemsOf, type Value } from "../values.ts";
+import { refuseRepeated } from "./class-table.ts";
 
 export function definePackages(): void {
   defineMacro("DEFPACKAGE", (whole) => form(["%DEFINE-PACKAGE", ["QUOTE", whole.cdr]]));
@@ -80,6 +81,21 @@ function defineChanges(): void {
       itemsOf(use).map((one) => getPackage(m, one)),
     ),
   );
+  defineFunction(
+    "RENAME-PACKAGE package name &optional nicknames",
+    (m, pkg, name, others = NIL) => {
+      const renamed = ownPackage(m, pkg);
+      const names = [name, ...itemsOf(others)].map((one) =>
+        one instanceof Package ? one.name : textOf(m, one),
+      );
+      const taken = names.find((one) => (m.packages.get(one) ?? renamed) !== renamed);
+      if (taken !== undefined) return fault(m, renamed, `the package ${taken} already exists`);
+      for (const [known, found] of m.packages) if (found === renamed) m.packages.delete(known);
+      [renamed.name = "", ...renamed.nicknames] = names;
+      addPackage(m, renamed);
+      return renamed;
+    },
+  );
   defineFunction("DELETE-PACKAGE package", (m, pkg) => deletePackage(m, ownPackage(m, pkg)));
 }
 
@@ -95,6 +111,21 @@ function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): 
   const all = (key: string): Value[] =>
     given.flatMap(([option, args]) => (isKeyword(option, key) ? args : []));
   const texts = (key: string): string[] => all(key).map((one) => textOf(m, one));
+  refuseRepeated(
+    m,
+    "DEFPACKAGE",
+    given.flatMap(([key]) =>
+      isKeyword(key, "SIZE") || isKeyword(key, "DOCUMENTATION") ? [key] : [],
+    ),
+  );
+  const brought = ["SHADOWING-IMPORT-FROM", "IMPORT-FROM"].flatMap((key) =>
+    from(given, key).flatMap(([, ...names]) => names.map((one) => textOf(m, one))),
+  );
+  const own = [...texts("SHADOW"), ...texts("INTERN"), ...brought];
+  const twice =
+    own.find((one, at) => own.indexOf(one) !== at) ??
+    texts("INTERN").find((one) => texts("EXPORT").includes(one));
+  if (twice !== undefined) m.programError(`DEFPACKAGE: ${twice} is named by two options`);
   const known = findPackage(m, new Str(textOf(m, name)));
   const pkg =
     known === undefined
@@ -105,11 +136,11 @@ function definePackage(m: Machine, [name = NIL, ...options]: readonly Value[]): 
   for (const one of texts("SHADOW")) shadowName(m, pkg, one);
   for (const [source, ...names] of from(given, "SHADOWING-IMPORT-FROM"))
     for (const one of names)
-      shadowingImport(pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
+      shadowingImport(pkg, presentIn(m, getPackage(m, source as Value), textOf(m, one)));
   for (const used of all("USE")) addUse(m, pkg, getPackage(m, used));
   for (const [source, ...names] of from(given, "IMPORT-FROM"))
     for (const one of names)
-      importSymbol(m, pkg, symbolIn(m, getPackage(m, source as Value), textOf(m, one)));
+      importSymbol(m, pkg, presentIn(m, getPackage(m, source as Value), textOf(m, one)));
   for (const one of texts("INTERN")) symbolIn(m, pkg, one);
   for (const one of texts("EXPORT")) exportSymbol(m, pkg, symbolIn(m, pkg, one));
   return pkg;
@@ -157,8 +188,13 @@ function createPackage(
   uses: readonly Package[],
 ): Package {
   const taken = [name, ...nicknames].find((one) => m.packages.has(one));
-  if (taken !== undefined)
-    return fault(m, m.packages.get(taken) as Package, `the package ${taken} already exists`);
+  const known = taken === undefined ? undefined : m.packages.get(taken);
+  if (known !== undefined) {
+    offering(m, "CONTINUE", "Use the package that exists.", () =>
+      fault(m, known, `the package ${taken} already exists`),
+    );
+    return known;
+  }
   m.alloc(100);
   const made = new Package(name);
   made.nicknames = [...nicknames];
@@ -231,7 +267,15 @@ function shadowName(m: Machine, pkg: Package, name: string): void {
   pkg.shadowing.add(name);
 }
 
-/** The symbol of a name in a package to import from. */
+/** The symbol of a name in a package to import from; it may be made after an error. */
+function presentIn(m: Machine, pkg: Package, name: string): Sym {
+  if (findSymbol(pkg, name) === undefined)
+    offering(m, "CONTINUE", "Make the symbol.", () =>
+      fault(m, pkg, `the package ${pkg.name} has no symbol ${name}`),
+    );
+  return symbolIn(m, pkg, name);
+}
+
 function symbolIn(m: Machine, pkg: Package, name: string): Sym {
   return findSymbol(pkg, name)?.sym ?? intern(m, pkg, name);
 }

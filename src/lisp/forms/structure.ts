@@ -11,7 +11,7 @@ import {
 } from "../define.ts";
 import type { Machine } from "../machine.ts";
 import { currentPackage, intern, keywordOf, setFunction } from "../packages.ts";
-import { Str } from "../string.ts";
+import { Char, Str } from "../string.ts";
 import { bool, NIL, optionOf, Sym, T } from "../symbol.ts";
 import { Cons, Instance, itemsOf, LispClass, list, type Value } from "../values.ts";
 import { registerClass } from "./class-table.ts";
@@ -111,7 +111,7 @@ function defineAccessor(
 }
 
 const accessorName = (m: Machine, plan: StructurePlan, slot: StructureSlot): Sym =>
-  internHere(m, plan.concName + slot.name.name);
+  plan.concName === null ? slot.name : internHere(m, plan.concName + slot.name.name);
 
 const isA = (object: Value, cls: LispClass): object is Instance =>
   object instanceof Instance && (object.cls === cls || object.cls.precedence.includes(cls));
@@ -252,7 +252,8 @@ export interface StructureSlot {
 
 export interface StructurePlan {
   readonly name: Sym;
-  readonly concName: string;
+  /** Null if accessors are named like the slots. */
+  readonly concName: string | null;
   /** Each with its lambda list, or null for a keyword constructor. */
   constructors: { readonly name: Sym; readonly lambdaList: Value | null }[];
   copier: Sym | null;
@@ -318,8 +319,9 @@ function representationOf(m: Machine, type: Value): "list" | "vector" {
   return nameOf(m, type instanceof Cons ? type.car : type) === "LIST" ? "list" : "vector";
 }
 
-function prefixOf(prefix: Value | undefined): string {
-  if (prefix === undefined || prefix === NIL) return "";
+function prefixOf(prefix: Value | undefined): string | null {
+  if (prefix === undefined || prefix === NIL) return null;
+  if (prefix instanceof Char) return String.fromCodePoint(prefix.code);
   return prefix instanceof Sym ? prefix.name : String(prefix);
 }
 

@@ -15,16 +15,17 @@ import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { inBlock } from "../pretty.ts";
-import { printInto, printText } from "../printer.ts";
+import { type Dispatch, dispatchOf, printInto, printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
 import { Str } from "../string.ts";
-import { cl, keyword, NIL, T, words } from "../symbol.ts";
-import { Cons, itemsOf, listOf, Stream, type Value } from "../values.ts";
+import { bool, cl, keyword, NIL, T, words } from "../symbol.ts";
+import { Cons, type Float, itemsOf, listOf, Opaque, Stream, type Value } from "../values.ts";
 import { inputOf, outputOf, takeWith } from "./streams.ts";
 
 export function definePrinting(): void {
   for (const [name, initial] of variables) defineVariable(name, initial);
+  defineVariable("*PRINT-PPRINT-DISPATCH*", () => dispatchTable([]));
   definePrinters();
   definePrettyCalls();
   defineFormat();
@@ -48,7 +49,6 @@ const variables: readonly [string, Value][] = [
   ["*PRINT-LINES*", NIL],
   ["*PRINT-MISER-WIDTH*", NIL],
   ["*PRINT-RIGHT-MARGIN*", NIL],
-  ["*PRINT-PPRINT-DISPATCH*", NIL],
 ];
 
 /** Keywords of `write` and the variables they bind. */
@@ -148,7 +148,47 @@ function oneOf<const Name extends string>(m: Machine, value: Value, names: reado
 const amountOf = (m: Machine, value: Value, least = 0): number =>
   typeof value === "number" && value >= least ? value : m.typeError(value, "unsigned-byte");
 
+const dispatchTable = (entries: readonly Dispatch[]): Opaque =>
+  new Opaque("PPRINT-DISPATCH", { entries });
+
+function tableOf(m: Machine, value: Value): Opaque {
+  return value instanceof Opaque && value.label === "PPRINT-DISPATCH"
+    ? value
+    : m.typeError(value, "(SATISFIES PPRINT-DISPATCH-TABLE-P)");
+}
+
+const currentTable = (): Value => cl("*PRINT-PPRINT-DISPATCH*").value ?? NIL;
+
+function defineDispatch(): void {
+  defineFunction("COPY-PPRINT-DISPATCH &optional table", (m, table = currentTable()) =>
+    dispatchTable(table === NIL ? [] : dispatchOf(tableOf(m, table))),
+  );
+  defineFunction(
+    "SET-PPRINT-DISPATCH type function &optional priority table",
+    (m, type, fn, priority = 0, table = currentTable()) => {
+      const kept = dispatchOf(tableOf(m, table)).filter(
+        (entry) => m.show(entry.type) !== m.show(type),
+      );
+      const weight = m.call1(m.fn(cl("FLOAT")), priority) as Float;
+      const entries = fn === NIL ? kept : [{ type, fn, priority: weight.value }, ...kept];
+      entries.sort((a, b) => b.priority - a.priority);
+      (tableOf(m, table).content as { entries: readonly Dispatch[] }).entries = entries;
+      return NIL;
+    },
+  );
+  defineValues("PPRINT-DISPATCH object &optional table", (m, object, table = currentTable()) => {
+    const found = dispatchOf(table === NIL ? NIL : tableOf(m, table)).find(({ type }) =>
+      m.services.typep(m, object, type),
+    );
+    const plain = nativeFunction(cl("PPRINT-DISPATCH"), "stream object", (inner, stream, one) =>
+      writeObject(inner, one as Value, stream as Value),
+    );
+    return m.values(found?.fn ?? plain, bool(found !== undefined));
+  });
+}
+
 function definePrettyCalls(): void {
+  defineDispatch();
   defineFunction("PPRINT-NEWLINE kind &optional stream", (m, kind, stream) => {
     outputOf(m, stream).pretty?.newline(oneOf(m, kind, newlineKinds));
     oneOf(m, kind, newlineKinds);
@@ -204,6 +244,7 @@ function definePrettyCalls(): void {
         ["*READ-BASE*", 10],
         ["*READ-SUPPRESS*", "NIL"],
         ["*READTABLE*", ["COPY-READTABLE", "NIL"]],
+        ["*PRINT-PPRINT-DISPATCH*", ["COPY-PPRINT-DISPATCH", "NIL"]],
         ...variables.map(([name, initial]) => [name, initial]),
         ["*PRINT-READABLY*", "T"],
       ],

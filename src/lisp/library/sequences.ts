@@ -158,7 +158,7 @@ function marked(
   const limit = countLimit(m, count);
   const hit = new Set<number>();
   if (limit <= 0) return hit;
-  walk(items, isTrue(fromEnd) && limit !== Number.POSITIVE_INFINITY, (item, at) => {
+  walk(items, isTrue(fromEnd), (item, at) => {
     if (matches(item)) hit.add(at + offset);
     return hit.size < limit;
   });

@@ -1,5 +1,7 @@
 /** typep, subtypep, type-of, coerce, deftype and the predicates. */
+
 import { classOf } from "../classes.ts";
+import { declarationsOf } from "../core/macros.ts";
 import { defineFunction, defineMacro, defineValues, form, type Template } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
@@ -213,11 +215,13 @@ export function defineDeftype(): void {
   defineMacro("DEFTYPE", (whole) => {
     const [name = NIL, lambdaList = NIL, ...body] = itemsOf(whole.cdr);
     const args = new Sym("ARGUMENTS", null);
+    const { declarations, rest } = declarationsOf(body[0] instanceof Str ? body.slice(1) : body);
     const parts: Template = [
       "DESTRUCTURING-BIND",
       withStars(lambdaList),
       args,
-      ["BLOCK", name, ...body],
+      ...declarations,
+      ["BLOCK", name, ...rest],
     ];
     return form(["%DEFINE-TYPE", ["QUOTE", name], ["FUNCTION", ["LAMBDA", [args], parts]]]);
   });

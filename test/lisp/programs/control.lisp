@@ -266,3 +266,11 @@ nowhere-bound
     (list c (reverse log))))
 ;; --- remf evaluates the indicator before it reads the place
 (let ((x (list 'a 1 'b 2))) (list (remf x (progn (setf x (list 'e 5 'f 6)) 'a)) x))
+;; --- the standard macros have macro functions
+(list (not (macro-function 'or)) (not (macro-function 'multiple-value-bind)) (macro-function 'if) (functionp (fdefinition 'cond)))
+;; --- setf of an array without dimensions
+(let ((a (make-array nil :initial-element 1))) (setf (aref a) 5) (list a (aref a)))
+;; --- the first :allow-other-keys counts
+(handler-case (string= "a" "a" :allow-other-keys nil :allow-other-keys t :foo 1) (program-error () :refused))
+;; --- loop binds a variable twice
+(handler-case (macroexpand '(loop for x in '(1) for x in '(2) collect x)) (program-error () :refused))

@@ -96,3 +96,5 @@
 (let ((*print-right-margin* 10) (*print-pretty* t) (*print-lines* 2)) (prin1-to-string '(aaaa bbbb cccc dddd eeee ffff)))
 ;; --- print-length in a block
 (let ((*print-length* 2) (*print-pretty* t)) (with-output-to-string (s) (pprint-fill s '(a b c d))))
+;; --- pprint dispatch tables
+(let ((*print-pprint-dispatch* (copy-pprint-dispatch)) (*print-pretty* t)) (set-pprint-dispatch '(cons (eql money)) (lambda (stream object) (format stream "$~a" (second object)))) (list (prin1-to-string '(money 5)) (prin1-to-string '(a (money 7))) (nth-value 1 (pprint-dispatch 'other)) (let ((*print-pretty* nil)) (prin1-to-string '(money 5)))))

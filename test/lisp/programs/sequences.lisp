@@ -122,3 +122,5 @@
 (find 1 '(1 2) :foo 3)
 ;; --- substitution without keywords
 (list (substitute 9 1 '(1 2 1)) (substitute-if 9 #'evenp '(1 2 4)) (substitute-if-not 9 #'evenp (vector 1 2 4)) (nsubstitute 9 1 (list 1 2)) (nsubstitute-if 9 #'evenp (list 1 2)) (funcall #'substitute-if 0 #'oddp (list 1 2 3)) (apply #'substitute (list 'x 2 (vector 1 2))))
+;; --- from-end calls the test from the end
+(let ((c 5)) (substitute 'x 9 '(1 2 3 4 5 6 7 8 9) :test (lambda (a b) (incf c -2) (= (+ b c) a)) :from-end t))

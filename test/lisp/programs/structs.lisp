@@ -100,3 +100,7 @@ DEFSTRUCT and what it makes.
 (defstruct a) (defstruct (b (:include a))) (mapcar (lambda (x) (typecase x (b 'b) (a 'a) (t 'other))) (list (make-a) (make-b) 1))
 ;; --- struct keys in a table
 (defstruct p x) (let ((h (make-hash-table :test 'equalp))) (setf (gethash (make-p :x 1) h) 'found) (gethash (make-p :x 1) h))
+;; --- accessors named like the slots
+(defpackage "ELSEWHERE" (:use)) (defstruct (plain (:conc-name nil)) elsewhere::size) (list (elsewhere::size (make-plain :size 3)))
+;; --- a character as conc-name
+(defstruct (spot (:conc-name #\X)) place) (xplace (make-spot :place 1))

@@ -48,3 +48,15 @@
 (let ((p (make-package "USED-PACKAGE" :use '())) (q (make-package "USING-PACKAGE" :use '())))
   (use-package p q)
   (list (handler-bind ((package-error #'continue)) (delete-package p)) (package-use-list q) (delete-package q)))
+;; --- rename-package
+(make-package "OLD-NAME" :use nil) (rename-package "OLD-NAME" "NEW-NAME" '("NN")) (list (find-package "OLD-NAME") (package-name (find-package "NN")) (package-nicknames "NEW-NAME"))
+;; --- with-package-iterator
+(defpackage "ITERATED" (:use) (:export "OUT") (:intern "IN")) (sort (let ((found nil)) (with-package-iterator (next "ITERATED" :internal :external) (loop (multiple-value-bind (more symbol status) (next) (unless more (return found)) (push (list (symbol-name symbol) status) found))))) #'string< :key #'first)
+;; --- do-all-symbols
+(let ((count 0)) (do-all-symbols (s) (when (eq s 'car) (incf count))) (plusp count))
+;; --- a character names a package
+(make-package "Z" :use nil) (list (package-name #\Z) (null (find-package #\Q)))
+;; --- a package that exists already
+(make-package "TWICE" :use nil) (handler-case (make-package "TWICE" :use nil) (package-error () :exists))
+;; --- an import of a missing symbol can be continued
+(make-package "EMPTY" :use nil) (handler-bind ((package-error #'continue)) (defpackage "BORROWER" (:use) (:import-from "EMPTY" "X"))) (nth-value 1 (find-symbol "X" "BORROWER"))
