@@ -80,6 +80,8 @@ export interface Call {
   readonly planner?: string | undefined;
   /** Set in place by the resolve stage: copying the call would be expensive. */
   target?: Target | undefined;
+  /** Time spent on loading code, which is not recorded as the tool's. Set in place. */
+  loadingMs?: number;
 }
 
 export interface Target {
@@ -239,6 +241,8 @@ export interface Toolkit {
   readonly version?: string | undefined;
   /** A failing list is reported and the toolkit skipped. */
   list(): Promise<readonly Tool[]>;
+  /** Loads the code of a tool before its first call; undefined if it is loaded. Not recorded as the tool's time. */
+  prepare?(tool: Tool): Promise<void> | undefined;
   /** Throws HallError; never returns a partial result. */
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
   health(): Promise<Health>;

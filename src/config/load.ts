@@ -121,7 +121,7 @@ export const defaultConfig: Config = {
   search: { folders: [] },
   planner: { kind: "auto" },
   workflow: { commands: false, roots: [] },
-  documents: { roots: [] },
+  documents: { allowPrivate: false, roots: [] },
 };
 
 function freeze<T>(value: T): T {

@@ -56,6 +56,11 @@ const limits: readonly Limit[] = [
     text: "is a preset of the user's own config file; expected another name; rename it",
     isRefused: (_value, { users }, path) => fieldAt(users, path) !== undefined,
   },
+  {
+    path: ["documents", "allowPrivate"],
+    text: "opens this machine and private networks to models; only the user's own config file or GUILDHALL__DOCUMENTS__ALLOWPRIVATE may set it",
+    isRefused: (isAllowed) => isAllowed === true,
+  },
   ...limitsOfEndpoint("planner", "baseUrl"),
   ...limitsOfEndpoint("images", "url"),
   ...limitsOfEndpoint("search", "url"),

@@ -335,7 +335,11 @@ export const configSchema = z.strictObject({
       z.optional(text(100)),
     ),
   }),
-  documents: section("Files that document_analyzer may read.", {
+  documents: section("Documents that document_analyzer may read.", {
+    allowPrivate: field(
+      "Allows addresses on this machine and inside a private network. Only the user's own file or a variable can set it.",
+      flag(),
+    ),
     roots: field(
       "The folders that file: URLs may point into, relative to the project's folder.",
       list(),

@@ -13,7 +13,13 @@ import { limitRates, type RateLimits } from "./rate-limit.ts";
 import { type AdmitRead, guardReads } from "./reads.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { retryIdempotent } from "./retry.ts";
-import type { Next, ResolvedCall, ResolvedStage, Stage } from "./stage.ts";
+import {
+  type Next,
+  type ResolvedCall,
+  type ResolvedStage,
+  type Stage,
+  uncounted,
+} from "./stage.ts";
 import { refuseHeldBack, requireTrust, type TrustParts } from "./trust.ts";
 import type { Validators } from "./validate.ts";
 import { checkResult, validateArguments } from "./validate.ts";
@@ -133,5 +139,9 @@ function isResolved(call: Call): call is ResolvedCall {
   return call.target !== undefined;
 }
 
-const runTool: Next<ResolvedCall> = ({ target: { toolkit, tool }, arguments: args }, context) =>
-  toolkit.call(tool, args, context);
+const runTool: Next<ResolvedCall> = (call, context) => {
+  const { toolkit, tool } = call.target;
+  const preparing = toolkit.prepare?.(tool);
+  const run = (): Promise<Outcome> => toolkit.call(tool, call.arguments, context);
+  return preparing ? uncounted(call, preparing).then(run) : run();
+};

@@ -122,7 +122,7 @@ function describe(call: Call, started: number, ended: Ended): CallRow {
     tool: target?.fullName ?? short(name),
     arguments: text,
     ...describeEnd(ended),
-    ms: performance.now() - started,
+    ms: performance.now() - started - (call.loadingMs ?? 0),
     bytesIn: Buffer.byteLength(text),
     bytesOut: isDone ? jsonSize(ended.outcome) : 0,
     planner: call.planner ?? null,

@@ -9,3 +9,13 @@ export type Stage<C extends Call = Call> = (next: Next<C>) => Next<C>;
 
 /** A stage that runs after the name was resolved. */
 export type ResolvedStage = Stage<ResolvedCall>;
+
+/** Waits while code is loaded; that time is not recorded as the tool's. */
+export async function uncounted<T>(call: Call, loading: Promise<T>): Promise<T> {
+  const started = performance.now();
+  try {
+    return await loading;
+  } finally {
+    call.loadingMs = (call.loadingMs ?? 0) + performance.now() - started;
+  }
+}

@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
 import { checkContentOf } from "./content.ts";
-import type { ResolvedCall, ResolvedStage } from "./stage.ts";
+import { type ResolvedCall, type ResolvedStage, uncounted } from "./stage.ts";
 
 /** Fills in the schema's defaults and rejects invalid arguments, naming every field. */
 export const validateArguments =
@@ -14,7 +14,7 @@ export const validateArguments =
     const validator = validators.ready(inputSchema);
     const found = validator
       ? validator(call.arguments)
-      : validators.load(inputSchema).then((loaded) => loaded(call.arguments));
+      : uncounted(call, validators.load(inputSchema)).then((loaded) => loaded(call.arguments));
     if (!(found instanceof Promise)) return next(check(call, found), context);
     return found.then((errors) => next(check(call, errors), context));
   };
@@ -60,9 +60,13 @@ function checkContent(outcome: Outcome, { name, target }: ResolvedCall): void {
 
 async function checkStructure(
   outcome: Outcome,
-  { name, target: { tool } }: ResolvedCall,
+  call: ResolvedCall,
   validators: Validators,
 ): Promise<Outcome> {
+  const {
+    name,
+    target: { tool },
+  } = call;
   const { structuredContent } = outcome;
   if (!tool.outputSchema) return outcome;
   if (structuredContent === undefined)
@@ -71,7 +75,8 @@ async function checkStructure(
       `${name} has an output schema but returned no structured content`,
     );
   const validator =
-    validators.ready(tool.outputSchema) ?? (await validators.load(tool.outputSchema));
+    validators.ready(tool.outputSchema) ??
+    (await uncounted(call, validators.load(tool.outputSchema)));
   const errors = await validator(structuredContent);
   if (errors.length > 0)
     throw new HallError("BAD_ANSWER", `the result of ${name} does not match its output schema`, {

@@ -60,6 +60,7 @@ export function openBuiltins(
       mayRead: () => isOpen("search.folders"),
     },
     documents: {
+      allowPrivate: documents.allowPrivate,
       roots: documents.roots.map(inFolder),
       mayRead: () => isOpen("documents.roots"),
     },

@@ -21,25 +21,24 @@ import { adoptForUser } from "./take-over.ts";
 export async function openProjectStore(settings?: Settings): Promise<Store | undefined> {
   const used = settings ?? (await loadSettings({}, "error"));
   const store = projectStoreSettings(used);
-  return store && mayHaveRows(store) ? openStore(store, { ...used, isReader: true }) : undefined;
+  return mayHaveRows(store) ? openStore(store, { ...used, isReader: true }) : undefined;
 }
 
-/** Undefined if the folder is not a project. */
-export function projectStoreSettings(settings: Settings): StoreSettings | undefined {
+export function projectStoreSettings(settings: Settings): StoreSettings {
   const { folder, config } = settings;
   const location = findStoreLocation({
     url: config.store.url,
     folder,
     hasConfig: hasProjectFile(settings),
   });
-  return location && { ...location, retention: config.store };
+  return { ...location, retention: config.store };
 }
 
 export async function withProjectStore<T>(use: (store: Store) => Promise<T>): Promise<T> {
   const store = await openProjectStore();
   if (!store) {
     throw new HallError("NOT_FOUND", "no calls recorded in this folder", {
-      hint: "Run this in a folder with a guildhall.json or a .guildhall folder: calls are recorded in .guildhall/state.db.",
+      hint: "Run this in the folder that your client starts Guildhall in.",
     });
   }
   try {
@@ -87,14 +86,13 @@ export interface ProjectRecords {
 
 /**
  * Writes a decision to the audit and keeps why servers failed, until they answer again. Never
- * throws: the decision is in force even if it cannot be recorded. A folder without a store gets none.
+ * throws: the decision is in force even if it cannot be recorded.
  */
 export async function recordInProject(
   settings: Settings,
   { decision, discoveries = [] }: ProjectRecords,
 ): Promise<void> {
   const location = projectStoreSettings(settings);
-  if (!location) return;
   const hasDecision = decision !== undefined && decision.subjects.length > 0;
   const hasFailure = discoveries.some((discovery) => !("found" in discovery));
   const clearsFailures = discoveries.length > 0 && mayHaveRows(location);

@@ -123,22 +123,28 @@ export async function revokeTrust(settings: Settings, name: string): Promise<rea
   return revoked;
 }
 
-/** Forgets all reviews and grants of a server, or of the project. Returns the servers forgotten. */
+/** Forgets all reviews and grants of a server, or of the project. Returns what it forgot. */
 export async function resetTrust(
   settings: Settings,
   server: string | undefined,
 ): Promise<readonly string[]> {
   const ledger = await openProjectLedger(settings);
-  const before = Object.keys((await ledger.read()).servers);
-  if (server !== undefined && !before.includes(server))
-    throw unknownName("reviewed server", server, before);
+  const before = await ledger.read();
+  const { modules = {}, texts = {} } = before;
+  const servers = Object.keys(before.servers);
+  const grants = Object.keys(before.grants);
+  if (server !== undefined && !servers.includes(server))
+    throw unknownName("reviewed server", server, servers);
   await ledger.change((entries) =>
     server === undefined
       ? { ...noEntries, revocations: countOneMore(entries) }
       : withoutServer(entries, server),
   );
   await notifyHall(settings.folder, { trustChanged: {} });
-  const subjects = server === undefined ? before : [server];
+  const subjects =
+    server === undefined
+      ? [...servers, ...grants, ...Object.keys(modules), ...Object.keys(texts)]
+      : [server, ...grants.filter((key) => key.startsWith(`${server}.`))];
   await recordInProject(settings, { decision: { kind: "reset", subjects, reason: "by command" } });
   return subjects;
 }

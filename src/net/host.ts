@@ -35,6 +35,24 @@ for (const [address, bits] of [
   privateAddresses.addSubnet(address, bits, "ipv6");
 }
 
+/** Cloud metadata services, in every form that reaches them: never opened, not even by a setting. */
+const linkLocal = new BlockList();
+linkLocal.addSubnet("169.254.0.0", 16, "ipv4");
+for (const [address, bits] of [
+  ["fe80::", 10],
+  ["64:ff9b::", 96], // NAT64, embeds IPv4
+  ["64:ff9b:1::", 48],
+  ["2002::", 16], // 6to4, embeds IPv4
+] as const)
+  linkLocal.addSubnet(address, bits, "ipv6");
+
+/** For addresses that a lookup returned, or hosts as in `URL.hostname`. */
+export function isLinkLocal(host: string): boolean {
+  const address = host.replace(/^\[|\]$/g, "");
+  const version = isIP(address);
+  return version !== 0 && linkLocal.check(address, version === 4 ? "ipv4" : "ipv6");
+}
+
 /** Takes a host as in `URL.hostname`: lower case, IPv4 in dotted form, IPv6 in brackets. */
 export function kindOfHost(host: string): HostKind {
   const name = host.replace(/^\[|\]$/g, "").replace(/\.$/, "");

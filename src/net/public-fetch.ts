@@ -5,10 +5,10 @@ import { createBrotliDecompress, createGunzip, createInflate } from "node:zlib";
 import { HallError, messageOf } from "../base/errors.ts";
 import { explain, refusal } from "./answer.ts";
 import { createDialler, lookupWhere } from "./dial.ts";
-import { kindOfHost } from "./host.ts";
+import { isLinkLocal, kindOfHost } from "./host.ts";
 
 /**
- * Fetches URLs that a model names, from public addresses only. Each address is checked before the
+ * Fetches URLs that a model names, from public addresses only unless a setting allows others. Each address is checked before the
  * connection, redirects included, and the checked address is the one dialled. The body is bounded as it
  * arrives and as it inflates.
  */
@@ -30,6 +30,8 @@ export interface Fetched {
 export interface FetcherOptions {
   /** Private addresses that may be dialled, as "address:port". */
   readonly allow?: readonly string[];
+  /** Allows this machine and private networks, but no link-local address. Default false. */
+  readonly allowPrivate?: boolean;
   /** Default: the system's resolver. */
   readonly resolve?: LookupFunction;
 }
@@ -40,13 +42,19 @@ const ratioMax = 100;
 /** The ratio does not matter for smaller bodies. */
 const ratioFromBytes = 1024 * 1024;
 
-export function createFetcher({ allow = [], resolve }: FetcherOptions = {}): Fetcher {
+export function createFetcher({
+  allow = [],
+  allowPrivate = false,
+  resolve,
+}: FetcherOptions = {}): Fetcher {
   return async (start, options) => {
     let url = start;
     for (let redirects = 0; redirects <= redirectsMax; redirects++) {
       const port = checkTarget(url);
       const isAllowed = (address: string): boolean =>
-        kindOfHost(address) === "public" || allow.includes(`${address}:${port}`);
+        kindOfHost(address) === "public" ||
+        (allowPrivate && !isLinkLocal(address)) ||
+        allow.includes(`${address}:${port}`);
       if (!isAllowed(url.hostname))
         throw new HallError("DENIED", `${url.host} is a private address`, { hint });
       const dialler = createDialler(lookupWhere(isAllowed, hint, resolve));

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, realpathSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { dataFolder } from "../base/files.ts";
@@ -128,8 +129,8 @@ function createDocuments(collection: Collection, thread: WriterThread): Document
 }
 
 /**
- * The configured database, or the project's own file. Undefined for a folder that is not a project, so
- * that a hall leaves no files in folders it was only started in.
+ * The configured database, or the project's own file. For a folder that is not a project it is in the
+ * user's data folder, so that a hall leaves no files in folders it was only started in.
  */
 export function findStoreLocation({
   url,
@@ -139,8 +140,10 @@ export function findStoreLocation({
   readonly url: string | undefined;
   readonly folder: string;
   readonly hasConfig: boolean;
-}): StoreLocation | undefined {
+}): StoreLocation {
   if (url !== undefined) return { url };
   const home = join(folder, ".guildhall");
-  return hasConfig || existsSync(home) ? { path: join(home, "state.db") } : undefined;
+  if (hasConfig || existsSync(home)) return { path: join(home, "state.db") };
+  const name = createHash("sha256").update(realpathSync(folder)).digest("hex").slice(0, 32);
+  return { path: join(dataFolder(), "folders", name, "state.db") };
 }

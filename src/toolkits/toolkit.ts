@@ -4,13 +4,18 @@ import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 
 type Run = (args: JsonObject, context: CallContext) => Promise<Outcome>;
 
-/** A toolkit of fixed tools, each with the function that runs it. `health` and `close` may be replaced. */
+/** A toolkit of fixed tools, each with the function that runs it and, if it loads code, one that does so. */
 export function createToolkit(
   { id, ...fields }: Pick<Toolkit, "id" | "category" | "description"> & Partial<Toolkit>,
-  tools: readonly (readonly [Tool, Run])[],
+  tools: readonly (readonly [Tool, Run, (() => Promise<unknown>)?])[],
 ): Toolkit {
+  const loaded = new Set<unknown>();
   return {
     id,
+    prepare({ name }) {
+      const [, , load] = tools.find(([tool]) => tool.name === name) ?? [];
+      return !load || loaded.has(load) ? undefined : load().then(() => void loaded.add(load));
+    },
     list: async () => tools.map(([tool]) => tool),
     async call({ name }, args, context) {
       const [, run] = tools.find(([tool]) => tool.name === name) ?? [];

@@ -124,10 +124,8 @@ test("audit verify names a changed row and exits with 1", async () => {
   });
 });
 
-test("nothing is written in a folder that is not a project", async () => {
+test("calls are recorded from the first use of a folder, and nothing is written into it", async () => {
   const cwd = createProject({});
-  await callTools(cwd, ["time_tool.current_time"]);
-  expect(readdirSync(cwd)).toEqual([]);
   expect(await runCli(["stats"], { cwd })).toMatchObject({
     code: 0,
     stdout: "no calls recorded in this folder\n",
@@ -136,6 +134,17 @@ test("nothing is written in a folder that is not a project", async () => {
     code: 66,
     stderr: expect.stringContaining("no calls recorded in this folder"),
   });
+  await callTools(cwd, ["time_tool.current_time"]);
+  const { stdout } = await runCli(["stats", "--json"], { cwd });
+  expect(JSON.parse(stdout)).toMatchObject({
+    tools: [{ tool: "time_tool.current_time", calls: 1 }],
+  });
+  expect(await runCli(["audit"], { cwd })).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining("time_tool.current_time"),
+  });
+  expect(readdirSync(cwd)).toEqual([]);
+
   mkdirSync(join(cwd, ".guildhall"));
   await callTools(cwd, ["time_tool.current_time"]);
   expect(readdirSync(join(cwd, ".guildhall"))).toContain("state.db");

@@ -289,7 +289,15 @@ test.concurrent("calls wait for approval from another terminal, once, for the ha
   expect(await said(client, "shelf.delete_it", { path: "e" })).toContain("ran delete_it");
 
   expect(await project.run("trust", "reset")).toMatchObject({ code: 2 });
-  expect(await project.json("trust", "reset", "--yes")).toEqual({ forgotten: ["shelf"] });
+  const { forgotten } = await project.json<{ forgotten: string[] }>("trust", "reset", "--yes");
+  expect(forgotten).toEqual(expect.arrayContaining(["shelf", "shelf.delete_it", "speckit.plan"]));
+  const { events } = await project.json<{ events: { kind?: string; subject?: string }[] }>(
+    "audit",
+    "--outcome",
+    "reset",
+  );
+  const resets = events.filter(({ kind }) => kind === "reset").map(({ subject }) => subject);
+  expect(resets).toEqual(expect.arrayContaining(forgotten));
   expect(await said(client, "shelf.look")).toContain("has not been reviewed");
 });
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { type ErrorCode, HallError } from "../../src/base/errors.ts";
 import { createLog } from "../../src/base/log.ts";
@@ -7,6 +8,7 @@ import { limitConcurrency } from "../../src/gateway/concurrency.ts";
 import { limitRates, type RateLimits } from "../../src/gateway/rate-limit.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
 import type { Next as AnyNext, ResolvedCall, ResolvedStage } from "../../src/gateway/stage.ts";
+import { createHall } from "../../src/hall/hall.ts";
 import { createHealthBook, type HealthBook } from "../../src/registry/health.ts";
 import { createRegistry } from "../../src/registry/registry.ts";
 import type { CallContext, Caller, Outcome, Toolkit } from "../../src/tool.ts";
@@ -456,4 +458,25 @@ describe("retries", () => {
     expect(tries()).toBeLessThanOrEqual(500 * 1.2 + 3);
     expect(tries()).toBeGreaterThan(550);
   });
+});
+
+test("the time that a toolkit takes to load its code is not recorded as the tool's", async () => {
+  let loadedMs = 0;
+  const slow: Toolkit = {
+    ...createToolkit("slow", { run: { run: async () => ok } }),
+    prepare() {
+      if (loadedMs > 0) return undefined;
+      const started = performance.now();
+      return sleep(100).then(() => {
+        loadedMs = performance.now() - started;
+      });
+    },
+  };
+  const hall = await createHall({ toolkits: [slow], log: createLog({ level: "silent" }) });
+  const started = performance.now();
+  await hall.call("slow.run");
+  const wholeMs = performance.now() - started;
+  const [row] = await hall.store.calls.list();
+  expect(row?.ms).toBeLessThanOrEqual(wholeMs - loadedMs);
+  await hall.close();
 });

@@ -516,6 +516,27 @@ describe("a worker", () => {
   });
 });
 
+test("a setting opens documents inside a private network, but no link-local address", async () => {
+  await using page = await listen("<p>Lunch is at noon.</p>", "text/html");
+  const document_url = `http://${page.host}/menu`;
+  await expect(call("extract_text", { document_url })).rejects.toMatchObject({ code: "DENIED" });
+
+  const kit = createDocumentToolkit({ reader, allowPrivate: true });
+  expect(await call("extract_text", { document_url }, { kit })).toMatchObject({
+    text: "Lunch is at noon.",
+  });
+  for (const host of ["169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]"])
+    await expect(
+      call("extract_text", { document_url: `http://${host}/latest/meta-data` }, { kit }),
+    ).rejects.toMatchObject({ code: "DENIED" });
+
+  const [tool] = await kit.list();
+  expect(tool?.facts?.flow?.({ document_url })).toMatchObject({ readsPrivate: true });
+  expect(tool?.facts?.flow?.({ document_url: "https://example.com" })).toMatchObject({
+    readsPrivate: false,
+  });
+});
+
 async function listen(body: string, type: string): Promise<AsyncDisposable & { host: string }> {
   const server = createServer(
     (_, response) => void response.writeHead(200, { "content-type": type }).end(body),

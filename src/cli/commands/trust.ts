@@ -82,7 +82,11 @@ export async function runTrustReset(
     options,
   );
   const forgotten = await resetTrust(await loadProject(), server);
-  print({ forgotten }, `forgotten: ${forgotten.join(", ") || "nothing was reviewed"}`, options);
+  print(
+    { forgotten },
+    `forgotten: ${forgotten.map(visible).join(", ") || "nothing was reviewed or trusted"}`,
+    options,
+  );
 }
 
 function serverOf(fullName: string): string {

@@ -15,8 +15,8 @@ export function createCalculatorToolkit(): Toolkit {
       description: "Mathematical calculations and computations",
     },
     [
-      [calculate, evaluateExpression],
-      [convertUnits, convertValue],
+      [calculate, evaluateExpression, loadEvaluator],
+      [convertUnits, convertValue, loadUnits],
     ],
   );
 }
@@ -83,11 +83,11 @@ const roundedDigits = 20;
 const approximateDigits = 15;
 const fractionLengthMax = 200;
 
+const loadEvaluator = () => Promise.all([import("./expression.ts"), import("./value.ts")]);
+const loadUnits = () => import("./convert.ts");
+
 async function evaluateExpression(args: JsonObject): Promise<Outcome> {
-  const [{ evaluate }, values] = await Promise.all([
-    import("./expression.ts"),
-    import("./value.ts"),
-  ]);
+  const [{ evaluate }, values] = await loadEvaluator();
   const value = evaluate(readText(args, "expression"));
   const exactly = values.toFraction(value);
   if (!exactly) {
@@ -114,7 +114,7 @@ async function convertValue(args: JsonObject): Promise<Outcome> {
     throw invalidField("value", "value must be a number");
   const [from_unit, to_unit] = [readText(args, "from_unit"), readText(args, "to_unit")];
 
-  const { convert } = await import("./convert.ts");
+  const { convert } = await loadUnits();
   const { result: exactly, dimension } = convert(fromNumber(value), from_unit, to_unit);
   const result = toNumber(exactly);
   if (!Number.isFinite(result))

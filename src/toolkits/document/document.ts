@@ -1,5 +1,6 @@
 /** Reads documents for a model: their text, or an analysis by rules and word lists. */
 import type { JsonObject } from "../../base/json.ts";
+import { kindOfHost } from "../../net/host.ts";
 import { createFetcher, type Fetcher } from "../../net/public-fetch.ts";
 import type { Outcome, Tool, ToolFacts, Toolkit } from "../../tool.ts";
 import {
@@ -22,7 +23,9 @@ export interface DocumentToolkitOptions {
   readonly roots?: readonly string[];
   /** False while nobody has approved the folders. Default: true. */
   readonly mayRead?: () => boolean;
-  /** Default: fetches from public addresses only. */
+  /** Allows addresses on this machine and in private networks. Default false. */
+  readonly allowPrivate?: boolean;
+  /** Default: fetches from public addresses, and from private ones if they are allowed. */
   readonly fetch?: Fetcher;
   /** Default: one worker for each document. */
   readonly reader?: DocumentReader;
@@ -31,7 +34,8 @@ export interface DocumentToolkitOptions {
 export function createDocumentToolkit({
   roots: given = [],
   mayRead = () => true,
-  fetch = createFetcher(),
+  allowPrivate = false,
+  fetch = createFetcher({ allowPrivate }),
   reader = createDocumentReader(),
 }: DocumentToolkitOptions = {}): Toolkit {
   function roots(): readonly string[] {
@@ -82,7 +86,8 @@ const facts: ToolFacts = {
   flow({ document_url }) {
     const kind = kindOfSource(`${document_url}`);
     const isWeb = kind === "web";
-    return { readsPrivate: kind === "file", bringsIn: isWeb, takesAddress: isWeb };
+    const isInside = isWeb && kindOfHost(new URL(`${document_url}`.trim()).hostname) !== "public";
+    return { readsPrivate: kind === "file" || isInside, bringsIn: isWeb, takesAddress: isWeb };
   },
 };
 

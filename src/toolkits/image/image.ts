@@ -41,6 +41,7 @@ export function createImageToolkit(options: ImageToolkitOptions = {}): Toolkit {
             ? answerWithPlaceholder(request, scope)
             : answerWithProvider(request, { ...options, url }, scope);
         },
+        url === undefined ? loadPlaceholder : loadProvider,
       ],
     ],
   );
@@ -103,8 +104,11 @@ function describeTool(hasProvider: boolean): Tool {
   };
 }
 
+const loadPlaceholder = () => import("./placeholder.ts");
+const loadProvider = () => import("./provider.ts");
+
 async function answerWithPlaceholder(request: ImageRequest, scope: Scope): Promise<Outcome> {
-  const { drawPlaceholder } = await import("./placeholder.ts");
+  const { drawPlaceholder } = await loadPlaceholder();
   const { png, colours } = await drawPlaceholder(request, scope);
   const shown = colours.length > 0 ? `only its colours (${colours.join(", ")})` : "nothing of it";
   const text = `Placeholder picture, ${request.style}, ${request.size}. No image provider is configured: it shows ${shown}, not what the prompt describes.`;
@@ -126,7 +130,7 @@ async function answerWithProvider(
   options: ImageToolkitOptions & { readonly url: string },
   scope: Scope,
 ): Promise<Outcome> {
-  const { requestImage } = await import("./provider.ts");
+  const { requestImage } = await loadProvider();
   const { url, model } = options;
   const image = await requestImage({ url, model, key: readKey(options) }, request, scope);
 

@@ -16,8 +16,8 @@ export function createTimeToolkit({
   return createToolkit(
     { id: "time_tool", category: "TIME", description: "Time and date utilities" },
     [
-      [currentTime, (args) => formatTime(now(), args)],
-      [timeDifference, computeDifference],
+      [currentTime, (args) => formatTime(now(), args), loadTemporal],
+      [timeDifference, computeDifference, loadTemporal],
     ],
   );
 }
@@ -80,8 +80,10 @@ const timeDifference: Tool = {
   facts,
 };
 
+const loadTemporal = () => import("temporal-polyfill");
+
 async function formatTime(nowMs: number, args: JsonObject): Promise<Outcome> {
-  const { Temporal } = await import("temporal-polyfill");
+  const { Temporal } = await loadTemporal();
   const format = parseFormat(readText(args, "format"));
   const time = inZone(
     Temporal.Instant.fromEpochMilliseconds(nowMs),
@@ -98,7 +100,7 @@ async function formatTime(nowMs: number, args: JsonObject): Promise<Outcome> {
 }
 
 async function computeDifference(args: JsonObject): Promise<Outcome> {
-  const { Temporal } = await import("temporal-polyfill");
+  const { Temporal } = await loadTemporal();
   const unit = units.find((known) => known === args.unit);
   if (!unit)
     throw invalidField(
