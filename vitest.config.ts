@@ -15,14 +15,16 @@ const longTests = { name: "long", include: ["test/**/*.long.ts"] };
 const unitTests = {
   name: "unit",
   include: [isSecondNode ? `test/{${folders}}/**/*.test.ts` : "test/**/*.test.ts"],
-  exclude: ["**/node_modules/**", "test/e2e/**"],
+  exclude: ["**/node_modules/**", "test/e2e/**", "test/web/**"],
   // The files of a worker share their modules: half of the time went into loading them again.
   isolate: false,
   setupFiles: "./test/clean-up.ts",
 };
 const endToEndTests = {
   name: "e2e",
-  include: [`test/e2e/${isSecondNode ? `{${endToEnd}}` : "*"}.test.ts`],
+  include: isSecondNode
+    ? [`test/e2e/{${endToEnd}}.test.ts`]
+    : ["test/e2e/*.test.ts", "test/web/*.test.ts"],
   // Only these start so much of the machine's own software that a retry is allowed; each one is printed.
   retry: 1,
 };

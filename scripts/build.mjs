@@ -14,6 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import { buildWeb } from "./build-web.mjs";
 import { gather } from "./gather.mjs";
 import { isOutdated, stamp } from "./outdated.mjs";
 
@@ -120,6 +121,7 @@ for (const { path, text } of result.outputFiles) {
   writeFileSync(path, text.includes("typeof require") ? withRequire + text : text);
 }
 chmodSync(`${outdir}/cli.js`, 0o755);
+const pageBytes = await buildWeb(`${outdir}/web`);
 copyFileSync(`${root}/src/ranking/vectors.bin`, `${outdir}/${stamp}`);
 utimesSync(`${outdir}/${stamp}`, startedAt, startedAt);
 if (process.argv.includes("--types")) {
@@ -130,6 +132,7 @@ if (process.argv.includes("--types")) {
   );
 }
 if (!isQuiet) {
+  console.log(`${String(Math.round(pageBytes / 1024)).padStart(6)} KB  dist/web, compressed`);
   for (const [file, { bytes }] of Object.entries(result.metafile.outputs))
     console.log(`${String(Math.round(bytes / 1024)).padStart(6)} KB  ${file}`);
 }

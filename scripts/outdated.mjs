@@ -6,7 +6,7 @@ import { join } from "node:path";
 /** The last file that a build writes into its folder, dated at the build's start. */
 export const stamp = "vectors.bin";
 
-const inputs = ["src", "scripts", "package.json", "package-lock.json"];
+const inputs = ["src", "web", "scripts", "package.json", "package-lock.json"];
 
 /** A folder is newer, too, if a file was removed from it. */
 export function isOutdated(root) {

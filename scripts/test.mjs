@@ -17,6 +17,7 @@ const packages = {
   ecl: () => existsSync("/usr/bin/ecl"),
   tmux: () => existsSync("/usr/bin/tmux"),
   postgresql: hasPostgres,
+  chromium: () => existsSync("/usr/bin/chromium"),
 };
 
 step("check: lint, types, unused code", ["npm", "run", "-s", "check"]);

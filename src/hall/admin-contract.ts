@@ -31,6 +31,8 @@ export interface AdminMethods {
   /** Ends the hall as a signal does, after the answer; the result is what ends. */
   stop: { params: Record<string, never>; result: HallStatus };
   restart: { params: { server: string }; result: { state: UpstreamState } };
+  /** The address of the page with a code that signs in one browser within 60 s; undefined without HTTP. */
+  page: { params: Record<string, never>; result: { url: string | undefined } };
 }
 
 export interface PendingApproval {

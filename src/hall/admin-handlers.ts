@@ -85,6 +85,7 @@ export function createHandlers(
     },
     statistics: ({ since }) => hall.store.statistics(since),
     logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
+    page: async () => ({ url: hall.server.pageUrl?.() }),
     async restart({ server }) {
       const upstream = hall.fleet.get(server);
       await upstream.restart();

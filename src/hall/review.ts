@@ -10,6 +10,7 @@ import { definitionKey, definitionOf, type OfferKind } from "../trust/pin.ts";
 import {
   type Change,
   compareDefinition,
+  type FieldChange,
   goneDefinitions,
   type ProposedMark,
   proposeMark,
@@ -369,7 +370,29 @@ function toEntry(review: ServerReview): Review {
   });
 }
 
+/** A tool, prompt, resource or template in a review, as JSON. */
+export interface ReviewedItem {
+  readonly name: string;
+  readonly state: Change["kind"];
+  readonly suspicions: readonly Suspicion[];
+  readonly fields?: readonly FieldChange[] | undefined;
+  readonly definition: JsonObject;
+  /** Of a tool: why it is marked as it is, by mark. */
+  readonly why?: Readonly<Record<string, string>> | undefined;
+}
+
 /** A review as JSON. */
+export interface ReviewSummary extends Pick<ServerReview, "name" | "reached" | "eased" | "gone"> {
+  readonly package: object | undefined;
+  readonly approved: boolean;
+  readonly changed: boolean;
+  readonly tools: readonly (ReviewedItem & {
+    readonly destructive: boolean;
+    readonly asks: boolean;
+  })[];
+  readonly others: readonly (ReviewedItem & { readonly kind: OtherKind })[];
+}
+
 export function summariseReview({
   name,
   reached,
@@ -380,7 +403,7 @@ export function summariseReview({
   tools,
   others,
   gone,
-}: ServerReview): JsonObject {
+}: ServerReview): ReviewSummary {
   return {
     name,
     reached,

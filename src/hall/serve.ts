@@ -1,4 +1,7 @@
+import { existsSync } from "node:fs";
 import { createServer } from "node:net";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
@@ -6,12 +9,15 @@ import type { Config } from "../config/schema.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
+import { openPageFiles } from "../server/http/page-files.ts";
+import { openPageSessions } from "../server/http/page-sessions.ts";
 import {
   isOpenToOthers,
   loadOwnToken,
   openNamedTokens,
   readTokenFile,
 } from "../server/http/tokens.ts";
+import { createPageHost } from "./page/host.ts";
 import { openAlone, openShared, type Project, type ProjectOptions } from "./project.ts";
 import type { Settings } from "./settings.ts";
 import { socketPath } from "./socket.ts";
@@ -43,6 +49,9 @@ export async function serveProject(
   await requireFreePort(host, port).catch(cannotListen);
   const project = await openProject({ folder, settings, isStatic }, command);
   const { server, meter, store } = project.hall;
+  const named = openNamedTokens();
+  const sessions = openPageSessions({ token, named });
+  const page = createPageHost(project, settings);
   const listener = await listenHttp({
     server,
     log,
@@ -52,13 +61,16 @@ export async function serveProject(
     token,
     open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
-    findOwner: openNamedTokens().find,
+    findOwner: named.find,
+    page: { files: openPageFiles(pageFolder()), sessions, host: page },
   }).catch(cannotListen);
   server.url = listener.url;
+  server.pageUrl = () => `${listener.url}/#/sign-in/${sessions.createCode()}`;
   return {
     url: listener.url,
     needsToken: listener.needsToken,
     async close(drainMs) {
+      page.close();
       await project.close(drainMs);
       if (drainMs > 0) await listener.close();
     },
@@ -124,4 +136,11 @@ function refuseAddress(host: string, port: number, command: Required<ServeOption
       hint: "Choose another address with --host and --port.",
     });
   };
+}
+
+/** The built page, beside the program; in the source, where the build puts it. */
+function pageFolder(): string {
+  const here = fileURLToPath(new URL(".", import.meta.url));
+  const beside = [join(here, "web"), join(here, "../web"), join(here, "../../dist/web")];
+  return beside.find((folder) => existsSync(join(folder, "index.html"))) ?? join(here, "web");
 }

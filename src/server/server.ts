@@ -97,6 +97,8 @@ export class Server {
   readonly limits: Limits;
   /** Where it listens over HTTP, once it does. */
   url: string | undefined;
+  /** A new address of its page that signs in one browser, once it has one. */
+  pageUrl: (() => string) | undefined;
   /** Set again when the config changes. */
   presets: Presets = {};
   readonly #lists: ToolLists;

@@ -72,7 +72,7 @@ async function send(url: URL, init: Init, allowPrivate: boolean): Promise<Respon
   try {
     const response = await dialler.send(url, { ...init, signal: AbortSignal.timeout(timeoutMs) });
     const bytes = await readAll(response, bytesMax);
-    return new Response(bytes.length > 0 ? bytes : null, {
+    return new Response(bytes.length > 0 ? new Uint8Array(bytes) : null, {
       status: response.status,
       headers: response.headers,
     });

@@ -52,12 +52,14 @@ export async function runStop(options: HallOption): Promise<void> {
 }
 
 export async function runOpen(options: HallOption): Promise<void> {
-  const status = await askHall(await folderOf(options), "status", {});
+  const folder = await folderOf(options);
+  const status = await askHall(folder, "status", {});
   if (status?.url === undefined)
     throw new HallError("UNAVAILABLE", "no hall listens over HTTP here", {
       next: [{ do: "run-command", command: options.user ? "start --user" : "start" }],
     });
-  const page = new URL("/", status.url);
+  const answer = await askHall(folder, "page", {});
+  const page = new URL(answer?.url ?? status.url);
   const opened = !options.json && hasBrowser() && (await openBrowser(page));
   print({ url: page.href, opened }, page.href, options);
 }

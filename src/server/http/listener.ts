@@ -25,6 +25,7 @@ import {
 } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
 import { sendPage, wantsPage } from "./page.ts";
+import { PageDoor, type PageDoorOptions } from "./page-door.ts";
 import { sendJson } from "./post.ts";
 import { notAllowed, type Refusal, sendRefusal, shuttingDown } from "./refusal.ts";
 import { Sessions } from "./sessions.ts";
@@ -52,6 +53,8 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   metrics?(): string;
   /** The owner of a named token. */
   findOwner?: ((token: string) => Identity | undefined) | undefined;
+  /** The page of the hall; without it, a browser gets one that explains how to connect. */
+  readonly page?: Omit<PageDoorOptions, "bodyBytesMax"> | undefined;
   /** Admit every program on this machine without a token. Default false. */
   readonly open?: boolean | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
@@ -90,6 +93,7 @@ class Listener implements HttpListener {
   readonly #sessionsMax: number;
   readonly #stalledMsMax: number;
   readonly #http: NodeServer;
+  readonly #page: PageDoor | undefined;
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
@@ -116,6 +120,9 @@ class Listener implements HttpListener {
     this.#routes = this.#createRoutes(
       new McpEndpoint({ server, sessions: this.#sessions, events }),
     );
+    this.#page =
+      options.page &&
+      new PageDoor({ ...options.page, bodyBytesMax: server.limits.messageBytesMax });
     this.#http = this.#createHttp();
   }
 
@@ -202,11 +209,27 @@ class Listener implements HttpListener {
     // While the hall is full the request is not read, which slows the sender down.
     const full = this.#server.whenReading();
     if (full) await full;
+    const path = targetOf(request)?.pathname ?? "";
+    if (this.#page?.isFor(request, path))
+      return this.#servePage(this.#page, request, response, path);
     const admission = this.#admit(request);
     const caller = admission instanceof Promise ? await admission : admission;
     const refusal =
       "refusal" in caller ? caller.refusal : await this.#route(request, response, caller);
     if (refusal) sendRefusal(response, refusal, isModernRequest(request) ? "omit" : "null");
+  }
+
+  /** The page has its own way to sign in, so it needs no token here; Host and Origin are checked. */
+  async #servePage(
+    page: PageDoor,
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+  ): Promise<void> {
+    const closing = this.#server.isClosing ? shuttingDown : undefined;
+    const refusal =
+      this.#guard.checkSite(request) ?? closing ?? (await page.serve(request, response, path));
+    if (refusal) sendRefusal(response, refusal);
   }
 
   #admit(request: IncomingMessage): Admission | Promise<Admission> {

@@ -1,0 +1,118 @@
+import { HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import { addServers } from "../add-servers.ts";
+import { type EditOptions, editServer } from "../config-edit.ts";
+import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
+import type { Area, PageParts } from "./area.ts";
+
+/** Changes of the config. A person sees what would be written, and writes exactly that. */
+export interface ConfigMethods {
+  /** Writes nothing. */
+  planChange: { params: { readonly change: ConfigChange }; result: PlannedChange };
+  /** Throws CONFLICT if the file is not as it was when the change was planned. */
+  makeChange: {
+    params: { readonly change: ConfigChange; readonly seen: string };
+    result: PlannedChange;
+  };
+  /** The entry of a server as it is written. */
+  entry: { params: { readonly server: string }; result: { readonly entry: JsonObject } };
+}
+
+export type ConfigChange =
+  /** `text`: a command line, a URL, or JSON of any client. */
+  | { readonly kind: "add"; readonly name: string; readonly text: string }
+  | { readonly kind: "edit"; readonly server: string; readonly entry: JsonObject }
+  | { readonly kind: "enable" | "disable" | "remove"; readonly server: string };
+
+export interface PlannedChange {
+  readonly file: string;
+  readonly before: string;
+  readonly after: string;
+  /** The servers that are added. */
+  readonly servers: readonly string[];
+  readonly notes: readonly string[];
+  /** Keys that become secrets of the project. */
+  readonly secrets: readonly string[];
+  /** Variables that have no value yet. */
+  readonly variables: readonly string[];
+}
+
+export function configArea({ hall, folder }: PageParts): Area<ConfigMethods> {
+  return {
+    planChange: {
+      scope: "admin",
+      fields: { change: "object" },
+      run: ({ change }) => applyChange(folder, change, { dryRun: true }),
+    },
+    makeChange: {
+      scope: "admin",
+      fields: { change: "object", seen: "string" },
+      async run({ change, seen }, { principal }) {
+        const made = await applyChange(folder, change, { seen });
+        const subject = "server" in change ? change.server : made.servers.join(", ");
+        const reason = `${change.kind} in the page`;
+        await hall.note({ kind: "changed", subject, caller: principal, reason });
+        return made;
+      },
+    },
+    entry: {
+      scope: "admin",
+      fields: { server: "string" },
+      async run({ server }) {
+        let found: JsonObject = {};
+        await editServer(folder, server, (entry) => (found = entry), { dryRun: true });
+        return { entry: found };
+      },
+    },
+  };
+}
+
+async function applyChange(
+  folder: string,
+  change: ConfigChange,
+  options: EditOptions,
+): Promise<PlannedChange> {
+  if (change.kind === "add") {
+    const { added, ...report } = await addServers(folder, entriesOf(change), options);
+    return {
+      ...report,
+      servers: added.map(({ name }) => name),
+      notes: added.flatMap(({ name, notes }) => notes.map((note) => `${name}: ${note}`)),
+    };
+  }
+  const edited = await editServer(folder, String(change.server), editOf(change), options);
+  return { ...edited, servers: [], notes: [], secrets: [], variables: [] };
+}
+
+function entriesOf({ name, text }: Extract<ConfigChange, { kind: "add" }>) {
+  if (typeof text !== "string" || typeof name !== "string")
+    throw new HallError("INVALID_PARAMS", "a new server needs a name and a text");
+  const given = name.trim() === "" ? undefined : name.trim();
+  const trimmed = text.trim();
+  const isPasted = /^[{"]/.test(trimmed) || /^\$?\s*claude\s+mcp\s/.test(trimmed);
+  if (isPasted) return readPasted(trimmed, given);
+  if (given === undefined)
+    throw new HallError("INVALID_PARAMS", "the server has no name", {
+      hint: "Give it a short name, such as files or github.",
+    });
+  return [{ name: given, value: entryFrom(splitWords(trimmed), { headers: [], env: [] }) }];
+}
+
+function editOf(
+  change: Exclude<ConfigChange, { kind: "add" }>,
+): (entry: JsonObject) => JsonObject | undefined {
+  switch (change.kind) {
+    case "edit":
+      if (!isObject(change.entry))
+        throw new HallError("INVALID_PARAMS", "the entry of a server is an object");
+      return () => change.entry;
+    case "enable":
+      return ({ disabled: _off, ...entry }) => entry;
+    case "disable":
+      return (entry) => ({ ...entry, disabled: true });
+    case "remove":
+      return () => undefined;
+    default:
+      throw new HallError("INVALID_PARAMS", "unknown change of the config");
+  }
+}

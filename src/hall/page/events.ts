@@ -1,0 +1,94 @@
+import { randomBytes } from "node:crypto";
+import type { StreamEvent } from "../../net/event-stream.ts";
+import type { Identity } from "../../server/http/guard.ts";
+import { isAllowed } from "../../server/rights.ts";
+import type { CallRow } from "../../store/store.ts";
+import type { HallEvents } from "../events.ts";
+import type { LogEntry } from "../server-logs.ts";
+import type { CallLine, PageEvent, PagePart } from "./contract.ts";
+
+/** Keeps the last events of a hall for pages that lost their stream. */
+export interface PageEvents {
+  follow(
+    after: string | undefined,
+    caller: Identity,
+    send: (event: StreamEvent) => void,
+  ): () => void;
+  close(): void;
+}
+
+/** Many calls and lines become one event. */
+const gatherMs = 100;
+const keptMax = 500;
+/** Beyond it, a page reads again what it missed. */
+const gatheredMax = 500;
+
+interface KeptEvent {
+  readonly seq: number;
+  readonly event: PageEvent;
+}
+
+export function createPageEvents(events: HallEvents, startedAt: number): PageEvents {
+  /** Ids of another run of the hall mean nothing here. */
+  const run = randomBytes(6).toString("hex");
+  const kept: KeptEvent[] = [];
+  const pages = new Set<(event: KeptEvent) => void>();
+  let seq = 0;
+  let calls: CallLine[] = [];
+  let lines: LogEntry[] = [];
+  let changed = new Set<PagePart>();
+  let timer: NodeJS.Timeout | undefined;
+
+  function put(event: PageEvent): void {
+    seq += 1;
+    const next = { seq, event };
+    kept.push(next);
+    if (kept.length > keptMax) kept.shift();
+    for (const send of pages) send(next);
+  }
+
+  function flush(): void {
+    timer = undefined;
+    if (calls.length > 0) put({ type: "calls", calls });
+    if (lines.length > 0) put({ type: "logs", lines });
+    for (const what of changed) put({ type: "changed", what });
+    [calls, lines, changed] = [[], [], new Set()];
+  }
+
+  const stop = events.follow((event) => {
+    if (event.type === "call") {
+      if (calls.length < gatheredMax) calls.push(lineOf(event.row));
+    } else if (event.type === "log") {
+      const { server, at, text } = event;
+      if (lines.length < gatheredMax) lines.push({ server, at, text });
+    } else changed.add(event.what);
+    timer ??= setTimeout(flush, gatherMs).unref();
+  });
+
+  return {
+    follow(after, caller, send) {
+      const isAdmin = isAllowed(caller.rights, "admin");
+      const deliver = ({ seq: id, event }: KeptEvent): void => {
+        // What servers print may be private.
+        if (event.type === "logs" && !isAdmin) return;
+        send({ id: `${run}.${id}`, data: JSON.stringify(event) });
+      };
+      const [ofRun, number] = after?.split(".") ?? [];
+      const last = ofRun === run ? Number(number) : Number.NaN;
+      const first = kept[0]?.seq ?? seq + 1;
+      const isKnown = last + 1 >= first && last <= seq;
+      if (!isKnown) deliver({ seq, event: { type: "reset", startedAt } });
+      for (const event of kept) if (isKnown && event.seq > last) deliver(event);
+      pages.add(deliver);
+      return () => void pages.delete(deliver);
+    },
+    close() {
+      stop();
+      clearTimeout(timer);
+    },
+  };
+}
+
+export function lineOf({ arguments: _private, kept: _whole, ...row }: CallRow): CallLine {
+  return row;
+}

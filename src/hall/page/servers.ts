@@ -1,0 +1,145 @@
+import type { Advice } from "../../base/advice.ts";
+import { HallError } from "../../base/errors.ts";
+import { collectServers } from "../../config/configured-servers.ts";
+import { login } from "../../upstream/login.ts";
+import { createTokenStore } from "../../upstream/token-store.ts";
+import { adviseUnset } from "../../upstream/unusable.ts";
+import type { UpstreamState } from "../../upstream/upstream.ts";
+import { requireApproved } from "../discover.ts";
+import { openProjectSecrets } from "../secrets.ts";
+import { type LogEntry, readServerLogs } from "../server-logs.ts";
+import { getServer } from "../settings.ts";
+import { type ListedServer, listServers } from "../status.ts";
+import type { Area, PageParts } from "./area.ts";
+
+/** The servers: their state, their logs, and what a person can do with them. */
+export interface ServerMethods {
+  servers: { params: Record<string, never>; result: { readonly servers: readonly PageServer[] } };
+  /** The last lines that a server wrote. */
+  logs: { params: { readonly server: string }; result: { readonly lines: readonly LogEntry[] } };
+  startServer: ServerAction;
+  /** A server that starts on use stops until the next call; an eager one starts again. */
+  stopServer: ServerAction;
+  restartServer: ServerAction;
+  /** The page on which a person logs in to a remote server. */
+  login: { params: { readonly server: string }; result: { readonly url: string } };
+  /** Stores a secret of the project. */
+  setSecret: {
+    params: { readonly name: string; readonly value: string };
+    result: Record<string, never>;
+  };
+}
+
+interface ServerAction {
+  readonly params: { readonly server: string };
+  readonly result: { readonly state: UpstreamState };
+}
+
+/** A configured server and what the hall knows of it. */
+export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"> {
+  readonly isRemote: boolean;
+  /** Undefined if the hall does not have it: it is disabled. */
+  readonly run: UpstreamState | undefined;
+  /** As the server reports it. */
+  readonly version: string | undefined;
+  readonly protocol: string | undefined;
+  readonly tools: number;
+  readonly disabledTools: number;
+  readonly calls: number;
+  readonly errors: number;
+  readonly lastError: string | undefined;
+  /** Variables of its entry that have no value. */
+  readonly missing: readonly string[];
+  readonly next: readonly Advice[];
+}
+
+const linesMax = 500;
+
+export function serverArea(parts: PageParts): Area<ServerMethods> {
+  const { hall, folder, settings } = parts;
+  const act = (work: (server: string) => Promise<unknown>) => ({
+    scope: "admin" as const,
+    fields: { server: "string" as const },
+    async run({ server }: { readonly server: string }) {
+      await work(server);
+      return { state: hall.fleet.get(server).state() };
+    },
+  });
+  return {
+    servers: { scope: "read", run: async () => ({ servers: await describeServers(parts) }) },
+    logs: {
+      scope: "admin",
+      fields: { server: "string" },
+      async run({ server }) {
+        getServer(server, (await settings()).loaded);
+        const lines = (await readServerLogs(folder, server)).read();
+        return { lines: lines.slice(-linesMax) };
+      },
+    },
+    startServer: act((server) => hall.fleet.get(server).discover()),
+    stopServer: act((server) => hall.fleet.get(server).restart()),
+    restartServer: act(async (server) => {
+      await hall.fleet.get(server).restart();
+      await hall.fleet.get(server).discover();
+    }),
+    login: {
+      scope: "admin",
+      fields: { server: "string" },
+      run: async ({ server }) => ({ url: await beginLogin(parts, server) }),
+    },
+    setSecret: {
+      scope: "admin",
+      fields: { name: "string", value: "string" },
+      async run({ name, value }) {
+        await (await openProjectSecrets(folder)).set(name, value);
+        return {};
+      },
+    },
+  };
+}
+
+async function describeServers({ hall, settings }: PageParts): Promise<readonly PageServer[]> {
+  const current = await settings();
+  const configured = collectServers(current.loaded);
+  const running = new Map(hall.fleet.all().map((upstream) => [upstream.id, upstream]));
+  return (await listServers(current)).map(({ tools, disabledTools, ...listed }) => {
+    const upstream = running.get(listed.name);
+    const entry = configured[listed.name];
+    const unset = entry?.type === "unusable" ? entry.unset : [];
+    const run = upstream?.state();
+    const { calls = 0, errors = 0, lastError } = upstream?.counts ?? {};
+    return {
+      ...listed,
+      isRemote: entry?.type !== "unusable" && entry?.type !== "stdio",
+      run,
+      version: versionOf(upstream?.handshake()?.info),
+      protocol: upstream?.handshake()?.version,
+      tools: tools?.length ?? upstream?.offer().tools.length ?? 0,
+      disabledTools: disabledTools.length,
+      calls,
+      errors,
+      lastError,
+      missing: unset.map(({ name }) => name),
+      next: run?.kind === "down" ? (run.next ?? []) : adviseUnset(unset),
+    };
+  });
+}
+
+function versionOf(info: unknown): string | undefined {
+  const { version } = (info ?? {}) as { readonly version?: unknown };
+  return typeof version === "string" ? version : undefined;
+}
+
+/** Resolves with the page to open; the login itself ends later, and the server starts with it. */
+async function beginLogin({ hall, settings }: PageParts, server: string): Promise<string> {
+  const current = await settings();
+  const config = getServer(server, current.loaded);
+  if (config.type === "stdio")
+    throw new HallError("INVALID_PARAMS", `${server} is a local program and has no login`);
+  await requireApproved(server, config, current);
+  return new Promise((resolve, reject) => {
+    login({ config, store: createTokenStore(config.url), show: ({ href }) => resolve(href) })
+      .then(() => hall.fleet.get(server).restart())
+      .catch(reject);
+  });
+}

@@ -1,0 +1,146 @@
+import { HallError } from "../../base/errors.ts";
+import { createIds } from "../../base/ids.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { Scope } from "../../base/scope.ts";
+import type { Identity } from "../../server/http/guard.ts";
+import { isAllowed } from "../../server/rights.ts";
+import type { Outcome } from "../../tool.ts";
+import type { ToolTrust } from "../admin-contract.ts";
+import { describeTrust } from "../admin-handlers.ts";
+import type { Area, PageParts } from "./area.ts";
+
+/** The tools of the hall: the list, the search that models use, and calls from the page. */
+export interface ToolMethods {
+  tools: { params: Record<string, never>; result: { readonly tools: readonly ToolLine[] } };
+  tool: { params: { readonly name: string }; result: ToolTrust };
+  findTools: {
+    params: { readonly task: string; readonly limit?: number | undefined };
+    result: {
+      readonly found: readonly FoundTool[];
+      /** False when nothing seems made for the task. */
+      readonly fits: boolean;
+      readonly total: number;
+    };
+  };
+  /** Through the whole gateway, as a client's call: it may wait for approval. */
+  callTool: {
+    params: { readonly name: string; readonly arguments: JsonObject };
+    result: { readonly id: string; readonly outcome: Outcome; readonly ms: number };
+  };
+}
+
+export interface ToolLine
+  extends Pick<ToolTrust, "name" | "toolkit" | "source" | "level" | "held" | "ask"> {
+  readonly title: string;
+  readonly description: string;
+  readonly effect: ToolTrust["marks"]["effect"];
+  /** The agents whose group it is in. */
+  readonly groups: readonly string[];
+}
+
+export interface FoundTool {
+  readonly name: string;
+  readonly score: number;
+  /** The words of the task that the tool has too. */
+  readonly words: readonly string[];
+  /** Tools that say the same and were left out. */
+  readonly alike: readonly string[];
+}
+
+const descriptionMax = 300;
+const callIds = createIds("page");
+
+export function toolArea({ hall }: PageParts): Area<ToolMethods> {
+  return {
+    tools: { scope: "read", run: async () => ({ tools: listTools(hall) }) },
+    tool: {
+      scope: "read",
+      fields: { name: "string" },
+      async run({ name }) {
+        const found = describeTrust(hall).find((tool) => tool.name === name);
+        if (found) return found;
+        throw new HallError("NOT_FOUND", `no tool named "${name}"`);
+      },
+    },
+    findTools: {
+      scope: "read",
+      fields: { task: "string", limit: "number?" },
+      async run({ task, limit = 20 }) {
+        const { found, fits, total } = await hall.finder.find(task, { limit: Math.min(limit, 20) });
+        return {
+          found: found.map(({ target, score, words, alike }) => ({
+            name: target.fullName,
+            score,
+            words,
+            alike: alike.map(({ fullName }) => fullName),
+          })),
+          fits,
+          total,
+        };
+      },
+    },
+    callTool: {
+      scope: "call",
+      fields: { name: "string", arguments: "object" },
+      run: ({ name, arguments: args }, caller) => callFromPage(hall, { name, args, caller }),
+    },
+  };
+}
+
+function listTools(hall: PageParts["hall"]): readonly ToolLine[] {
+  const groups = new Map<string, string[]>();
+  for (const { file, tools } of hall.groups.all())
+    for (const { fullName } of tools)
+      groups.set(fullName, [...(groups.get(fullName) ?? []), file.name]);
+  return describeTrust(hall).map(({ definition, marks, ...tool }) => ({
+    name: tool.name,
+    toolkit: tool.toolkit,
+    source: tool.source,
+    level: tool.level,
+    held: tool.held,
+    ask: tool.ask,
+    title: definition.title ?? "",
+    description: (definition.description ?? "").slice(0, descriptionMax),
+    effect: marks.effect,
+    groups: groups.get(tool.name) ?? [],
+  }));
+}
+
+interface PageCall {
+  readonly name: string;
+  readonly args: JsonObject;
+  readonly caller: Identity;
+}
+
+async function callFromPage(
+  { gateway }: PageParts["hall"],
+  { name, args, caller: { principal, rights } }: PageCall,
+): Promise<{ readonly id: string; readonly outcome: Outcome; readonly ms: number }> {
+  const caller = {
+    connection: "page",
+    principal,
+    client: "Guildhall page",
+    mayAnswer: isAllowed(rights, "admin") ? ("lasting" as const) : ("once" as const),
+    tools: rights.tools,
+    quota: `page ${principal}`,
+  };
+  const scope = new Scope();
+  const id = callIds();
+  const started = performance.now();
+  try {
+    const outcome = await gateway.call(
+      { id, name, arguments: args, caller, target: undefined },
+      {
+        scope,
+        caller,
+        progress: () => {},
+        log: () => {},
+        ask: () =>
+          Promise.reject(new HallError("MISSING_CAPABILITY", "the page answers no questions yet")),
+      },
+    );
+    return { id, outcome, ms: performance.now() - started };
+  } finally {
+    scope.close();
+  }
+}

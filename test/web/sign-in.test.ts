@@ -1,0 +1,57 @@
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { findProblems } from "./axe.ts";
+import { openSite, useBrowser } from "./site.ts";
+
+useBrowser();
+
+test("guildhall open signs in one browser, once, with a cookie that scripts cannot read", async () => {
+  await using site = await openSite({ isSignedOut: true });
+  const { page, context } = site;
+  await page.goto(site.url);
+  await page.getByRole("heading", { name: "Sign in to Guildhall" }).waitFor();
+
+  const address = await site.open();
+  await page.goto(address);
+  await page.getByText("Live").waitFor();
+  await page.reload();
+  await page.getByText("Live").waitFor();
+  // The code does not stay in the address.
+  expect(page.url()).not.toContain(address.split("/").at(-1));
+  const [cookie] = await context.cookies(`${site.url}/api/page`);
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/api/page" });
+  expect(await page.evaluate("document.cookie")).toBe("");
+
+  const code = address.split("/").at(-1);
+  const again = await page.request.post(`${site.url}/api/page/sign-in`, { data: { code } });
+  expect(again.status()).toBe(401);
+
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await page.getByRole("heading", { name: "Sign in to Guildhall" }).waitFor();
+  const token = (await site.run("token", "show")).trim();
+  await page.getByLabel("Or paste a token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByText("Live").waitFor();
+  expect(
+    readFileSync(`${site.folder}/home/data/guildhall/page-sessions.json`, "utf8"),
+  ).not.toContain(cookie?.value);
+});
+
+test("no screen has an accessibility problem, in both schemes and on a phone", async () => {
+  await using site = await openSite();
+  const { page } = site;
+  for (const screen of ["overview", "servers", "review", "approvals", "tools", "calls"])
+    for (const look of looks) {
+      await page.setViewportSize(look);
+      await page.emulateMedia({ colorScheme: look.scheme });
+      await site.show(screen);
+      await page.getByRole("heading", { level: 1 }).waitFor();
+      expect(await findProblems(page), `${screen} ${look.scheme} ${look.width}`).toEqual([]);
+    }
+});
+
+const looks = [
+  { width: 1280, height: 800, scheme: "light" },
+  { width: 1280, height: 800, scheme: "dark" },
+  { width: 390, height: 844, scheme: "light" },
+] as const;

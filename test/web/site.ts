@@ -1,0 +1,148 @@
+import { execFile } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, expect } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
+import { type ServeProcess, watchProcess } from "../servers/serve-process.ts";
+
+/** A hall in a process of its own with a project, and Debian's Chromium to look at its page. */
+export interface Site {
+  readonly folder: string;
+  readonly url: string;
+  readonly page: Page;
+  readonly context: BrowserContext;
+  readonly env: NodeJS.ProcessEnv;
+  /** What must never happen: other origins, violated policies, uncaught errors. */
+  readonly faults: readonly string[];
+  readonly hall: ServeProcess;
+  /** Runs a command in the project. */
+  run(...args: readonly string[]): Promise<string>;
+  /** The address that `guildhall open` prints. */
+  open(): Promise<string>;
+  /** Starts the hall again on the same port, after it ended. */
+  restart(): Promise<void>;
+  show(hash: string): Promise<void>;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+export interface SiteOptions {
+  readonly config?: JsonObject;
+  readonly files?: Readonly<Record<string, string>>;
+  /** Leave the browser signed out. */
+  readonly isSignedOut?: boolean;
+}
+
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+
+let browser: Browser;
+
+/** Call it at the top of a test file. */
+export function useBrowser(): void {
+  beforeAll(async () => {
+    const sandbox = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+    browser = await chromium.launch({
+      executablePath: "/usr/bin/chromium",
+      args: [...sandbox, "--force-color-profile=srgb", "--font-render-hinting=none"],
+    });
+  });
+  afterAll(() => browser.close());
+}
+
+export async function openSite(options: SiteOptions = {}): Promise<Site> {
+  const { config = {}, files = {}, isSignedOut = false } = options;
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-page-"));
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  writeFileSync(join(folder, "guildhall.json"), `${JSON.stringify(config, null, 2)}\n`);
+  const home = join(folder, "home");
+  const env = {
+    ...process.env,
+    HOME: home,
+    XDG_DATA_HOME: join(home, "data"),
+    XDG_CONFIG_HOME: join(home, "config"),
+  };
+  const port = await findPort();
+  const start = (): ServeProcess =>
+    watchProcess([cli, "serve", "--port", String(port), "--json"], { cwd: folder, env });
+  let hall = start();
+  await hall.firstLine;
+
+  const run = async (...args: readonly string[]): Promise<string> => {
+    const { stdout } = await promisify(execFile)(process.execPath, [cli, ...args], {
+      cwd: folder,
+      env,
+    });
+    return stdout;
+  };
+  const url = `http://127.0.0.1:${port}`;
+  const faults: string[] = [];
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    colorScheme: "light",
+    locale: "en-GB",
+    timezoneId: "UTC",
+  });
+  const page = await context.newPage();
+  watchFaults(page, url, faults);
+  const open = async (): Promise<string> =>
+    (JSON.parse(await run("open", "--json")) as { url: string }).url;
+  if (!isSignedOut) {
+    await page.goto(await open());
+    await page.getByText("Live").waitFor();
+  }
+  return {
+    folder,
+    url,
+    page,
+    context,
+    env,
+    faults,
+    get hall() {
+      return hall;
+    },
+    run,
+    open,
+    async restart() {
+      hall = start();
+      await hall.firstLine;
+    },
+    async show(hash) {
+      await page.goto(`${url}/#/${hash}`);
+    },
+    async [Symbol.asyncDispose]() {
+      await context.close();
+      await hall[Symbol.asyncDispose]();
+      rmSync(folder, { recursive: true, force: true });
+      expect(faults).toEqual([]);
+    },
+  };
+}
+
+function watchFaults(page: Page, url: string, faults: string[]): void {
+  page.on("request", (request) => {
+    const target = request.url();
+    if (!target.startsWith(`${url}/`) && !/^(data|blob):/.test(target))
+      faults.push(`request to ${target}`);
+  });
+  page.on("pageerror", (error) => faults.push(`uncaught: ${error.message}`));
+  page.on("console", (message) => {
+    const text = message.text();
+    // A hall that is killed under the page refuses connections; that is what those tests are about.
+    const isAway = /ERR_CONNECTION|ERR_EMPTY_RESPONSE|ERR_INCOMPLETE|status of (401|503)/.test(
+      text,
+    );
+    if (message.type() === "error" && !isAway) faults.push(`console: ${text}`);
+  });
+}
+
+async function findPort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  return typeof address === "object" && address ? address.port : 0;
+}

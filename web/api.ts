@@ -1,0 +1,137 @@
+import type { PageAnswer, PageError, PageEvent, PageMethods } from "../src/hall/page/contract.ts";
+
+/** Requests to the hall and its event stream. The page talks to nothing else. */
+
+/** The second secret of the session; other ports of this host get the cookie but cannot read this. */
+const csrfKey = "guildhall.csrf";
+
+export class Failure extends Error {
+  readonly error: PageError;
+
+  constructor(error: PageError) {
+    super(error.message);
+    this.error = error;
+  }
+}
+
+/** The hall does not answer: it is stopped, or restarts. */
+export class Offline extends Error {}
+/** The session is over. */
+export class SignedOut extends Error {}
+
+export async function ask<M extends keyof PageMethods>(
+  method: M,
+  params: PageMethods[M]["params"],
+): Promise<PageMethods[M]["result"]> {
+  return post(method, params) as Promise<PageMethods[M]["result"]>;
+}
+
+export async function signIn(given: { code: string } | { token: string }): Promise<void> {
+  const { csrf } = (await post("sign-in", given)) as { csrf: string };
+  localStorage.setItem(csrfKey, csrf);
+}
+
+export async function signOut(): Promise<void> {
+  await post("sign-out", {});
+  localStorage.removeItem(csrfKey);
+}
+
+async function post(method: string, params: object): Promise<unknown> {
+  const response = await send(`/api/page/${method}`, {
+    method: "POST",
+    headers: { "content-type": "application/json", ...csrf() },
+    body: JSON.stringify(params),
+  });
+  const body: unknown = await response.json().catch(() => undefined);
+  if (!response.ok) throw refusalOf(response, body, method);
+  const answer = body as PageAnswer<unknown>;
+  if ("error" in answer) throw new Failure(answer.error);
+  return answer.result;
+}
+
+function csrf(): Record<string, string> {
+  return { "x-guildhall-csrf": localStorage.getItem(csrfKey) ?? "" };
+}
+
+async function send(path: string, init: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, { ...init, credentials: "same-origin", redirect: "error" });
+  } catch {
+    throw new Offline("the hall does not answer");
+  }
+}
+
+/** The door refuses with a JSON-RPC error, as it does for every client. */
+function refusalOf({ status }: Response, body: unknown, method: string): Error {
+  if (status === 503) return new Offline("the hall is shutting down");
+  const { error } = (body ?? {}) as {
+    error?: { message?: string; data?: { suggestion?: string; next?: PageError["next"] } };
+  };
+  const message = error?.message ?? `the hall answered with ${status}`;
+  if (status === 401 && method !== "sign-in") return new SignedOut(message);
+  const { suggestion: hint, next = [] } = error?.data ?? {};
+  return new Failure({ code: "DENIED", message, hint, next });
+}
+
+/**
+ * Follows the hall until the signal ends it. Reconnects with the id of the last event, so that
+ * nothing is missed.
+ */
+export async function followEvents(
+  heard: (event: PageEvent) => void,
+  connected: (state: "open" | "lost" | "signed-out") => void,
+  signal: AbortSignal,
+): Promise<void> {
+  let last = "";
+  let waitMs = retryMs;
+  while (!signal.aborted) {
+    try {
+      const response = await send("/api/page/events", {
+        headers: { ...csrf(), ...(last === "" ? {} : { "last-event-id": last }) },
+        signal,
+      });
+      if (response.status === 401) return connected("signed-out");
+      if (!response.ok || !response.body) throw new Offline("no event stream");
+      connected("open");
+      waitMs = retryMs;
+      await readEvents(response.body, (id, data) => {
+        last = id;
+        heard(JSON.parse(data) as PageEvent);
+      });
+    } catch {
+      // Lost below.
+    }
+    if (signal.aborted) return;
+    connected("lost");
+    await new Promise((resolve) => setTimeout(resolve, waitMs));
+    waitMs = Math.min(waitMs + retryMs, retryMsMax);
+  }
+}
+
+const retryMs = 300;
+const retryMsMax = 3_000;
+
+async function readEvents(
+  body: ReadableStream<Uint8Array>,
+  heard: (id: string, data: string) => void,
+): Promise<void> {
+  const reader = body.getReader();
+  const decoder = new TextDecoder();
+  let text = "";
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    text += decoder.decode(value, { stream: true });
+    const blocks = text.split("\n\n");
+    text = blocks.pop() ?? "";
+    for (const block of blocks) readBlock(block, heard);
+  }
+}
+
+function readBlock(block: string, heard: (id: string, data: string) => void): void {
+  const lines = block.split("\n");
+  const field = (name: string): string[] =>
+    lines.filter((line) => line.startsWith(`${name}: `)).map((line) => line.slice(name.length + 2));
+  const data = field("data");
+  if (data.length > 0) heard(field("id")[0] ?? "", data.join("\n"));
+}

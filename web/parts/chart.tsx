@@ -1,0 +1,92 @@
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+
+export interface Series {
+  readonly label: string;
+  readonly values: readonly (number | null)[];
+  readonly tone: "accent" | "bad" | "good" | "warn";
+}
+
+/** A line chart over time. Its numbers are also in a table for those who cannot see it. */
+export function Chart(props: {
+  readonly label: string;
+  /** Milliseconds since 1970. */
+  readonly times: readonly number[];
+  readonly series: readonly Series[];
+}) {
+  const { label, times, series } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(undefined);
+
+  useEffect(() => {
+    const element = box.current;
+    if (!element) return;
+    const draw = (): void => {
+      plot.current?.destroy();
+      plot.current = new uPlot(optionsFor(element, series), dataOf(times, series), element);
+    };
+    draw();
+    const observer = new ResizeObserver(() =>
+      plot.current?.setSize({ width: element.clientWidth, height: element.clientHeight }),
+    );
+    observer.observe(element);
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    scheme.addEventListener("change", draw);
+    return () => {
+      observer.disconnect();
+      scheme.removeEventListener("change", draw);
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  }, [series.map((one) => one.label).join(" ")]);
+
+  useEffect(() => plot.current?.setData(dataOf(times, series)), [times, series]);
+
+  const last = series.map((one) => `${one.label} ${one.values.at(-1) ?? 0}`).join(", ");
+  return <div ref={box} class="chart" role="img" aria-label={`${label}: now ${last}`} />;
+}
+
+function dataOf(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
+  return [times.map((at) => at / 1_000), ...series.map(({ values }) => [...values])];
+}
+
+function optionsFor(element: HTMLElement, series: readonly Series[]): uPlot.Options {
+  const style = getComputedStyle(element);
+  // light-dark() is resolved only in a property of an element.
+  const colour = (name: string): string => {
+    element.style.color = `var(${name})`;
+    return getComputedStyle(element).color;
+  };
+  const font = `11px ${style.getPropertyValue("--font")}`;
+  const axis = (): uPlot.Axis => ({
+    stroke: colour("--text-faint"),
+    font,
+    grid: { stroke: colour("--line"), width: 1 },
+    ticks: { show: false },
+  });
+  return {
+    width: element.clientWidth,
+    height: element.clientHeight,
+    legend: { show: false },
+    cursor: { points: { size: 6 }, drag: { x: false, y: false } },
+    scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.15)] } },
+    axes: [
+      { ...axis(), grid: { show: false } },
+      { ...axis(), size: 44 },
+    ],
+    series: [
+      {},
+      ...series.map(({ label, tone }) => ({
+        label,
+        stroke: colour(`--${tone}`),
+        width: 1.5,
+        points: { show: false },
+        fill: withAlpha(colour(`--${tone}`)),
+      })),
+    ],
+  };
+}
+
+function withAlpha(colour: string): string {
+  return colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.08)");
+}

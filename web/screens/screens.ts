@@ -1,0 +1,77 @@
+import type { ComponentType } from "preact";
+import type { IconName } from "../parts/icon.tsx";
+
+/** What every screen gets. */
+export interface ScreenProps {
+  /** The address after the screen's own name. */
+  readonly route: readonly string[];
+  openMenu(): void;
+}
+
+export interface Screen {
+  readonly path: string;
+  readonly title: string;
+  readonly icon: IconName;
+  /** After `g`, this key opens it. */
+  readonly key: string;
+  readonly section: "" | "Tools" | "Records";
+  load(): Promise<ComponentType<ScreenProps>>;
+}
+
+const overview: Screen = {
+  path: "overview",
+  title: "Overview",
+  icon: "overview",
+  key: "o",
+  section: "",
+  load: async () => (await import("./overview.tsx")).Overview,
+};
+
+/** The screens in the order of the navigation. A new one is one file and one entry here. */
+export const screens: readonly Screen[] = [
+  overview,
+  {
+    path: "servers",
+    title: "Servers",
+    icon: "servers",
+    key: "s",
+    section: "",
+    load: async () => (await import("./servers.tsx")).Servers,
+  },
+  {
+    path: "review",
+    title: "Review",
+    icon: "review",
+    key: "r",
+    section: "",
+    load: async () => (await import("./review.tsx")).Review,
+  },
+  {
+    path: "approvals",
+    title: "Approvals",
+    icon: "approvals",
+    key: "a",
+    section: "",
+    load: async () => (await import("./approvals.tsx")).Approvals,
+  },
+  {
+    path: "tools",
+    title: "Tools",
+    icon: "tools",
+    key: "t",
+    section: "Tools",
+    load: async () => (await import("./tools.tsx")).Tools,
+  },
+  {
+    path: "calls",
+    title: "Calls",
+    icon: "calls",
+    key: "c",
+    section: "Records",
+    load: async () => (await import("./calls.tsx")).Calls,
+  },
+];
+
+export function findScreen(path: string | undefined): Screen {
+  return screens.find((screen) => screen.path === path) ?? overview;
+}

@@ -1,0 +1,231 @@
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import type { PageMethods } from "../../src/hall/page/contract.ts";
+import type { PageServer } from "../../src/hall/page/servers.ts";
+import { ask } from "../api.ts";
+import { useAction } from "../parts/action.ts";
+import { Icon } from "../parts/icon.tsx";
+import { Problem, Steps } from "../parts/problem.tsx";
+import { ServerState } from "../parts/server-state.tsx";
+import { formatTime, plural } from "../parts/shown.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { go, hrefOf } from "../router.ts";
+import { refresh, useData, useLines } from "../store.ts";
+import { ChangeDialog } from "./change-dialog.tsx";
+import { SecretForm } from "./secret-form.tsx";
+import { EditServer } from "./server-edit.tsx";
+
+type Action = "startServer" | "stopServer" | "restartServer";
+type Change = "enable" | "disable" | "remove";
+
+/** One server: its state, what a person can do, its tools and its log. */
+export function ServerDetail({
+  server,
+  tab = "state",
+}: {
+  readonly server: PageServer;
+  readonly tab: string | undefined;
+}) {
+  const { name } = server;
+  const [change, setChange] = useState<Change>();
+  return (
+    <section class="detail" aria-label={name}>
+      <header>
+        <div class="row spread">
+          <h2 class="ellipsis">{name}</h2>
+          <button
+            type="button"
+            class="plain icon-only"
+            aria-label="Close"
+            onClick={() => go("servers")}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+        <div class="row wrap">
+          <ServerState server={server} />
+          <Actions server={server} />
+          <button
+            type="button"
+            class="tiny"
+            onClick={() => setChange(server.state === "disabled" ? "enable" : "disable")}
+          >
+            {server.state === "disabled" ? "Enable" : "Disable"}
+          </button>
+          <button type="button" class="tiny danger" onClick={() => setChange("remove")}>
+            Remove
+          </button>
+        </div>
+      </header>
+      <Tabs
+        label={`Parts of ${name}`}
+        tabs={{ state: "State", tools: `Tools (${server.tools})`, logs: "Log", edit: "Entry" }}
+        current={tab}
+        choose={(next) => go("servers", name, next)}
+      />
+      {tab === "state" && <State server={server} />}
+      {tab === "tools" && <ServerTools name={name} />}
+      {tab === "logs" && <Log name={name} />}
+      {tab === "edit" && <EditServer name={name} />}
+      {change && (
+        <ChangeDialog
+          title={`${change} ${name}`}
+          change={{ kind: change, server: name }}
+          close={() => setChange(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+function Actions({ server }: { readonly server: PageServer }) {
+  const { run, isBusy, error } = useAction();
+  const act = (method: Action): void =>
+    run(() => ask(method, { server: server.name } as PageMethods[Action]["params"]));
+  const isRunning = server.run?.kind === "ready" || server.run?.kind === "starting";
+  if (server.state !== "enabled") return null;
+  return (
+    <>
+      {isRunning ? (
+        <button type="button" class="tiny" disabled={isBusy} onClick={() => act("stopServer")}>
+          <Icon name="stop" />
+          Stop
+        </button>
+      ) : (
+        <button type="button" class="tiny" disabled={isBusy} onClick={() => act("startServer")}>
+          <Icon name="play" />
+          Start
+        </button>
+      )}
+      <button type="button" class="tiny" disabled={isBusy} onClick={() => act("restartServer")}>
+        <Icon name="restart" />
+        Restart
+      </button>
+      {error && <Problem error={error} />}
+    </>
+  );
+}
+
+function State({ server }: { readonly server: PageServer }) {
+  const { name, run, reason, lastError, missing, isRemote } = server;
+  const down = run?.kind === "down" ? run.reason : undefined;
+  const problem = reason ?? down;
+  return (
+    <div class="body">
+      {problem !== undefined && (
+        <div class="problem">
+          <strong>{problem}</strong>
+          {server.state === "held" ? (
+            <div class="row">
+              <button type="button" class="primary tiny" onClick={() => go("review", name)}>
+                Review it
+              </button>
+            </div>
+          ) : (
+            <Steps next={server.next.filter((step) => step.do !== "login")} />
+          )}
+        </div>
+      )}
+      {missing.map((variable) => (
+        <SecretForm key={variable} name={variable} />
+      ))}
+      {isRemote && <Login name={name} />}
+      <dl class="facts">
+        <dt>Runs</dt>
+        <dd class="mono">{server.target}</dd>
+        <dt>Version</dt>
+        <dd>{server.version ?? "unknown"}</dd>
+        <dt>Protocol</dt>
+        <dd>{server.protocol ?? "unknown"}</dd>
+        <dt>Tools</dt>
+        <dd>
+          {server.tools}
+          {server.disabledTools > 0 && `, ${server.disabledTools} disabled`}
+        </dd>
+        <dt>Calls</dt>
+        <dd>
+          {server.calls}, {plural(server.errors, "error")}
+        </dd>
+        <dt>Last error</dt>
+        <dd>{lastError ?? "none"}</dd>
+      </dl>
+    </div>
+  );
+}
+
+/** The login opens in its own tab; the hall hears of its end. */
+function Login({ name }: { readonly name: string }) {
+  const { run, isBusy, error } = useAction();
+  const begin = (): void =>
+    run(async () => {
+      const { url } = await ask("login", { server: name });
+      // Only a web page may open: the address comes from the server.
+      if (/^https?:$/.test(new URL(url).protocol)) open(url, "_blank", "noopener,noreferrer");
+    });
+  return (
+    <div class="stack">
+      <div>
+        <button type="button" disabled={isBusy} onClick={begin}>
+          <Icon name="external" />
+          Log in
+        </button>
+      </div>
+      {error && <Problem error={error} />}
+    </div>
+  );
+}
+
+function ServerTools({ name }: { readonly name: string }) {
+  const tools = (useData("tools", {}).data?.tools ?? []).filter(({ toolkit }) => toolkit === name);
+  if (tools.length === 0) return <p class="body soft">No tools are known yet. Start the server.</p>;
+  return (
+    <div class="list-lines">
+      {tools.slice(0, 500).map((tool) => (
+        <a key={tool.name} href={hrefOf("tools", tool.name)}>
+          <span class="stack tight">
+            <strong class="ellipsis">{tool.name}</strong>
+            <span class="faint small ellipsis">{tool.description}</span>
+          </span>
+        </a>
+      ))}
+    </div>
+  );
+}
+
+/** The log so far, and new lines as the server writes them. */
+function Log({ name }: { readonly name: string }) {
+  const { data, error } = useData("logs", { server: name });
+  const live = useLines(name);
+  const box = useRef<HTMLDivElement>(null);
+  const [isFollowing, setFollowing] = useState(true);
+  const lines = useMemo(() => {
+    const kept = data?.lines ?? [];
+    const last = kept.at(-1)?.at ?? 0;
+    return [...kept, ...live.filter(({ at }) => at > last)].slice(-1_000);
+  }, [data, live.length]);
+  // The kept log is old as soon as the server writes; read it when the log is opened again.
+  useEffect(() => () => refresh("logs"), []);
+  useEffect(() => {
+    if (isFollowing) box.current?.scrollTo({ top: box.current.scrollHeight });
+  }, [lines, isFollowing]);
+  if (error) return <Problem error={error} />;
+  return (
+    <div
+      ref={box}
+      class="logs"
+      role="log"
+      aria-label={`Log of ${name}`}
+      tabIndex={0}
+      onScroll={({ currentTarget: view }) =>
+        setFollowing(view.scrollTop + view.clientHeight > view.scrollHeight - 30)
+      }
+    >
+      {lines.length === 0 && <p class="body soft">The server has written nothing yet.</p>}
+      {lines.map(({ at, text }, index) => (
+        <div key={`${at} ${index}`}>
+          <time dateTime={new Date(at).toISOString()}>{formatTime(at).slice(11)}</time>
+          <span>{text}</span>
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,121 @@
+import { useState } from "preact/hooks";
+import type { JsonObject } from "../../src/base/json.ts";
+import type { PageMethods } from "../../src/hall/page/contract.ts";
+import type { ToolLine } from "../../src/hall/page/tools.ts";
+import { ask } from "../api.ts";
+import { useAction } from "../parts/action.ts";
+import { Code } from "../parts/code.tsx";
+import { Icon } from "../parts/icon.tsx";
+import { Outcome } from "../parts/outcome.tsx";
+import { Problem } from "../parts/problem.tsx";
+import { SchemaForm } from "../parts/schema-form.tsx";
+import { Badge, formatMs } from "../parts/shown.tsx";
+import { Tabs } from "../parts/tabs.tsx";
+import { go, hrefOf } from "../router.ts";
+import { useData } from "../store.ts";
+
+type Called = PageMethods["callTool"]["result"];
+
+/** One tool: its form, its last result, and its definition. */
+export function ToolDetail({ line }: { readonly line: ToolLine }) {
+  const { data: tool, error } = useData("tool", { name: line.name });
+  const [tab, setTab] = useState("call");
+  const [called, setCalled] = useState<Called>();
+  const [args, setArguments] = useState<JsonObject>();
+  const action = useAction();
+  const call = (given: JsonObject): void => {
+    setArguments(given);
+    action.run(async () => {
+      setCalled(undefined);
+      setCalled(await ask("callTool", { name: line.name, arguments: given }));
+    });
+  };
+  return (
+    <section class="detail" aria-label={line.name}>
+      <header>
+        <div class="row spread">
+          <h2 class="mono">{line.name}</h2>
+          <button
+            type="button"
+            class="plain icon-only"
+            aria-label="Close"
+            onClick={() => go("tools")}
+          >
+            <Icon name="close" />
+          </button>
+        </div>
+        <div class="row wrap">
+          <Badge tone={line.effect === "changes" ? "warn" : ""}>{line.effect}</Badge>
+          <Badge>{line.level}</Badge>
+          {line.groups.map((group) => (
+            <Badge key={group} tone="info">
+              {group}
+            </Badge>
+          ))}
+          <a href={hrefOf("calls", "", line.name)}>Its calls</a>
+        </div>
+      </header>
+      <Tabs
+        label={`Parts of ${line.name}`}
+        tabs={{ call: "Call", definition: "Definition" }}
+        current={tab}
+        choose={setTab}
+      />
+      {error && <Problem error={error} />}
+      {line.held !== undefined && (
+        <div class="body">
+          <div class="problem">
+            <strong>{line.held}</strong>
+            <div>
+              <button type="button" class="tiny" onClick={() => go("review", line.toolkit)}>
+                Review it
+              </button>
+            </div>
+          </div>
+        </div>
+      )}
+      {tool && tab === "call" && (
+        <div class="body">
+          <p class="soft clamp">{tool.definition.description}</p>
+          {line.ask !== undefined && (
+            <p class="warn small">A call waits for approval: {line.ask}.</p>
+          )}
+          <SchemaForm
+            schema={tool.definition.inputSchema}
+            isBusy={action.isBusy || line.held !== undefined}
+            submit={call}
+          />
+          {action.isBusy && (
+            <p class="soft" role="status">
+              Calling …{" "}
+              {line.ask !== undefined && (
+                <a href={hrefOf("approvals")}>It may wait for approval.</a>
+              )}
+            </p>
+          )}
+          {action.error && <Problem error={action.error} />}
+          {called && (
+            <section class="stack" aria-label="Result">
+              <div class="row spread">
+                <h3>Result</h3>
+                <span class="row">
+                  <span class="faint small number">{formatMs(called.ms)}</span>
+                  <button type="button" class="tiny" onClick={() => args && call(args)}>
+                    <Icon name="restart" />
+                    Repeat
+                  </button>
+                </span>
+              </div>
+              <Outcome outcome={called.outcome} />
+            </section>
+          )}
+        </div>
+      )}
+      {tool && tab === "definition" && (
+        <div class="body">
+          <Code label="Definition" text={JSON.stringify(tool.definition, null, 2)} />
+        </div>
+      )}
+    </section>
+  );
+}
