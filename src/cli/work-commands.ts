@@ -225,17 +225,33 @@ export const workCommands: CommandGroups = {
           examples: ['spec new "Users can upload photos and organize them into albums"'],
           load: async () => (await import("./commands/spec.ts")).runSpecNew,
         },
-        "run [steps...]": {
-          does: "run the next steps up to the tasks, or the named ones: constitution, clarify, plan, tasks, checklist, analyze, implement",
+        "update <description...>": {
+          does: "write the specification of a feature again, from a new description; your edits are kept",
           options: {
             "--feature <name>": "the feature, by name, number or folder (default: the active one)",
-            "--answer <text...>": "answers to the open questions, in order",
+            "--force": force,
+          },
+          examples: ['spec update "Users can upload photos and videos" --feature 1'],
+          load: async () => (await import("./commands/spec.ts")).runSpecUpdate,
+        },
+        "run [steps...]": {
+          does: "run the next steps up to the tasks, or the named ones: constitution, clarify, plan, tasks, checklist, analyze, implement, converge, taskstoissues",
+          options: {
+            "--feature <name>": "the feature, by name, number or folder (default: the active one)",
+            "--principle <text...>": 'principles for the constitution, each as "Name: rule"',
+            "--question <text...>": "questions for clarify (default: the open ones of the spec)",
+            "--answer <text...>": "answers to the questions, in order",
             "--recommended": "take the recommended answer to each question",
             "--technology <text>": "technology for the plan, such as: TypeScript with Fastify",
             "--tests": "add test tasks",
             "--filter <tasks>": "only these tasks: T003,T007-T010, US1, phase:2, next, unchecked",
             "--completed <id...>": "tasks you have done",
             "--agent <name>": "the agent that does the tasks",
+            "--domain <name>":
+              "the domain of a checklist, such as security, ux, api or performance",
+            "--gap <text...>": "missing work for converge, one sentence each",
+            "--tool <name>": "the tool that creates issues, such as github.create_issue",
+            "--repository <owner/name>": "where issues are created (default: the GitHub remote)",
             "--force": force,
           },
           examples: [

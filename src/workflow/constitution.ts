@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { HallError } from "../base/errors.ts";
 import { type FeaturePlace, readInside, writeInside } from "./artefacts.ts";
-import { bodyOf, findSection, oneLine, sectionsOf } from "./markdown.ts";
+import { bodyOf, bodyUnder, findSection, oneLine, sectionsOf } from "./markdown.ts";
 import { dateOf, type StepFunction, type StepInput, stringsOf } from "./step.ts";
 
 /** `.specify/memory/constitution.md`: the principles that every plan is checked against. */
@@ -110,33 +110,34 @@ function readPrinciple(text: string): Principle {
 
 const principlesMax = 12;
 
-/** Lines of the project's notes that state a rule. */
+const ruleHeading = /^(?:rules?|principles?|conventions?|guidelines?|regeln)\b/i;
+const ruleWords = /\b(?:must|never|always|shall|no skipped|do not)\b/i;
+
+/** Rules in the project's notes: the bullets under a heading such as "Rules", and other lines that state one. */
 async function findInNotes({ place }: StepInput): Promise<readonly Principle[]> {
   const files = ["AGENTS.md", "CLAUDE.md", "CONTRIBUTING.md"];
   const texts = await Promise.all(
-    files.map(async (file) => ({
-      file,
-      text: (await readInside(place, join(place.project, file))) ?? "",
-    })),
+    files.map(async (file) => (await readInside(place, join(place.project, file))) ?? ""),
   );
-  return texts
-    .flatMap(({ file, text }) =>
-      text
-        .replace(/^```[\s\S]*?^```/gm, "")
-        .split("\n")
-        .map((line) => line.replace(/^\s*[-*]\s+/, "").trim())
-        .filter(
-          (line) =>
-            line.length > 12 &&
-            line.length < 300 &&
-            /\b(?:must|never|always|shall|no skipped|do not)\b/i.test(line),
-        )
-        .map((line) => ({
-          name: oneLine(line).replace(/[`*]/g, "").split(" ").slice(0, 6).join(" "),
-          text: `${line} (from ${file})`,
-        })),
-    )
-    .slice(0, principlesMax);
+  const found = files.flatMap((file, at) => {
+    const text = (texts[at] ?? "").replaceAll("\r\n", "\n").replace(/^```[\s\S]*?^```/gm, "");
+    const listed = joinedBullets(bodyUnder(text, ruleHeading));
+    const stated = joinedBullets(text).filter((line) => line.length > 12 && ruleWords.test(line));
+    return [...new Set([...listed, ...stated])].map((rule) => ({ rule, file }));
+  });
+  return found.slice(0, principlesMax).map(({ rule, file }) => {
+    const { name, text } = readPrinciple(rule);
+    return { name: name.replace(/[`*]/g, ""), text: `${text} (from ${file})` };
+  });
+}
+
+/** Bullets and lines, with wrapped lines joined to their bullet. */
+function joinedBullets(text: string): readonly string[] {
+  return text
+    .replace(/\n[ \t]+(?![-*\s])/g, " ")
+    .split("\n")
+    .map((line) => line.replace(/^\s*(?:[-*]|\d+\.)\s+/, "").trim())
+    .filter((line) => line !== "" && line.length < 300 && !line.startsWith("#"));
 }
 
 function mergePrinciples(

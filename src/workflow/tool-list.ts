@@ -146,6 +146,27 @@ const steps = {
     prompt:
       "Call speckit.implement with spec_directory {spec_directory}. The task_filter is: {task_filter}. Do the tasks it returns, in the files they name, then call it again with their ids as completed, until none is left. Stop if one fails.",
   },
+  converge: {
+    title: "Find what is still missing",
+    description:
+      "After all tasks are done, append missing work to tasks.md as a phase Convergence: requirements without a task, files that were not made, and the `gaps` you found in the code.",
+    properties: { gaps: list("Missing work you found, one sentence each, with its requirement") },
+    prompt:
+      "Call speckit.converge with spec_directory {spec_directory}. Then compare the code with every requirement and acceptance scenario of spec.md, and call it again with what is missing as gaps. If it added tasks, call speckit.implement.",
+  },
+  taskstoissues: {
+    title: "Turn tasks into issues",
+    description:
+      "One issue for each open task. With `tool`, the hall creates them and adds their numbers to tasks.md; without it, they are returned for you to create.",
+    properties: {
+      tool: words("The tool that creates an issue, such as github.create_issue", 200),
+      repository: words("owner/name (default: the GitHub remote of the project)", 200),
+      task_filter: words("Such as US1 or phase:2 (default: all open tasks)"),
+    },
+    annotations: { readOnlyHint: false, destructiveHint: false, openWorldHint: true },
+    prompt:
+      "Call speckit.taskstoissues with spec_directory {spec_directory}. Show me the issues it lists and the repository. When I agree, create them there.",
+  },
 } satisfies Readonly<Record<string, StepText>>;
 
 export type StepName = keyof typeof steps;

@@ -293,6 +293,8 @@ const steps: Readonly<Record<StepName, () => Promise<StepFunction>>> = {
   constitution: async () => (await import("./constitution.ts")).constitution,
   checklist: async () => (await import("./checklist.ts")).checklist,
   analyze: async () => (await import("./analyze.ts")).analyze,
+  converge: async () => (await import("./converge.ts")).converge,
+  taskstoissues: async () => (await import("./tasks-to-issues.ts")).tasksToIssues,
 };
 
 function outcomeOf(

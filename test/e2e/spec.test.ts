@@ -91,6 +91,48 @@ test("from a description to tasks at the command line", async () => {
   });
 });
 
+test("a feature is updated, asked own questions, checked and turned into issues at the command line", async () => {
+  using project = makeProject({ "AGENTS.md": "## Rules\n\n- Money is in cents\n" });
+  // The constitution comes before the first feature.
+  expect(await guildhall(project, "spec", "run", "constitution", "--json")).toMatchObject({
+    code: 0,
+    json: { principles: ["Money is in cents"] },
+  });
+  await guildhall(project, "spec", "new", "Users can upload photos");
+  const file = "specs/001-users-upload-photos/spec.md";
+  project.write(
+    file,
+    project.read(file).replace("## Assumptions\n\n", "## Assumptions\n\n- Mine\n"),
+  );
+  const updated = await guildhall(
+    project,
+    "spec",
+    "update",
+    "Users can upload photos. 10 MB each.",
+  );
+  expect(updated, updated.stderr).toMatchObject({
+    code: 0,
+    stdout: expect.stringContaining(`Specification updated successfully at ${project.path(file)}`),
+  });
+  expect(project.read(file)).toMatch(/FR-002\*\*: 10 MB each\.[\s\S]*- Mine\n/);
+
+  const own = ["--question", "Which formats?", "--answer", "PNG only"];
+  expect(await guildhall(project, "spec", "run", "clarify", ...own, "--json")).toMatchObject({
+    json: { error: { details: { result: { answered: 1 } } } },
+  });
+  expect(project.read(file)).toContain("- Q: Which formats? → A: PNG only");
+  await guildhall(project, "spec", "run", "--recommended");
+  await guildhall(project, "spec", "run", "checklist", "--domain", "security");
+  expect(project.read("specs/001-users-upload-photos/checklists/security.md")).toContain("CHK001");
+  expect(
+    await guildhall(project, "spec", "run", "taskstoissues", "--filter", "US1", "--json"),
+  ).toMatchObject({ code: 0, json: { issues: [{ task: "T003" }, { task: "T004" }] } });
+  expect(await guildhall(project, "spec", "run", "converge")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("tasks.md has open tasks"),
+  });
+});
+
 test("an MCP client on stdio is asked the open questions, in either protocol", async () => {
   using project = makeProject({ "guildhall.json": "{}" });
   await using client = spawnHall(["--expose", "tools"], { cwd: project.folder });

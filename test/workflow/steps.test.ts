@@ -73,11 +73,13 @@ test("the five tools have the properties of the contract; all others are optiona
       "checklist",
       "clarify",
       "constitution",
+      "converge",
       "implement",
       "plan",
       "specify",
       "status",
       "tasks",
+      "taskstoissues",
     ].map((name) => `speckit.${name}`),
   );
 });
@@ -734,10 +736,12 @@ test("features are resources, every step is a prompt, and lists update", async (
       "checklist",
       "clarify",
       "constitution",
+      "converge",
       "implement",
       "plan",
       "specify",
       "tasks",
+      "taskstoissues",
     ].map((name) => `speckit.${name}`),
   );
   expect(
@@ -774,7 +778,7 @@ test("the steps are listed beside find_tools once .specify exists, and belong to
     bench.hall.hall.groups.all().flatMap(({ tools }) => [...tools].map(({ fullName }) => fullName)),
   ).toEqual(["helpers.look"]);
   await upTo("specify", bench, project);
-  expect((await names()).filter((name) => name.startsWith("speckit."))).toHaveLength(9);
+  expect((await names()).filter((name) => name.startsWith("speckit."))).toHaveLength(11);
 });
 
 test("each run has an id, a log and a row with its end", async () => {

@@ -18,11 +18,13 @@ interface SpecNewOptions extends SpecOptions {
   readonly number?: string;
 }
 
-interface SpecResumeOptions extends SpecOptions {
+interface SpecForceOptions extends SpecOptions {
   readonly force?: boolean;
 }
 
-interface SpecRunOptions extends SpecOptions {
+interface SpecRunOptions extends SpecForceOptions {
+  readonly principle?: readonly string[];
+  readonly question?: readonly string[];
   readonly answer?: readonly string[];
   readonly recommended?: boolean;
   readonly technology?: string;
@@ -30,7 +32,10 @@ interface SpecRunOptions extends SpecOptions {
   readonly filter?: string;
   readonly completed?: readonly string[];
   readonly agent?: string;
-  readonly force?: boolean;
+  readonly domain?: string;
+  readonly gap?: readonly string[];
+  readonly tool?: string;
+  readonly repository?: string;
 }
 
 export async function runSpecList(options: SpecOptions): Promise<void> {
@@ -60,6 +65,18 @@ export async function runSpecNew(words: readonly string[], options: SpecNewOptio
   await withSpecs(options, async (specs) => show([await specs.run("specify", args)], options));
 }
 
+/** Writes the specification of an existing feature again. Hand edits are merged. */
+export async function runSpecUpdate(
+  words: readonly string[],
+  options: SpecForceOptions,
+): Promise<void> {
+  await withSpecs(options, async (specs) => {
+    const { directory: spec_directory } = await specs.find(options.feature);
+    const args = { feature_description: words.join(" "), spec_directory, force: options.force };
+    show([await specs.run("specify", args)], options);
+  });
+}
+
 const runnable: readonly string[] = [
   "constitution",
   "clarify",
@@ -68,6 +85,8 @@ const runnable: readonly string[] = [
   "checklist",
   "analyze",
   "implement",
+  "converge",
+  "taskstoissues",
 ];
 
 /** Runs the named steps, or those from the current phase up to the tasks. */
@@ -77,7 +96,11 @@ export async function runSpecRun(steps: readonly string[], options: SpecRunOptio
 
   await withSpecs(options, async (specs) => {
     const results: SpecStepResult[] = [];
-    const { name, directory } = await specs.find(options.feature);
+    // The constitution belongs to the project, and may come before its first feature.
+    const needsFeature = steps.length === 0 || steps.some((step) => step !== "constitution");
+    const { name, directory } = needsFeature
+      ? await specs.find(options.feature)
+      : { name: "", directory: process.cwd() };
     try {
       if (steps.length === 0) await runAhead(specs, directory, { options, results });
       for (const step of steps) results.push(await runOne(specs, step, directory, options));
@@ -147,9 +170,19 @@ async function runOne(
   const { answer, recommended, technology, tests, filter, completed, agent, force } = options;
   const common = { spec_directory: directory };
   switch (step) {
+    case "constitution":
+      return specs.run("constitution", { principles: options.principle });
+    case "checklist":
+      return specs.run("checklist", { ...common, domain: options.domain });
+    case "converge":
+      return specs.run("converge", { ...common, gaps: options.gap });
+    case "taskstoissues": {
+      const { tool, repository } = options;
+      return specs.run("taskstoissues", { ...common, tool, repository, task_filter: filter });
+    }
     case "clarify": {
       const answers = answer ?? (recommended ? allRecommended : undefined);
-      return specs.run("clarify", { ...common, answers });
+      return specs.run("clarify", { ...common, questions: options.question, answers });
     }
     case "plan":
       return specs.run("plan", { ...common, force, technical_context: technology });
@@ -194,7 +227,7 @@ function formatPhase(phase: string): string {
 /** Continues an interrupted step, or the tasks that are left. */
 export async function runSpecResume(
   feature: string | undefined,
-  { json, force }: SpecResumeOptions,
+  { json, force }: SpecForceOptions,
 ): Promise<void> {
   await withSpecs({ json, feature }, async (specs) => {
     const { name, directory, phase, run } = await specs.find(feature);
