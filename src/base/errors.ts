@@ -22,7 +22,6 @@ interface ErrorRow {
   /** Process exit code when a command ends with this failure. */
   readonly exit: number;
   readonly retry: string;
-  /** The default next step, in words that fit every surface. */
   readonly hint: string;
 }
 
@@ -41,47 +40,16 @@ function inResult(registry: number): Numbers {
 }
 
 const rows = {
-  PARSE: {
-    ...everywhere(-32700),
-    name: "ValidationError",
-    exit: 1,
-    retry: "no",
-    hint: "Send one complete JSON message in UTF-8.",
-  },
-  INVALID_REQUEST: {
-    ...everywhere(-32600),
-    name: "ValidationError",
-    exit: 1,
-    retry: "no",
-    hint: "Send a JSON-RPC 2.0 request as the protocol version in use defines it.",
-  },
-  METHOD_NOT_FOUND: {
-    ...everywhere(-32601),
-    name: "ValidationError",
-    exit: 1,
-    retry: "no",
-    hint: "Use a method of the protocol version in use.",
-  },
-  INVALID_PARAMS: {
-    ...everywhere(-32602),
-    name: "ValidationError",
-    exit: 2,
-    retry: "after a fix",
-    hint: "Correct the parameter the message names.",
-  },
-  NOT_FOUND: {
-    ...everywhere(-32602, -32003),
-    name: "ToolNotFoundError",
-    exit: 66,
-    retry: "no",
-    hint: "List again: the list may have changed.",
-  },
+  PARSE: { ...everywhere(-32700), name: "ValidationError", exit: 1, retry: "no" },
+  INVALID_REQUEST: { ...everywhere(-32600), name: "ValidationError", exit: 1, retry: "no" },
+  METHOD_NOT_FOUND: { ...everywhere(-32601), name: "ValidationError", exit: 1, retry: "no" },
+  INVALID_PARAMS: { ...everywhere(-32602), name: "ValidationError", exit: 2, retry: "after a fix" },
+  NOT_FOUND: { ...everywhere(-32602, -32003), name: "ToolNotFoundError", exit: 66, retry: "no" },
   TOOLKIT_NOT_FOUND: {
     ...everywhere(-32602, -32002),
     name: "ToolNotFoundError",
     exit: 66,
     retry: "no",
-    hint: "List again: the list may have changed.",
   },
   VALIDATION: {
     ...everywhere(-32602, -32004),
@@ -89,124 +57,76 @@ const rows = {
     name: "SchemaError",
     exit: 2,
     retry: "after a fix",
-    hint: "Correct the fields named in `details` and call again.",
   },
-  EXECUTION: {
-    ...inResult(-32001),
-    exit: 1,
-    retry: "if idempotent",
-    hint: "Read the message; try other arguments.",
-  },
-  TIMEOUT: {
-    ...inResult(-32005),
-    name: "TimeoutError",
-    exit: 75,
-    retry: "yes",
-    hint: "Try again, ask for less at once, or allow more time.",
-  },
-  CANCELLED: {
-    ...inResult(-32000),
-    exit: 1,
-    retry: "by user",
-    hint: "It was cancelled; repeat it if it is still wanted.",
-  },
-  UNAVAILABLE: {
-    ...inResult(-32006),
-    name: "TransportError",
-    exit: 69,
-    retry: "later",
-    hint: "See `guildhall status`; what is down restarts by itself.",
-  },
-  BAD_ANSWER: {
-    ...inResult(-32001),
-    name: "TransportError",
-    exit: 1,
-    retry: "maybe",
-    hint: "The tool answered something the protocol does not allow; tell its author.",
-  },
-  TOO_LARGE: {
-    ...inResult(-32001),
-    name: "TransportError",
-    exit: 1,
-    retry: "maybe",
-    hint: "Ask for less: a narrower query, fewer items, a smaller page.",
-  },
-  RATE_LIMITED: {
-    ...inResult(-32007),
-    exit: 69,
-    retry: "later",
-    hint: "Wait as long as `retryAfterSeconds` says.",
-  },
-  OVERLOADED: {
-    ...inResult(-32007),
-    exit: 69,
-    retry: "later",
-    hint: "Wait for running requests to end, then try again.",
-  },
-  DENIED: {
-    ...inResult(-32000),
-    request: -32000,
-    exit: 77,
-    retry: "after trust",
-    hint: "A person must allow this tool first.",
-  },
-  APPROVAL_NEEDED: {
-    ...inResult(-32000),
-    exit: 77,
-    retry: "after trust",
-    hint: "A person must approve this call: `guildhall approvals`.",
-  },
-  CONFLICT: {
-    ...everywhere(-32602, -32000),
-    name: "RegistrationError",
-    exit: 1,
-    retry: "no",
-    hint: "Choose another name, or say `replace: true`.",
-  },
-  BUDGET: {
-    ...inResult(-32001),
-    exit: 1,
-    retry: "after change",
-    hint: "The message names the limit: do less in one go, or raise it.",
-  },
+  EXECUTION: { ...inResult(-32001), exit: 1, retry: "if idempotent" },
+  TIMEOUT: { ...inResult(-32005), name: "TimeoutError", exit: 75, retry: "yes" },
+  CANCELLED: { ...inResult(-32000), exit: 1, retry: "by user" },
+  UNAVAILABLE: { ...inResult(-32006), name: "TransportError", exit: 69, retry: "later" },
+  BAD_ANSWER: { ...inResult(-32001), name: "TransportError", exit: 1, retry: "maybe" },
+  TOO_LARGE: { ...inResult(-32001), name: "TransportError", exit: 1, retry: "maybe" },
+  RATE_LIMITED: { ...inResult(-32007), exit: 69, retry: "later" },
+  OVERLOADED: { ...inResult(-32007), exit: 69, retry: "later" },
+  DENIED: { ...inResult(-32000), request: -32000, exit: 77, retry: "after trust" },
+  APPROVAL_NEEDED: { ...inResult(-32000), exit: 77, retry: "after trust" },
+  CONFLICT: { ...everywhere(-32602, -32000), name: "RegistrationError", exit: 1, retry: "no" },
+  BUDGET: { ...inResult(-32001), exit: 1, retry: "after change" },
   SERIALIZATION: {
     ...everywhere(-32603, -32000),
     name: "SerializationError",
     exit: 1,
     retry: "no",
-    hint: "The answer could not be written as JSON; quote the reference when you report it.",
   },
   UNSUPPORTED_VERSION: {
     ...everywhere(-32022, -32000),
     old: -32602,
     exit: 1,
     retry: "other version",
-    hint: "Use one of the versions in `supported`.",
   },
   MISSING_CAPABILITY: {
     ...everywhere(-32021, -32000),
     old: isError,
     exit: 1,
     retry: "with the capability",
-    hint: "Declare the capabilities in `requiredCapabilities`, or call a tool that needs no input.",
   },
-  HEADER_MISMATCH: {
-    ...everywhere(-32020, -32000),
-    old: -32602,
-    exit: 1,
-    retry: "after a fix",
-    hint: "Send headers that say the same as the body; list the tools again if one may have changed.",
-  },
-  INTERNAL: {
-    ...everywhere(-32603, -32000),
-    exit: 1,
-    retry: "maybe",
-    hint: "Quote the reference when you report it; the log has the details.",
-  },
-} satisfies Record<string, ErrorRow>;
+  HEADER_MISMATCH: { ...everywhere(-32020, -32000), old: -32602, exit: 1, retry: "after a fix" },
+  INTERNAL: { ...everywhere(-32603, -32000), exit: 1, retry: "maybe" },
+} satisfies Record<string, Omit<ErrorRow, "hint">>;
 
 export type ErrorCode = keyof typeof rows;
-export const errorTable: Readonly<Record<ErrorCode, ErrorRow>> = rows;
+
+/** The default next step, in words that fit every surface. */
+const hints: Readonly<Record<ErrorCode, string>> = {
+  PARSE: "Send one complete JSON message in UTF-8.",
+  INVALID_REQUEST: "Send a JSON-RPC 2.0 request as the protocol version in use defines it.",
+  METHOD_NOT_FOUND: "Use a method of the protocol version in use.",
+  INVALID_PARAMS: "Correct the parameter the message names.",
+  NOT_FOUND: "List again: the list may have changed.",
+  TOOLKIT_NOT_FOUND: "List again: the list may have changed.",
+  VALIDATION: "Correct the fields named in `details` and call again.",
+  EXECUTION: "Read the message; try other arguments.",
+  TIMEOUT: "Try again, ask for less at once, or allow more time.",
+  CANCELLED: "It was cancelled; repeat it if it is still wanted.",
+  UNAVAILABLE: "See `guildhall status`; what is down restarts by itself.",
+  BAD_ANSWER: "The tool answered something the protocol does not allow; tell its author.",
+  TOO_LARGE: "Ask for less: a narrower query, fewer items, a smaller page.",
+  RATE_LIMITED: "Wait as long as `retryAfterSeconds` says.",
+  OVERLOADED: "Wait for running requests to end, then try again.",
+  DENIED: "A person must allow this tool first.",
+  APPROVAL_NEEDED: "A person must approve this call: `guildhall approvals`.",
+  CONFLICT: "Choose another name, or say `replace: true`.",
+  BUDGET: "The message names the limit: do less in one go, or raise it.",
+  SERIALIZATION: "The answer could not be written as JSON; quote the reference when you report it.",
+  UNSUPPORTED_VERSION: "Use one of the versions in `supported`.",
+  MISSING_CAPABILITY:
+    "Declare the capabilities in `requiredCapabilities`, or call a tool that needs no input.",
+  HEADER_MISMATCH:
+    "Send headers that say the same as the body; list the tools again if one may have changed.",
+  INTERNAL: "Quote the reference when you report it; the log has the details.",
+};
+
+export const errorTable = Object.fromEntries(
+  Object.entries(rows).map(([code, row]) => [code, { ...row, hint: hints[code as ErrorCode] }]),
+) as Readonly<Record<ErrorCode, ErrorRow>>;
 
 export interface HallErrorOptions {
   readonly cause?: unknown;

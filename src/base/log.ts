@@ -15,7 +15,7 @@ export interface LogSink {
 }
 
 const queuedBytesMax = 1024 * 1024;
-export const secretShortest = 6;
+export const secretLengthMin = 6;
 
 export interface LogOptions {
   readonly level?: LogLevel;
@@ -61,7 +61,7 @@ export class Secrets {
 
   /** Ignores values too short to be secrets: redacting "1" would garble every line. */
   add(value: string): void {
-    if (value.length < secretShortest) return;
+    if (value.length < secretLengthMin) return;
     this.#revision++;
     const forms = new Set([...this.#forms, ...formsOf(value)]);
     this.#forms = [...forms].sort((a, b) => b.length - a.length);
@@ -83,7 +83,7 @@ export class Secrets {
 
 /** Also each line alone: a log has a key of several lines line by line. */
 function formsOf(value: string): readonly string[] {
-  const lines = value.split(/\r?\n/).filter(({ length }) => length >= secretShortest);
+  const lines = value.split(/\r?\n/).filter(({ length }) => length >= secretLengthMin);
   return [value, ...lines].flatMap((text) => [
     text,
     JSON.stringify(text).slice(1, -1),

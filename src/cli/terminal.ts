@@ -101,6 +101,24 @@ export async function askYes(question: string, ask: AskLine = askLine): Promise<
   return /^y(es)?$/i.test(await ask(`${question} [y/N] `));
 }
 
+/** Throws INVALID_PARAMS where nobody can be asked, CANCELLED unless the answer is yes. */
+export async function requireYes(
+  what: string,
+  question: string,
+  options: Parameters<typeof isAttended>[0],
+): Promise<void> {
+  if (options.yes) return;
+  if (!isAttended(options)) throw confirmationMissing(what);
+  if (!(await askYes(question)))
+    throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to confirm." });
+}
+
+export function confirmationMissing(what: string): HallError {
+  return new HallError("INVALID_PARAMS", `${what} must be confirmed`, {
+    hint: "Run it in a terminal, or with --yes.",
+  });
+}
+
 /**
  * Answers an elicitation: shows the message, then asks for each field. An empty line takes the
  * default; the end of the input cancels.

@@ -31,7 +31,6 @@ import {
   type Store,
 } from "./store.ts";
 
-/** A store that ends with the process, for a hall without a project. Only the last rows are kept. */
 export interface MemoryStoreOptions {
   /** Default 10,000. */
   readonly callsMax?: number;
@@ -41,6 +40,7 @@ export interface MemoryStoreOptions {
   now?(): number;
 }
 
+/** A store that ends with the process, for a hall without a project. Only the last rows are kept. */
 export function createMemoryStore({
   callsMax = 10_000,
   auditMax = 10_000,

@@ -5,16 +5,9 @@ import type { Review, Reviewed, ReviewedTool } from "./ledger.ts";
 import { markTool } from "./marks.ts";
 import { definitionKey, definitionOf, type OfferKind, pinOf } from "./pin.ts";
 
-/** Input of a review. */
-export interface ReviewInput {
-  readonly source: string;
-  /** The command or URL for display. */
-  readonly reached: string;
-  /** What the config eases for it. */
-  readonly eased?: string | undefined;
-  readonly integrity?: string | undefined;
-  readonly identity?: string | undefined;
-  readonly hidden?: Review["hidden"];
+/** A server as a person approves it. */
+export interface ReviewInput
+  extends Omit<Review, "reviewedAt" | "tools" | "prompts" | "resources" | "templates"> {
   readonly tools: readonly Tool[];
   readonly prompts?: readonly JsonObject[];
   readonly resources?: readonly JsonObject[];
@@ -24,30 +17,20 @@ export interface ReviewInput {
 }
 
 export function reviewServer({
-  source,
-  reached,
-  eased,
-  integrity,
-  identity,
-  hidden,
   tools,
   prompts = [],
   resources = [],
   templates = [],
   isDestructive = (tool) => markTool(tool).effect === "changes",
+  ...facts
 }: ReviewInput): Review {
   const reviewed = tools.map((tool): [string, ReviewedTool] => [
     tool.name,
     { ...approve(tool), isDestructive: isDestructive(tool) },
   ]);
   return {
-    source,
-    reached,
+    ...facts,
     reviewedAt: Date.now(),
-    eased,
-    integrity,
-    identity,
-    hidden,
     tools: Object.fromEntries(reviewed),
     prompts: approveAll("prompts", prompts),
     resources: approveAll("resources", resources),

@@ -1,6 +1,6 @@
 import { text as readAll } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
-import { secretShortest } from "../../base/log.ts";
+import { secretLengthMin } from "../../base/log.ts";
 import { formatTime } from "../../base/text.ts";
 import { checkSecretName, openProjectSecrets, type SecretOptions } from "../../hall/secrets.ts";
 import type { JsonOption } from "../declaration.ts";
@@ -18,7 +18,7 @@ export async function runSecretSet(name: string, options: Options): Promise<void
   const scope = options.user ? "user" : "project";
   const lines = [
     `${name} is set for ${options.user ? "all your projects" : "this project"}, kept in ${places[kept]}`,
-    ...(value.length < secretShortest
+    ...(value.length < secretLengthMin
       ? [`note: it is too short to be recognised, so logs may show it`]
       : []),
   ];

@@ -61,9 +61,9 @@ function connectLines(
     ["VS Code", `code --add-mcp ${quoteWord(json({ name: "guildhall", command, args }))}`],
     ["Codex", `codex mcp add guildhall -- ${stdio}`],
   ];
-  const tell = ([client, line]: ClientLine): string => `  ${client.padEnd(31)}${line}\n`;
+  const format = ([client, line]: ClientLine): string => `  ${client.padEnd(31)}${line}\n`;
   return `Connect over HTTP:
-${overHttp.map(tell).join("")}
+${overHttp.map(format).join("")}
 Connect over stdio (the client starts the hall itself):
-${overStdio.map(tell).join("")}`;
+${overStdio.map(format).join("")}`;
 }

@@ -9,7 +9,7 @@ import { quoteWord } from "../advice.ts";
 import type { JsonOption } from "../declaration.ts";
 import { createWaiting } from "../live.ts";
 import { print } from "../print.ts";
-import { askYes, isAttended } from "../terminal.ts";
+import { requireYes } from "../terminal.ts";
 
 interface HallOption extends JsonOption {
   readonly user?: boolean;
@@ -82,7 +82,7 @@ export async function runServiceInstall(options: ServiceOptions): Promise<void> 
   if (!options.json) process.stdout.write(`${file}:\n\n${text}\n${linesOf(enable)}\n`);
   if (options.dryRun)
     return print({ file, text, installed: false }, "nothing was written", options);
-  await requireYes("Write this file and start the service?", options);
+  await requireYes("the service", "Write this file and start the service?", options);
   const started = await installService(service);
   const done = started
     ? "installed: your own hall runs now, and after each login"
@@ -96,7 +96,7 @@ export async function runServiceRemove(options: ServiceOptions): Promise<void> {
   if (current === undefined) return print({ file, removed: false }, "there is no service", options);
   if (!options.json) process.stdout.write(`${linesOf(disable)}  rm ${file}\n`);
   if (options.dryRun) return print({ file, removed: false }, "nothing was removed", options);
-  await requireYes("Stop the service and remove its file?", options);
+  await requireYes("the removal", "Stop the service and remove its file?", options);
   const stopped = await removeService(service);
   const rest = stopped
     ? ""
@@ -111,15 +111,4 @@ function plan(): Service {
 
 function linesOf(commands: Service["enable"]): string {
   return commands.map((words) => `  ${words.join(" ")}\n`).join("");
-}
-
-/** Throws INVALID_PARAMS where nobody can be asked, CANCELLED unless the answer is yes. */
-async function requireYes(question: string, options: ServiceOptions): Promise<void> {
-  if (options.yes) return;
-  if (!isAttended(options))
-    throw new HallError("INVALID_PARAMS", "this must be confirmed", {
-      hint: "Run it in a terminal, or with --yes.",
-    });
-  if (!(await askYes(question)))
-    throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to confirm." });
 }

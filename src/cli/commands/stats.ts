@@ -1,7 +1,6 @@
 import { formatBytes, formatTime } from "../../base/text.ts";
-import { connectAdmin } from "../../hall/admin-client.ts";
+import { askHall } from "../../hall/admin-client.ts";
 import { openProjectStore } from "../../hall/project-store.ts";
-import { socketPath } from "../../hall/socket.ts";
 import type { Figures, Statistics } from "../../store/store.ts";
 import type { JsonOption } from "../declaration.ts";
 import { paint, print, table } from "../print.ts";
@@ -27,13 +26,7 @@ async function readStatistics(since: number | undefined): Promise<Statistics | u
       await store.close();
     }
   }
-  const admin = await connectAdmin(await socketPath(process.cwd()));
-  if (!admin) return undefined;
-  try {
-    return await admin.ask("statistics", since === undefined ? {} : { since });
-  } finally {
-    await admin.close();
-  }
+  return askHall(process.cwd(), "statistics", since === undefined ? {} : { since });
 }
 
 const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" ");

@@ -1,4 +1,3 @@
-import { HallError } from "../../base/errors.ts";
 import { visible } from "../../base/sanitize.ts";
 import { findNear, formatTime, plural } from "../../base/text.ts";
 import type { ToolTrust } from "../../hall/admin-contract.ts";
@@ -17,7 +16,7 @@ import { loadProject, unknownName } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { createPerson } from "../person.ts";
 import { type Cell, print, table } from "../print.ts";
-import { askYes, isAttended } from "../terminal.ts";
+import { confirmationMissing, isAttended, requireYes } from "../terminal.ts";
 
 interface TrustCommandOptions extends JsonOption {
   /** Milliseconds since 1970. */
@@ -95,24 +94,6 @@ function serverOf(fullName: string): string {
 
 function readTools(settings: Settings): ReturnType<typeof readToolTrust> {
   return createWaiting().during("reading the tools", readToolTrust(settings));
-}
-
-/** Throws INVALID_PARAMS where nobody can be asked, CANCELLED unless the answer is yes. */
-async function requireYes(
-  what: string,
-  question: string,
-  options: TrustCommandOptions,
-): Promise<void> {
-  if (options.yes) return;
-  if (!isAttended(options)) throw confirmationMissing(what);
-  if (!(await askYes(question)))
-    throw new HallError("CANCELLED", "nothing was changed", { hint: "Answer y to confirm." });
-}
-
-function confirmationMissing(what: string): HallError {
-  return new HallError("INVALID_PARAMS", `${what} must be confirmed`, {
-    hint: "Run it in a terminal, or with --yes.",
-  });
 }
 
 /** The question that a person confirms. */

@@ -110,31 +110,14 @@ function freeName(wanted: string, client: string, taken: ReadonlyMap<string, str
   }
 }
 
-/** Two entries are the same server if everything that reaches it is equal. */
-function identityOf({
-  type,
-  command,
-  args,
-  env,
-  envFile,
-  cwd,
-  url,
-  headers,
-  oauth,
-}: JsonObject): string {
-  return JSON.stringify(
-    sortKeys({
-      type,
-      command,
-      args: args ?? [],
-      env: env ?? {},
-      envFile,
-      cwd,
-      url,
-      headers: headers ?? {},
-      oauth,
-    }),
-  );
+const reaching = "type command args env envFile cwd url headers oauth".split(" ");
+
+/** Two entries are the same server if everything that reaches it is equal. An empty list counts as none. */
+function identityOf(server: JsonObject): string {
+  const isGiven = (value: unknown): boolean =>
+    value !== undefined && Object.keys(Object(value)).length > 0;
+  const facts = reaching.map((key) => [key, isGiven(server[key]) ? server[key] : undefined]);
+  return JSON.stringify(sortKeys(Object.fromEntries(facts)));
 }
 
 /** The program or URL of a server, without the names of variables. */
