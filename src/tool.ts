@@ -108,6 +108,21 @@ export interface Caller {
   readonly quota?: string | undefined;
   /** True if the connection has a session, so that state can be kept for it. */
   readonly isLasting?: boolean;
+  /** The way to the client outside of its calls, for clients with a session. */
+  readonly link?: ClientLink | undefined;
+}
+
+/** A connected client, for what a server sends when none of the client's calls is running. */
+export interface ClientLink {
+  readonly connection: string;
+  readonly principal: string;
+  /** Sends the message if the client's log level allows it. */
+  log(level: LogLevel, data: unknown, logger?: string): void;
+  notify(method: string, params: JsonObject): void;
+  /** Throws MISSING_CAPABILITY if the client cannot be asked. */
+  ask(questions: Questions, asked: Scope): Promise<Readonly<Record<string, JsonObject>>>;
+  /** Calls back once the client has disconnected. */
+  onClosed(listener: () => void): void;
 }
 
 /** What a toolkit may use during a call. */
@@ -193,6 +208,8 @@ export type LogLevel = (typeof logLevels)[number];
 export interface Question {
   readonly method: "elicitation/create" | "sampling/createMessage" | "roots/list";
   readonly params?: JsonObject | undefined;
+  /** Receives the client's progress on it, for a server that asked for it. */
+  readonly progress?: ((progress: JsonObject) => void) | undefined;
 }
 export type Questions = Readonly<Record<string, Question>>;
 
@@ -272,6 +289,10 @@ export interface Toolkit {
     context: CallContext,
     params: JsonObject,
   ): Promise<JsonObject>;
+  /** Another log level or other roots of a client that may have used it. */
+  clientChanged?(link: ClientLink, change: { readonly logLevel: LogLevel } | "roots"): void;
+  /** The protocol extensions that it supports, with their settings. */
+  extensions?(): JsonObject;
   /** Resolves when the running discovery of its tools ends, successfully or not. */
   looking?(): Promise<void> | undefined;
   /** Calls back when one of its lists has changed. Returns a function that unsubscribes. */
@@ -285,8 +306,8 @@ export interface ResourceSource {
   read(uri: string, context: CallContext): Promise<JsonObject>;
   /** True if `read` may accept this URI although `list` does not contain it. Of its templates, only these may be used. */
   covers?(uri: string, templates: readonly JsonObject[]): boolean;
-  /** Calls back when the resource changes. */
-  watch?(uri: string, listener: () => void): () => void;
+  /** Calls back when the resource changes. Throws if the source refuses to report changes. */
+  watch?(uri: string, listener: () => void): (() => void) | Promise<() => void>;
 }
 
 export interface Resource {

@@ -36,7 +36,8 @@ export async function connect(
   const connection = await openServer({
     config: toServerConfig(target),
     scope,
-    era: undefined,
+    prefers: undefined,
+    asked: () => {},
     startMs,
     limits: defaultLimits,
     log: createLog({ level: "silent" }),

@@ -2,23 +2,21 @@ import { errorTable, HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import type { Scope } from "../base/scope.ts";
-import { SlotMap } from "../base/slot-map.ts";
-import { type CallContext, type ListKind, type LogLevel, logLevels } from "../tool.ts";
+import {
+  type CallContext,
+  type ClientLink,
+  type ListKind,
+  type LogLevel,
+  logLevels,
+} from "../tool.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
 import type { Exchange, Reply } from "../wire/requests.ts";
 import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
 import { createListening, type Listening } from "./listening.ts";
-import {
-  answerQuestion,
-  ownerByToken,
-  ownerOf,
-  RelayedCall,
-  type RunningCalls,
-  readProgress,
-  readQuestions,
-} from "./relayed-call.ts";
+import { isAskable, readQuestions } from "./questions.ts";
+import { RelayedCalls } from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
 
 /**
@@ -43,6 +41,8 @@ export interface McpConnectionOptions extends Omit<HandshakeOptions, "scope"> {
   readonly serve?: ((request: Request, exchange: Exchange) => unknown) | undefined;
   /** How a failure is answered to the server. Default: the error table's number and the message. */
   readonly explain?: ((failure: unknown, request: Request | undefined) => Reply) | undefined;
+  /** The server asked something without saying for which call. */
+  asked?(): void;
   listChanged?(kind: ListKind): void;
   resourceUpdated?(uri: string): void;
   /** The connection was lost; not called after `close`. */
@@ -52,6 +52,8 @@ export interface McpConnectionOptions extends Omit<HandshakeOptions, "scope"> {
 }
 
 const inputRoundsMax = 16;
+/** Up to 2025-11-25: the user must visit a web page before the call can succeed. */
+const urlElicitationRequired = -32042;
 
 /** Opens a connection and shakes hands. Throws HallError; the channel is then the caller's to close. */
 export async function openMcpConnection(
@@ -67,7 +69,7 @@ export class McpConnection {
   readonly #channel: Channel;
   readonly #options: McpConnectionOptions;
   readonly #peer: Peer;
-  readonly #running = new SlotMap<number, RelayedCall>();
+  readonly #calls: RelayedCalls;
   readonly #listening: Listening;
   #handshake: Handshake | undefined;
   #isModern = false;
@@ -80,6 +82,7 @@ export class McpConnection {
   constructor(channel: Channel, options: McpConnectionOptions) {
     this.#channel = channel;
     this.#options = options;
+    this.#calls = new RelayedCalls(options.name);
     this.#listening = createListening({
       log: options.log,
       isLost: () => this.#isLost,
@@ -134,9 +137,21 @@ export class McpConnection {
     return this.#peer.junkCount;
   }
 
-  /** Asks a modern server to report changes of its lists and of these resources. */
-  listen(uris: readonly string[]): void {
-    if (this.#isModern) this.#listening.listen(uris);
+  /** True if no other client has a call on it. */
+  isFreeFor(connection: string | undefined): boolean {
+    return this.#calls.isFreeFor(connection);
+  }
+
+  /** Tells an older server what has changed for a client that uses the connection. */
+  clientChanged(link: ClientLink, change: { readonly logLevel: LogLevel } | "roots"): void {
+    if (this.#isModern || !this.#calls.isUsedBy(link)) return;
+    if (change === "roots") this.#peer.notify("notifications/roots/list_changed", undefined);
+    else this.#raiseLogLevel(change.logLevel);
+  }
+
+  /** Asks a modern server to report changes of its lists and of these resources; resolves with those it accepts. */
+  listen(uris: readonly string[]): Promise<readonly unknown[]> {
+    return this.#isModern ? this.#listening.listen(uris) : Promise.resolve([]);
   }
 
   /** Sends a request of our own: lists, subscriptions. */
@@ -156,8 +171,7 @@ export class McpConnection {
   /** Relays a client's request. Questions the server asks meanwhile go to that client. */
   async relay(method: string, params: JsonObject, caller: CallContext): Promise<JsonObject> {
     const progressToken = ++this.#nextToken;
-    const call = new RelayedCall(caller, this.#options.name);
-    this.#running.set(progressToken, call);
+    const call = this.#calls.start(progressToken, caller);
     if (!this.#isModern) this.#raiseLogLevel(caller.logLevel);
 
     const extras: RequestExtras = {
@@ -196,9 +210,12 @@ export class McpConnection {
       if (call.unaskable && result.isError) throw call.unaskable;
       const body = stripEnvelope(result);
       return this.#options.name === undefined ? body : stripHallMeta(body);
+    } catch (error) {
+      if (error instanceof HallError && error.relayed?.code === urlElicitationRequired)
+        this.#calls.sentTo(error.relayed.data, call);
+      throw error;
     } finally {
-      this.#running.delete(progressToken);
-      call.end();
+      this.#calls.end(progressToken, call);
     }
   }
 
@@ -238,7 +255,10 @@ export class McpConnection {
     if (this.#options.serve) return this.#options.serve(request, exchange);
     if (this.#isModern)
       throw new HallError("METHOD_NOT_FOUND", "a modern server asks in its answers");
-    return answerQuestion(request, ownerOf(request, this.#running), exchange.scope);
+    if (request.owner === undefined && isAskable(request.method)) this.#options.asked?.();
+    return this.#calls.answer(request, exchange.scope, (progress) =>
+      this.#peer.notify("notifications/progress", progress),
+    );
   }
 
   #notified(notification: Notification): void {
@@ -252,13 +272,16 @@ export class McpConnection {
           );
         return;
       case "notifications/subscriptions/acknowledged":
-        this.#listening.acknowledged();
+        this.#listening.acknowledged(params);
         return;
       case "notifications/progress":
-        reportProgress(notification, this.#running, this.#options.lspCompat === true);
+        this.#calls.progress(notification, this.#options.lspCompat === true);
         return;
       case "notifications/message":
-        reportLog(notification, this.#running);
+        this.#calls.log(notification);
+        return;
+      case "notifications/elicitation/complete":
+        this.#calls.elicitationDone(params);
         return;
       case "notifications/tools/list_changed":
         this.#options.listChanged?.("tools");
@@ -323,13 +346,14 @@ function readResult(method: string, result: unknown): JsonObject {
   throw new HallError("BAD_ANSWER", `the result of ${method} is not an object`);
 }
 
-/** The capabilities of the client behind a call: a modern server must not ask for more. */
+/** The capabilities of the client behind a call: a modern server must not ask or use more. */
 function askable(capabilities: JsonObject = {}): JsonObject {
-  const { elicitation, sampling, roots } = capabilities;
+  const { elicitation, sampling, roots, extensions } = capabilities;
   return {
     ...(isObject(elicitation) ? { elicitation } : {}),
     ...(isObject(sampling) ? { sampling } : {}),
     ...(isObject(roots) ? { roots: {} } : {}),
+    ...(isObject(extensions) ? { extensions } : {}),
   };
 }
 
@@ -352,32 +376,11 @@ function stripHallMeta(result: JsonObject): JsonObject {
   return meta.length > 0 ? { ...body, _meta: Object.fromEntries(meta) } : body;
 }
 
-function reportProgress(
-  notification: Notification,
-  running: RunningCalls,
-  lspCompat: boolean,
-): void {
-  const { params = {} } = notification;
-  const { progressToken: token } = params;
-  const progress = readProgress(params);
-  if (!progress) return;
-  if (typeof token === "number") running.get(token)?.progress(progress);
-  else if (lspCompat && typeof token === "string")
-    ownerByToken(token, notification, running)?.progress(progress);
-}
-
-function reportLog(notification: Notification, running: RunningCalls): void {
-  const { params = {} } = notification;
-  const { data, logger } = params;
-  const level: LogLevel = logLevels.find((known) => known === params.level) ?? "info";
-  ownerOf(notification, running)?.log(level, data, typeof logger === "string" ? logger : undefined);
-}
-
 /** A client's refusal reaches the server as the client worded it. */
 function explainFailure(failure: unknown): Reply {
   if (!(failure instanceof HallError))
     return { error: { code: -32603, message: "internal error in the hall" } };
-  return {
-    error: failure.relayed ?? { code: errorTable[failure.code].request, message: failure.message },
-  };
+  const { cause, code, message } = failure;
+  const told = failure.relayed ?? (cause instanceof HallError ? cause.relayed : undefined);
+  return { error: told ?? { code: errorTable[code].request, message } };
 }

@@ -17,8 +17,8 @@ export interface Handshake {
 
 export interface HandshakeOptions {
   readonly scope: Scope;
-  /** From an earlier start: a known legacy server is not probed again. */
-  readonly knownEra?: "legacy" | "modern" | undefined;
+  /** `legacy`: tries `initialize` first, and `server/discover` only if it is refused or not answered. */
+  readonly prefers?: "legacy" | "modern" | undefined;
   /** How long silence may last before the server counts as legacy. Default 3 s. */
   readonly probeMs?: number | undefined;
   /** What the server may ask. Default: anything a client behind us might support. */
@@ -26,8 +26,16 @@ export interface HandshakeOptions {
 }
 
 const clientInfo = { name: "guildhall", title: "Guildhall", version: ownVersion } as const;
-/** A question goes to the client whose call caused it, and is refused if that client lacks support. */
-const clientCapabilities = { roots: {}, sampling: {}, elicitation: { form: {}, url: {} } } as const;
+/**
+ * A question goes to the client whose call caused it, and is refused if that client lacks support.
+ * Pages of MCP Apps are passed on to every client, and shown by those that can.
+ */
+const clientCapabilities = {
+  roots: { listChanged: true },
+  sampling: { tools: {} },
+  elicitation: { form: {}, url: {} },
+  extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } },
+} as const;
 
 const modernVersion = "2026-07-28";
 const legacyVersion = "2025-11-25";
@@ -58,9 +66,9 @@ export async function shakeHands(peer: Peer, options: HandshakeOptions): Promise
 async function negotiate(
   peer: Peer,
   probe: Scope,
-  { scope, knownEra, probeMs = 3_000, capabilities }: HandshakeOptions,
+  { scope, prefers, probeMs = 3_000, capabilities }: HandshakeOptions,
 ): Promise<Handshake> {
-  const probing = knownEra === "legacy" ? undefined : discover(peer, probe, capabilities);
+  const probing = prefers === "legacy" ? undefined : discover(peer, probe, capabilities);
   // Avoid an unhandled rejection once we stop waiting for the probe.
   probing?.catch(() => {});
   const early = await Promise.race([probing, sleep(probeMs, silence, { ref: false })]);
@@ -84,7 +92,7 @@ async function negotiate(
     peer.notify("notifications/initialized", undefined);
     return handshake;
   } catch (error) {
-    // A modern server refuses `initialize`, even if it was legacy at its last start.
+    // A server that speaks the newest version only refuses `initialize`.
     const isRefused = error instanceof HallError && error.relayed !== undefined;
     const modern = isRefused ? await (probing ?? discover(peer, scope, capabilities)) : undefined;
     if (modern) return modern;

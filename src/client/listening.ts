@@ -1,16 +1,19 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import { backoffMs } from "../base/timing.ts";
 
 /** The long-running request that makes a modern server report changes of its lists and resources. */
 export interface Listening {
-  /** May be called again for another set of resources. */
-  listen(uris: readonly string[]): void;
+  /**
+   * May be called again for another set of resources. Resolves with those whose changes the server
+   * reports, or with all if it does not say.
+   */
+  listen(uris: readonly string[]): Promise<readonly unknown[]>;
   /** The server has accepted the newest request. */
-  acknowledged(): void;
+  acknowledged(params: JsonObject): void;
   close(): void;
 }
 
@@ -31,6 +34,7 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
   /** Earlier requests, ended once the newest is accepted. */
   const leaving = new Set<Scope>();
   let current: Scope | undefined;
+  let accept: (uris: readonly unknown[]) => void = () => {};
 
   /** Reopened whenever the server ends it, until the connection is lost. */
   async function keep(uris: readonly string[], scope: Scope): Promise<void> {
@@ -68,13 +72,23 @@ export function createListening({ log, send, isLost }: ListeningOptions): Listen
 
   return {
     listen(uris) {
+      accept(uris);
+      const accepted = new Promise<readonly unknown[]>((resolve) => {
+        accept = resolve;
+        setTimeout(() => resolve(uris), releaseMsMax).unref();
+      });
       // No change may be missed: the old request ends once the new one is accepted.
       if (current) leaving.add(current);
       if (leaving.size > 0) setTimeout(release, releaseMsMax).unref();
       current = new Scope();
       void keep(uris, current);
+      return accepted;
     },
-    acknowledged: release,
+    acknowledged({ notifications }) {
+      release();
+      const uris = isObject(notifications) ? notifications.resourceSubscriptions : undefined;
+      accept(Array.isArray(uris) ? uris : []);
+    },
     close() {
       release();
       current?.cancel(new HallError("CANCELLED", "the connection is closed"));

@@ -2,16 +2,19 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { escapeCommands, escapeCommandsIn } from "../base/sanitize.ts";
 import { Scope } from "../base/scope.ts";
-import type { SlotMap } from "../base/slot-map.ts";
+import { SlotMap } from "../base/slot-map.ts";
 import {
   type CallContext,
+  type ClientLink,
   elapsedKey,
   type LogLevel,
+  logLevels,
   type Progress,
   type Question,
   type Questions,
 } from "../tool.ts";
-import type { Request } from "../wire/message.ts";
+import type { Notification, Request } from "../wire/message.ts";
+import { askedBy, isAskable } from "./questions.ts";
 
 /** A call on its way through a connection: its caller, and questions that end when the call does. */
 export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"> {
@@ -22,14 +25,25 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
   unaskable: HallError | undefined;
   /** The id of its request on the connection. */
   id: number | undefined;
+  hasEnded = false;
 
   constructor(caller: CallContext, server: string | undefined) {
     this.#caller = caller;
     this.#server = server;
   }
 
-  get principal(): string | undefined {
-    return this.#caller.caller?.principal;
+  /** The client that made the call. */
+  get connection(): string | undefined {
+    return this.#caller.caller?.connection;
+  }
+
+  get link(): ClientLink | undefined {
+    return this.#caller.caller?.link;
+  }
+
+  /** True if the client supports this kind of question, in at least one form. */
+  supports(method: Question["method"]): boolean {
+    return isObject(this.#caller.capabilities?.[method.split("/")[0] ?? ""]);
   }
 
   progress(progress: Progress): void {
@@ -39,10 +53,7 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
   }
 
   log(level: LogLevel, data: unknown, logger?: string): void {
-    const server = this.#server;
-    const name = server !== undefined && logger !== undefined ? `${server}/${logger}` : server;
-    if (name === undefined) this.#caller.log(level, data, logger);
-    else this.#caller.log(level, escapeCommandsIn(data), escapeCommands(name));
+    this.#caller.log(level, data, logger);
   }
 
   async ask(questions: Questions, withdrawn?: Scope): ReturnType<CallContext["ask"]> {
@@ -62,7 +73,14 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
     }
   }
 
+  /** Stops the clock of the call. */
+  pauseWhile(asking: Promise<unknown>): void {
+    const over = asking.catch(() => {});
+    void this.#caller.scope.pauseWhile(() => over);
+  }
+
   end(): void {
+    this.hasEnded = true;
     this.#asking?.cancel(new HallError("CANCELLED", "the call has ended"));
   }
 }
@@ -70,53 +88,189 @@ export class RelayedCall implements Pick<CallContext, "progress" | "log" | "ask"
 /** A message of a server; HTTP knows on which request's stream it came. */
 type Owned = Pick<Request, "owner">;
 
-export type RunningCalls = Pick<SlotMap<number, RelayedCall>, "get" | "values">;
+/** The most URL flows whose end a connection waits for. */
+const flowsMax = 1_000;
 
-/**
- * The call that a server's message belongs to. stdio does not say; with several calls running it is
- * most likely the last one. Undefined while they belong to several people: a message for one must
- * not reach another.
- */
-export function ownerOf({ owner }: Owned, running: RunningCalls): RelayedCall | undefined {
-  if (owner !== undefined) return running.get(owner);
-  const calls = running.values();
-  const last = calls.at(-1);
-  return calls.every(({ principal }) => principal === last?.principal) ? last : undefined;
+/** The calls that run on a connection, the clients behind them, and what the server sends to either. */
+export class RelayedCalls {
+  readonly #server: string | undefined;
+  readonly #running = new SlotMap<number, RelayedCall>();
+  /** Clients with a session that have used the connection. */
+  readonly #clients = new Set<ClientLink>();
+  /** Who was sent to a web page, by `elicitationId`. */
+  readonly #flows = new Map<string, ClientLink>();
+
+  constructor(server: string | undefined) {
+    this.#server = server;
+  }
+
+  start(token: number, caller: CallContext): RelayedCall {
+    const call = new RelayedCall(caller, this.#server);
+    this.#running.set(token, call);
+    const link = caller.caller?.link;
+    if (link && !this.#clients.has(link)) {
+      this.#clients.add(link);
+      link.onClosed(() => this.#clients.delete(link));
+    }
+    return call;
+  }
+
+  end(token: number, call: RelayedCall): void {
+    this.#running.delete(token);
+    call.end();
+  }
+
+  /** True if no other client has a call on the connection. */
+  isFreeFor(connection: string | undefined): boolean {
+    return this.#running.values().every((call) => call.connection === connection);
+  }
+
+  /** True if the client has used the connection. */
+  isUsedBy(link: ClientLink): boolean {
+    return this.#clients.has(link);
+  }
+
+  progress(notification: Notification, lspCompat: boolean): void {
+    const { params = {} } = notification;
+    const { progressToken: token } = params;
+    const progress = readProgress(params);
+    if (!progress) return;
+    if (typeof token === "number") this.#running.get(token)?.progress(progress);
+    else if (lspCompat && typeof token === "string")
+      this.#ownerByToken(token, notification)?.progress(progress);
+  }
+
+  /** Outside of calls a log message is for all clients that use the connection, if they are one person's. */
+  log(notification: Notification): void {
+    const { data, ...params } = notification.params ?? {};
+    const level = logLevels.find((known) => known === params.level) ?? "info";
+    const logger = typeof params.logger === "string" ? params.logger : undefined;
+    const server = this.#server;
+    const name = server !== undefined && logger !== undefined ? `${server}/${logger}` : server;
+    const said = server === undefined ? data : escapeCommandsIn(data);
+    const shown = name === undefined ? logger : escapeCommands(name);
+    if (this.#running.size > 0) this.#ownerOf(notification)?.log(level, said, shown);
+    else if (notification.owner === undefined && this.#isOnePerson())
+      for (const client of this.#clients) client.log(level, said, shown);
+  }
+
+  /** Passes the end of a URL flow to the client that was sent there. */
+  elicitationDone(params: JsonObject): void {
+    const id = String(params.elicitationId);
+    this.#flows.get(id)?.notify("notifications/elicitation/complete", params);
+    this.#flows.delete(id);
+  }
+
+  /** Remembers the web pages that an error sends the client to (-32042). */
+  sentTo(data: unknown, { link }: RelayedCall): void {
+    const flows = isObject(data) && Array.isArray(data.elicitations) ? data.elicitations : [];
+    for (const flow of flows) if (isObject(flow)) this.#addFlow(flow, link);
+  }
+
+  /** Answers a request of an older server: a question for the client whose call caused it. */
+  async answer(
+    request: Request,
+    scope: Scope,
+    progress: (params: JsonObject) => void,
+  ): Promise<unknown> {
+    const { id, method, params } = request;
+    if (method === "ping") return {};
+    if (!isAskable(method)) throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
+    const question = { method, params, ...progressOf(params, progress) };
+    const call = this.#ownerOf(request);
+    // A key per question: a server may ask several at once.
+    const key = `question ${id}`;
+    if (!call) return (await this.#askOutside({ [key]: question }, scope))[key];
+    if (params?.mode === "url") this.#addFlow(params, call.link);
+    try {
+      const asking = call.ask({ [key]: question }, scope);
+      if (request.owner === undefined) this.#pauseOthers(call, asking);
+      return (await scope.race(asking))[key];
+    } catch (error) {
+      // It was the question of another call of the client: that one is asked again.
+      if (call.hasEnded && !scope.cancelReason && this.#ownerOf(request))
+        return this.answer(request, scope, progress);
+      throw error instanceof HallError && error.code === "MISSING_CAPABILITY"
+        ? refuseLegacy(error.message, call.supports(method))
+        : error;
+    }
+  }
+
+  /** Any call of the client may be the one that waits for the answer. */
+  #pauseOthers(asked: RelayedCall, asking: Promise<unknown>): void {
+    for (const call of this.#running.values()) if (call !== asked) call.pauseWhile(asking);
+  }
+
+  /** Roots may be asked for at any time. They are those of the only client that uses the connection. */
+  async #askOutside(questions: Questions, scope: Scope): ReturnType<CallContext["ask"]> {
+    const [question] = Object.values(questions);
+    const [client] = this.#clients;
+    const isOnly = client && this.#clients.size === 1 && this.#running.size === 0;
+    if (isOnly && question?.method === "roots/list")
+      return scope.race(client.ask(questions, scope));
+    throw new HallError(
+      "METHOD_NOT_FOUND",
+      this.#running.size > 0
+        ? `${question?.method} does not say which of several clients it is for`
+        : `${question?.method} belongs to no running call`,
+    );
+  }
+
+  #addFlow({ elicitationId }: JsonObject, link: ClientLink | undefined): void {
+    if (typeof elicitationId !== "string" || !link) return;
+    const [oldest] = this.#flows.keys();
+    if (this.#flows.size >= flowsMax && oldest !== undefined) this.#flows.delete(oldest);
+    this.#flows.set(elicitationId, link);
+  }
+
+  #isOnePerson(): boolean {
+    const [first] = this.#clients;
+    for (const { principal } of this.#clients) if (principal !== first?.principal) return false;
+    return true;
+  }
+
+  /**
+   * The call that a server's message belongs to. stdio does not say: it is the last call of the only
+   * client that has any. Undefined while several clients have: a message for one must not reach
+   * another.
+   */
+  #ownerOf({ owner }: Owned): RelayedCall | undefined {
+    if (owner !== undefined) return this.#running.get(owner);
+    const calls = this.#running.values();
+    const last = calls.at(-1);
+    return calls.every(({ connection }) => connection === last?.connection) ? last : undefined;
+  }
+
+  /**
+   * The call that progress under a server's own token belongs to: by the stream it came on, by the
+   * request id in the token (`tool-3`), or because nothing else runs. Undefined where it is a guess.
+   */
+  #ownerByToken(token: string, { owner }: Owned): RelayedCall | undefined {
+    if (owner !== undefined) return this.#running.get(owner);
+    const calls = this.#running.values();
+    return (
+      calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined)
+    );
+  }
 }
 
-/**
- * The call that progress under a server's own token belongs to: by the stream it came on, by the
- * request id in the token (`tool-3`), or because nothing else runs. Undefined where it is a guess.
- */
-export function ownerByToken(
-  token: string,
-  { owner }: Owned,
-  running: RunningCalls,
-): RelayedCall | undefined {
-  if (owner !== undefined) return running.get(owner);
-  const calls = running.values();
-  return (
-    calls.find(({ id }) => token === `tool-${id}`) ?? (calls.length === 1 ? calls[0] : undefined)
-  );
+/** Up to 2025-11-25 an unsupported question is an unknown method, an unsupported form of it invalid. */
+function refuseLegacy(message: string, isSupported: boolean): HallError {
+  const code = isSupported ? -32602 : -32601;
+  return new HallError("EXECUTION", message, { relayed: { code, message } });
 }
 
-/** Answers a request of an older server: a question for the client whose call caused it. */
-export async function answerQuestion(
-  { id, method, params }: Request,
-  call: RelayedCall | undefined,
-  scope: Scope,
-): Promise<unknown> {
-  if (method === "ping") return {};
-  if (!isAskable(method)) throw new HallError("METHOD_NOT_FOUND", `Method not found: ${method}`);
-  if (!call) throw new HallError("METHOD_NOT_FOUND", `${method} belongs to no running call`);
-
-  // A key per question: a server may ask several at once.
-  const key = `question ${id}`;
-  const answers = await scope.race(call.ask({ [key]: { method, params } }, scope));
-  return answers[key];
+/** The client's progress on a question, for a server that asked to hear of it. */
+function progressOf(
+  params: JsonObject | undefined,
+  tell: (params: JsonObject) => void,
+): Pick<Question, "progress"> {
+  const token = isObject(params?._meta) ? params._meta.progressToken : undefined;
+  if (token === undefined) return {};
+  return { progress: (news) => tell({ ...news, progressToken: token }) };
 }
 
-export function readProgress(params: JsonObject): Progress | undefined {
+function readProgress(params: JsonObject): Progress | undefined {
   const { progress, total, message, _meta } = params;
   if (typeof progress !== "number") return undefined;
   const elapsedSeconds = isObject(_meta) ? _meta[elapsedKey] : undefined;
@@ -126,68 +280,4 @@ export function readProgress(params: JsonObject): Progress | undefined {
     ...(typeof message === "string" ? { message } : {}),
     ...(typeof elapsedSeconds === "number" ? { elapsedSeconds } : {}),
   };
-}
-
-/** The questions in a server's answer. Throws BAD_ANSWER for a method that no client serves. */
-export function readQuestions(requests: unknown): Questions {
-  if (!isObject(requests)) return {};
-  return Object.fromEntries(
-    Object.entries(requests).map(([key, request]) => [key, readQuestion(request)]),
-  );
-}
-
-function readQuestion(request: unknown): Question {
-  const { method, params } = isObject(request) ? request : {};
-  if (!isAskable(method) || !(params === undefined || isObject(params)))
-    throw new HallError("BAD_ANSWER", "the server asks for an unknown kind of input");
-  return { method, params };
-}
-
-function isAskable(method: unknown): method is Question["method"] {
-  return (
-    method === "elicitation/create" ||
-    method === "sampling/createMessage" ||
-    method === "roots/list"
-  );
-}
-
-/** Names the server in its questions: the client knows only the hall, and its user must see who asks. */
-function askedBy(server: string, questions: Questions): Questions {
-  return Object.fromEntries(
-    Object.entries(questions).map(([key, { method, params }]) => [
-      key,
-      { method, params: params && nameServer(server, method, params) },
-    ]),
-  );
-}
-
-function nameServer(server: string, method: Question["method"], params: JsonObject): JsonObject {
-  if (method === "elicitation/create") {
-    const { message = "", requestedSchema } = params;
-    return {
-      ...params,
-      message: `The server "${server}" asks:\n\n${escapeCommandsIn(message)}`,
-      ...(requestedSchema !== undefined && { requestedSchema: showLabels(requestedSchema) }),
-    };
-  }
-  if (method === "roots/list") return params;
-  // To the client "this server" is the hall, whose context includes all other servers.
-  const { includeContext: _context, systemPrompt, ...rest } = params;
-  const source = `This request comes from the MCP server "${server}".`;
-  const said = typeof systemPrompt === "string" ? `\n\n${systemPrompt}` : "";
-  return { ...rest, systemPrompt: `${source}${said}` };
-}
-
-const labels = new Set(["title", "description", "enumNames"]);
-
-/** The labels of a form without commands to a terminal. Names and values stay: they come back in the answer. */
-function showLabels(schema: unknown): unknown {
-  if (Array.isArray(schema)) return schema.map(showLabels);
-  if (!isObject(schema)) return schema;
-  return Object.fromEntries(
-    Object.entries(schema).map(([key, value]) => {
-      const isLabel = labels.has(key) && (typeof value === "string" || Array.isArray(value));
-      return [key, isLabel ? escapeCommandsIn(value) : showLabels(value)];
-    }),
-  );
 }

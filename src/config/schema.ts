@@ -35,6 +35,10 @@ const ours = {
     include: field("Globs of the tools that are offered.", z._default(z.array(text(200)), ["*"])),
     exclude: field("Globs of the tools that are not offered, even if included.", list(200)),
   }),
+  share: field(
+    "Whether clients share the running server. auto: yes, until it asks questions and calls of two clients overlap, which then get one each; always: one for all, and a question that could be for several clients is refused; never: one for each client. Default: auto.",
+    z.optional(z.enum(["auto", "always", "never"])),
+  ),
   disabled: field("Keeps the entry, but does not use the server.", flag()),
   allowPrivate: field("Allows a url inside a private network.", flag()),
 };

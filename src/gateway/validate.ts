@@ -1,5 +1,5 @@
 import { HallError } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Outcome } from "../tool.ts";
 import type { Compile } from "./compiler.ts";
 import { checkContentOf } from "./content.ts";
@@ -15,12 +15,40 @@ export const validateArguments =
     const found = validator
       ? validator(call.arguments)
       : uncounted(call, validators.load(inputSchema)).then((loaded) => loaded(call.arguments));
-    if (!(found instanceof Promise)) return next(check(call, found), context);
-    return found.then((errors) => next(check(call, errors), context));
+    if (!(found instanceof Promise) && found.length === 0) return next(call, context);
+    return repair(call, found, validators).then(() => next(call, context));
   };
 
-function check(call: ResolvedCall, errors: readonly FieldError[]): ResolvedCall {
-  if (errors.length === 0) return call;
+/** Models often send null for what they leave out: optional fields that allow no null are dropped. */
+async function repair(
+  call: ResolvedCall,
+  found: ReturnType<Validator>,
+  validators: Validators,
+): Promise<void> {
+  const errors = await found;
+  if (errors.length === 0) return;
+  const dropped = errors.filter(({ path }) => dropNull(call.arguments, path));
+  const validator = await validators.load(call.target.tool.inputSchema);
+  if (dropped.length === 0 || (await validator(call.arguments)).length > 0) refuse(call, errors);
+}
+
+/** True if the pointer led to a null in an object. */
+function dropNull(value: unknown, path: string): boolean {
+  const keys = path
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+  const last = keys.pop();
+  const parent = keys.reduce<unknown>(
+    (found, key) => (found as Record<string, unknown> | undefined)?.[key],
+    value,
+  );
+  if (last === undefined || !isObject(parent) || parent[last] !== null) return false;
+  delete (parent as Record<string, unknown>)[last];
+  return true;
+}
+
+function refuse(call: ResolvedCall, errors: readonly FieldError[]): never {
   const summary = errors
     .map(({ path, message }) => (path === "" ? message : `${path} ${message}`))
     .join("; ");

@@ -88,6 +88,8 @@ class HttpAnswer implements Dialled {
   constructor(incoming: IncomingMessage) {
     this.#incoming = incoming;
     this.status = statusOf(incoming);
+    // An abort before the body is read would be an uncaught error; the reader learns of it by itself.
+    incoming.on("error", () => {});
     this.headers = { get: (name) => String(incoming.headers[name] ?? "") || null };
     if (bodiless.has(this.status)) incoming.resume();
   }

@@ -7,7 +7,14 @@ import type { OfferKind } from "../trust/pin.ts";
 import { type Held, refuseHeld } from "../trust/trust.ts";
 import { createNameIndex } from "./names.ts";
 import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
-import { listedUris, type Owned, pickOwner, readOwnUri } from "./resource-owners.ts";
+import {
+  listedUris,
+  type Owned,
+  pageOf,
+  pickOwner,
+  readOwnUri,
+  schemeOf,
+} from "./resource-owners.ts";
 import { type PromptTarget, ToolkitEntry } from "./toolkit-entry.ts";
 
 /** All toolkits, their current lists, and how names resolve. Lists are cached and sorted. */
@@ -194,6 +201,9 @@ class ToolkitRegistry implements Registry {
         "resources",
         resources.find((item) => item.uri === uri),
       );
+    // Results may link resources that are not listed, and a client may know one from an earlier hall.
+    const likely = this.#findBySchemeOf(uri);
+    if (likely) return likely;
     const uris = this.#all("resources").map((resource) => resource.uri);
     throw new HallError("NOT_FOUND", `Resource not found: ${uri.slice(0, 200)}`, {
       details: { uri: uri.slice(0, 2_000), near: findNear(uri, uris) },
@@ -328,10 +338,30 @@ class ToolkitRegistry implements Registry {
     );
     const covering = entries.filter(
       (entry) =>
-        entry.toolkit.resources?.covers?.(uri, this.#read(entry, "templates")) &&
+        (entry.toolkit.resources?.covers?.(uri, this.#read(entry, "templates")) ||
+          this.#hasPage(entry, uri)) &&
         !entry.resources.some((item) => item.uri === uri),
     );
     return (listed.length > 0 ? listed : covering).map(({ toolkit }) => ({ toolkit, uri }));
+  }
+
+  /** True for the page of an MCP App, which its tool names. */
+  #hasPage({ toolkit, tools }: ToolkitEntry, uri: string): boolean {
+    return tools.some(
+      ({ tool }) =>
+        pageOf(tool) === uri && this.#holds(toolkit, "tools", { ...tool }) === undefined,
+    );
+  }
+
+  /** The only toolkit that lists resources with the scheme of a URI. */
+  #findBySchemeOf(uri: string): Owned | undefined {
+    const scheme = schemeOf(uri);
+    const owned = [
+      ...this.#owned("resources", (item) => item.uri),
+      ...this.#owned("templates", (item) => String(item.uriTemplate)),
+    ].filter((item) => scheme !== undefined && schemeOf(item.uri) === scheme);
+    const [toolkit, ...others] = new Set(owned.map((item) => item.toolkit));
+    return toolkit?.source === "upstream" && others.length === 0 ? { toolkit, uri } : undefined;
   }
 
   /** One list of an entry, without what is held back. */

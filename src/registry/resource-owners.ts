@@ -1,5 +1,6 @@
 import { HallError } from "../base/errors.ts";
-import type { Toolkit } from "../tool.ts";
+import { isObject } from "../base/json.ts";
+import type { Tool, Toolkit } from "../tool.ts";
 
 /** A resource or a template: its toolkit, and the URI by which that one knows it. */
 export interface Owned {
@@ -46,4 +47,14 @@ export function listedUris(owned: readonly Owned[]): readonly string[] {
 
 function isBuiltIn({ toolkit }: Owned): boolean {
   return (toolkit.source ?? "built-in") === "built-in";
+}
+
+/** The page that shows the results of a tool, in clients that support MCP Apps. */
+export function pageOf({ _meta }: Tool): unknown {
+  const { ui, "ui/resourceUri": flat } = _meta ?? {};
+  return isObject(ui) ? ui.resourceUri : flat;
+}
+
+export function schemeOf(uri: string): string | undefined {
+  return /^[a-z][a-z0-9+.-]*:/i.exec(uri)?.[0];
 }

@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import type { Question, Questions } from "../tool.ts";
+import type { Exchange } from "../wire/requests.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { Current } from "./context.ts";
 
@@ -22,18 +23,26 @@ export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<u
 const answerMsMax = 300_000;
 const waitingRunsMax = 1_000;
 
+/** A client that can be asked now. */
+interface Askable extends Pick<ClientRequest, "capabilities" | "reportTo"> {
+  readonly exchange: Pick<Exchange, "ask" | "scope">;
+}
+
 export async function askLegacy(
   questions: Questions,
-  request: ClientRequest,
+  request: Askable,
   asked?: Scope,
 ): Promise<ClientAnswers> {
   requireCapabilities(questions, request);
   const scope = new Scope(request.exchange.scope);
   const leave = asked?.onCancel((reason) => scope.cancel(reason));
-  const answers = Object.entries(questions).map(async ([key, { method, params }]) => {
+  const answers = Object.entries(questions).map(async ([key, question]) => {
+    const { method } = question;
+    const { params, release } = withProgress(question, request);
     const answer = await request.exchange
       .ask(method, params, { scope, timeoutMs: answerMsMax })
-      .catch(asExecutionError);
+      .catch(asExecutionError)
+      .finally(release);
     if (!isObject(answer))
       throw new HallError("BAD_ANSWER", `the client's answer to ${method} is not an object`);
     return [key, answer] as const;
@@ -45,6 +54,17 @@ export async function askLegacy(
       // One refusal fails the whole set, so the other questions are withdrawn.
       scope.cancel(new HallError("CANCELLED", "the other questions were not all answered"));
     });
+}
+
+/** The server's progress token is replaced with one that no other question of the client has. */
+function withProgress(
+  { params, progress }: Question,
+  { reportTo }: Askable,
+): { readonly params: JsonObject | undefined; release(): void } {
+  if (!progress) return { params, release() {} };
+  const { token: progressToken, release } = reportTo?.(progress) ?? { token: undefined };
+  const _meta = { ...(isObject(params?._meta) ? params._meta : {}), progressToken };
+  return { params: { ...params, _meta }, release: release ?? (() => {}) };
 }
 
 /** A client's refusal becomes an EXECUTION error; only an upstream's error is relayed as it is. */
@@ -222,7 +242,7 @@ class SuspendableRun {
     return Object.fromEntries(
       [...this.#open].map(([key, { question }]) => [
         key,
-        { method: question.method, params: question.params ?? {} },
+        { method: question.method, params: withoutToken(question) },
       ]),
     );
   }
@@ -233,6 +253,13 @@ class SuspendableRun {
       this.#failTurn = reject;
     });
   }
+}
+
+/** A modern client reports progress on nothing but its own requests. */
+function withoutToken({ params = {}, progress }: Question): JsonObject {
+  if (!progress || !isObject(params._meta)) return params;
+  const { progressToken: _token, ..._meta } = params._meta;
+  return { ...params, _meta };
 }
 
 /** Binds a `requestState` to the caller, method, name and arguments that it was issued for. */
@@ -259,7 +286,10 @@ function readResponses(responses: unknown): ClientAnswers {
   return responses as ClientAnswers;
 }
 
-function requireCapabilities(questions: Questions, { capabilities }: ClientRequest): void {
+function requireCapabilities(
+  questions: Questions,
+  { capabilities }: Pick<ClientRequest, "capabilities">,
+): void {
   const missing = Object.values(questions).flatMap(
     (question) => findMissing(question, capabilities) ?? [],
   );

@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { type LogLevel, logLevels } from "../tool.ts";
+import { type ClientLink, type LogLevel, logLevels, type Question } from "../tool.ts";
 import { readToolCall } from "../toolkits/find/find.ts";
 import { Prepared, type Request } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
@@ -49,8 +49,20 @@ export interface ClientRequest {
   readonly exchange: Exchange;
   /** The lowest level of log messages that the client wants; undefined for none. */
   readonly logLevel: LogLevel | undefined;
+  /** The way to the client outside of this request; undefined without a session. */
+  readonly link: ClientLink | undefined;
+  /** Adds a token for the client's progress on a question; undefined where the client cannot report any. */
+  readonly reportTo: ((report: Report) => QuestionToken) | undefined;
   /** Progress tokens in use on this connection; undefined where a connection has one request. */
   readonly progressTokens: Set<string | number> | undefined;
+}
+
+/** Receives a client's progress on a question. */
+export type Report = NonNullable<Question["progress"]>;
+
+export interface QuestionToken {
+  readonly token: string;
+  release(): void;
 }
 
 /** The part of a modern request that `_meta` declares. */

@@ -1,11 +1,12 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Runner } from "../registry/registered.ts";
-import type { ListKind, LogLevel } from "../tool.ts";
+import { type ClientLink, type ListKind, type LogLevel, logLevels } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
 import type { Exchange, Reply } from "../wire/requests.ts";
+import { askLegacy, type ClientAnswers } from "./asking.ts";
 import {
   type ClientRequest,
   clientName,
@@ -15,6 +16,8 @@ import {
   isLegacyVersion,
   metaKeys,
   newestLegacy,
+  type QuestionToken,
+  type Report,
   readEnvelope,
   readLogLevel,
   refuseEnvelope,
@@ -51,6 +54,10 @@ export class ClientConnection {
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
   readonly #watched = new Map<string, () => void>();
+  readonly #link: ClientLink;
+  /** Who hears of the client's progress on a question, by token. */
+  readonly #reports = new Map<string, Report>();
+  #nextReport = 0;
   /** The rate limit that its calls count against. */
   readonly #quota: string | undefined;
   #state: State = { kind: "new" };
@@ -80,6 +87,7 @@ export class ClientConnection {
     this.#rights = rights;
     this.#quota = isNetwork ? (quota ?? this.id) : undefined;
     this.#gone = gone;
+    this.#link = this.#createLink();
     this.#peer = new Peer(channel, {
       limits: parts.limits,
       isNotification,
@@ -203,9 +211,48 @@ export class ClientConnection {
       principal: this.#principal,
       rights: this.#rights,
       quota: this.#quota,
+      link: era === "legacy" ? this.#link : undefined,
+      reportTo: era === "legacy" ? this.#reportTo : undefined,
       progressTokens: this.#progressTokens,
     };
   }
+
+  #createLink(): ClientLink {
+    return {
+      connection: this.id,
+      principal: this.#principal,
+      log: (level, data, logger) => {
+        if (logLevels.indexOf(level) < logLevels.indexOf(this.#logLevel)) return;
+        this.#peer.notify("notifications/message", {
+          level,
+          ...(logger === undefined ? {} : { logger }),
+          data,
+        });
+      },
+      notify: (method, params) => this.#peer.notify(method, params),
+      ask: (questions, asked) => this.#askOutside(questions, asked),
+      onClosed: (listener) => {
+        if (this.#isClosed) listener();
+        else this.#onClosed.add(listener);
+      },
+    };
+  }
+
+  /** Asks while no request of the client's runs. */
+  #askOutside(...[questions, asked]: Parameters<ClientLink["ask"]>): Promise<ClientAnswers> {
+    const capabilities = "capabilities" in this.#state ? this.#state.capabilities : {};
+    const exchange: Pick<Exchange, "ask" | "scope"> = {
+      scope: asked,
+      ask: (method, params, options) => this.#peer.request(method, params, options),
+    };
+    return askLegacy(questions, { capabilities, reportTo: this.#reportTo, exchange }, asked);
+  }
+
+  readonly #reportTo = (report: Report): QuestionToken => {
+    const token = `question-${++this.#nextReport}`;
+    this.#reports.set(token, report);
+    return { token, release: () => void this.#reports.delete(token) };
+  };
 
   #handleLegacy(method: string, params: JsonObject, exchange: Exchange): unknown {
     const state = this.#state;
@@ -274,10 +321,10 @@ export class ClientConnection {
     switch (method) {
       case "logging/setLevel":
         this.#logLevel = readLogLevel(params.level ?? null) ?? "info";
+        this.#tellToolkits({ logLevel: this.#logLevel });
         return {};
       case "resources/subscribe":
-        this.#watch(readString(params, "uri"));
-        return {};
+        return this.#watch(readString(params, "uri"));
       case "resources/unsubscribe":
         this.#unwatch(readString(params, "uri"));
         return {};
@@ -289,17 +336,36 @@ export class ClientConnection {
     }
   }
 
-  #watch(uri: string): void {
-    if (this.#watched.has(uri)) return;
+  /** Servers that the client uses hear of it at once. */
+  #tellToolkits(change: { readonly logLevel: LogLevel } | "roots"): void {
+    for (const toolkit of this.#parts.registry.toolkits())
+      toolkit.clientChanged?.(this.#link, change);
+  }
+
+  /** Answered once the server has agreed. */
+  async #watch(uri: string): Promise<JsonObject> {
+    if (this.#watched.has(uri)) return {};
     if (this.#watched.size >= watchedMax)
       throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
         hint: "Unsubscribe from some of them first.",
       });
     requireScope(this.#rights, "call", "resources/subscribe");
-    const stop = watchResource(uri, this.#rights, this.#parts, () =>
-      this.#peer.notify("notifications/resources/updated", { uri }),
-    );
-    this.#watched.set(uri, stop);
+    let isWanted = true;
+    const cancel = (): void => {
+      isWanted = false;
+    };
+    this.#watched.set(uri, cancel);
+    try {
+      const stop = await watchResource(uri, this.#rights, this.#parts, () =>
+        this.#peer.notify("notifications/resources/updated", { uri }),
+      );
+      if (isWanted) this.#watched.set(uri, stop);
+      else stop();
+    } catch (error) {
+      if (isWanted) this.#watched.delete(uri);
+      throw error;
+    }
+    return {};
   }
 
   #unwatch(uri: string): void {
@@ -331,19 +397,19 @@ export class ClientConnection {
         if (this.#state.kind === "greeted") this.#state = { ...this.#state, kind: "ready" };
         return;
       case "notifications/cancelled":
-        if (isId(params.requestId))
-          this.#peer.cancel(
-            params.requestId,
-            new HallError("CANCELLED", "the client cancelled the request"),
-          );
+        if (isId(params.requestId)) this.#peer.cancel(params.requestId, cancelled(params.reason));
         return;
+      case "notifications/roots/list_changed":
+        this.#tellToolkits("roots");
+        return;
+      case "notifications/progress": {
+        const { progressToken, ...progress } = params;
+        this.#reports.get(String(progressToken))?.(progress);
+        return;
+      }
       case "$/cancelRequest":
         if (isId(params.id))
-          this.#peer.cancel(
-            params.id,
-            new HallError("CANCELLED", "the client cancelled the request"),
-            requestCancelled,
-          );
+          this.#peer.cancel(params.id, cancelled(params.reason), requestCancelled);
         return;
       case "exit":
         void this.close(0);
@@ -370,6 +436,12 @@ export class ClientConnection {
     if (isObject(meta) && metaKeys.version in meta) return "2026-07-28";
     return this.version;
   }
+}
+
+/** The client's reason is passed on to the server. */
+function cancelled(reason: unknown): HallError {
+  const isGiven = typeof reason === "string" && reason !== "";
+  return new HallError("CANCELLED", isGiven ? reason : "the client cancelled the request");
 }
 
 /** Kept as long as the connection. */

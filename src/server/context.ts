@@ -48,10 +48,11 @@ export function createContext(
 }
 
 export function callerOf(request: ClientRequest): Caller {
-  const { connection, client, principal, rights, quota, era } = request;
+  const { connection, client, principal, rights, quota, era, link } = request;
   const mayAnswer = isAllowed(rights, "admin") ? (rights.mayAnswer ?? "lasting") : "once";
   const { tools } = rights;
-  return { connection, client, principal, mayAnswer, tools, quota, isLasting: era === "legacy" };
+  const isLasting = era === "legacy";
+  return { connection, client, principal, mayAnswer, tools, quota, isLasting, link };
 }
 
 /** The part of `_meta` that does not concern the connection between the client and us. */
@@ -86,21 +87,24 @@ function tokenOf(params: JsonObject): string | number | undefined {
   throw new HallError("INVALID_PARAMS", "progressToken must be a string or an integer");
 }
 
-const progressMsMin = 50;
+/** Progress messages at once, and per second after that. */
+const progressMax = 20;
+const progressMsMin = 1_000 / progressMax;
 
-/** Forwards increasing progress at most 20 times per second; in between, the newest value waits. */
+/** Forwards increasing progress: 20 messages at once, then 20 per second. The newest of the others waits. */
 function createProgress(current: () => Current): {
   readonly progress: CallContext["progress"];
   flush(): void;
 } {
   let last = Number.NEGATIVE_INFINITY;
-  let sentAt = Number.NEGATIVE_INFINITY;
+  /** When the message before the last 20 would have been sent at an even pace. */
+  let paceAt = Number.NEGATIVE_INFINITY;
   let waiting: { readonly timer: NodeJS.Timeout; newest: Progress } | undefined;
 
   function send({ progress, total, message, elapsedSeconds }: Progress): void {
     clearTimeout(waiting?.timer);
     waiting = undefined;
-    sentAt = performance.now();
+    paceAt = Math.max(paceAt, performance.now() - progressMax * progressMsMin) + progressMsMin;
     const { params, request } = current();
     const progressToken = tokenOf(params);
     if (progressToken === undefined) return;
@@ -121,10 +125,14 @@ function createProgress(current: () => Current): {
     progress(update) {
       if (!(update.progress > last) || tokenOf(current().params) === undefined) return;
       last = update.progress;
-      const earlyMs = progressMsMin - (performance.now() - sentAt);
-      if (update.progress === update.total || earlyMs <= 0) send(update);
+      const earlyMs = paceAt - performance.now();
+      if (earlyMs <= 0) send(update);
       else if (waiting) waiting.newest = update;
-      else waiting = { timer: setTimeout(flush, earlyMs).unref(), newest: update };
+      else {
+        waiting = { timer: setTimeout(flush, earlyMs).unref(), newest: update };
+        // The last one is sent before the answer.
+        current().request.exchange.beforeReply = flush;
+      }
     },
     flush,
   };

@@ -119,16 +119,34 @@ function writeTool(tool: ShownTool, version: Version): string {
 
 /**
  * Before 2026 tool schemas, and those of their properties, must be objects, and a client may reject
- * the whole list over one that is not.
+ * the whole list over one that is not. Other output is the field `result` of an object, as SDKs do it.
  */
 export function fitTool(tool: ShownTool): ShownTool {
   const { inputSchema, outputSchema } = tool;
-  const hasOutput = isObject(outputSchema) && outputSchema.type === "object";
   return {
     ...tool,
     inputSchema: fitSchema(inputSchema),
-    outputSchema: hasOutput ? fitSchema(outputSchema) : undefined,
+    outputSchema: isObject(outputSchema) ? fitSchema(wrapSchema(outputSchema)) : undefined,
   };
+}
+
+/** References to definitions stay valid. */
+function wrapSchema(schema: JsonObject): JsonObject {
+  if (!isWrapped(schema)) return schema;
+  const { $schema, $defs, definitions, ...result } = schema;
+  return {
+    ...($schema === undefined ? {} : { $schema }),
+    type: "object",
+    properties: { result },
+    required: ["result"],
+    ...($defs === undefined ? {} : { $defs }),
+    ...(definitions === undefined ? {} : { definitions }),
+  };
+}
+
+/** True if output of this schema is no object, which clients before 2026 cannot take as it is. */
+export function isWrapped(outputSchema: unknown): boolean {
+  return isObject(outputSchema) && outputSchema.type !== "object";
 }
 
 function fitSchema(schema: unknown): unknown {

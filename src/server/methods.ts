@@ -17,7 +17,7 @@ import {
 } from "./client-request.ts";
 import { callerOf, claimProgressToken, createContext } from "./context.ts";
 import { faces } from "./faces.ts";
-import { listMethods } from "./lists.ts";
+import { isWrapped, listMethods } from "./lists.ts";
 import { requireScope, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
@@ -38,7 +38,7 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
     const call = createCall(name, args, request, { face: faceOf(params, parts) });
     return runAsking(params, request, parts, (context) =>
-      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, request.version)),
+      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, call, request)),
     );
   },
 
@@ -293,24 +293,26 @@ export function unknownMethod(method: string): HallError {
 }
 
 /** The outcome as a client of this version reads it: `isError` is always there. */
-function fitOutcome(outcome: Outcome, version: Version): Outcome {
-  const fitted = fitKinds(outcome, version);
+function fitOutcome(outcome: Outcome, call: Call, request: ClientRequest): Outcome {
+  const fitted = fitKinds(outcome, call, request);
   return fitted.isError === undefined ? addField(fitted, "isError", false) : fitted;
 }
 
 /** Replaces content that a client's version does not know with text. */
-function fitKinds(outcome: Outcome, version: Version): Outcome {
+function fitKinds(outcome: Outcome, { target }: Call, { version }: ClientRequest): Outcome {
   const content = fitContent(outcome.content, version);
-  const { structuredContent, ...rest } = outcome;
-  if (structuredContent === undefined || isObject(structuredContent) || isModernVersion(version)) {
+  const { structuredContent } = outcome;
+  const fits = isObject(structuredContent) && !isWrapped(target?.tool.outputSchema);
+  if (structuredContent === undefined || fits || isModernVersion(version)) {
     return content === outcome.content ? outcome : { ...outcome, content };
   }
   const hasText = content.some(({ type }) => type === "text");
   return {
-    ...rest,
+    ...outcome,
     content: hasText
       ? content
       : [...content, { type: "text", text: JSON.stringify(structuredContent) }],
+    structuredContent: { result: structuredContent },
   };
 }
 

@@ -375,7 +375,15 @@ function describeCapabilities(
     ...(hasPrompts ? { prompts: { listChanged } } : {}),
     ...(hasResources || hasPrompts ? { completions: {} } : {}),
     ...(isStatic ? {} : { logging: {} }),
+    ...describeExtensions(registry),
   };
+}
+
+/** All that the servers support; of settings that differ, the first. */
+function describeExtensions(registry: Registry): JsonObject {
+  const all = registry.toolkits().map((toolkit) => toolkit.extensions?.() ?? {});
+  const extensions: JsonObject = Object.assign({}, ...all.reverse());
+  return Object.keys(extensions).length > 0 ? { extensions } : {};
 }
 
 const changeMsMin = 250;

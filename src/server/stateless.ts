@@ -65,6 +65,8 @@ export class StatelessRequests {
       ...options,
       exchange,
       connection,
+      link: undefined,
+      reportTo: undefined,
       progressTokens: undefined,
     };
     const dispatch = (): unknown => {

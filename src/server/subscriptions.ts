@@ -1,12 +1,13 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { ListKind } from "../tool.ts";
+import type { Exchange } from "../wire/requests.ts";
 import { type ClientRequest, metaKeys } from "./client-request.ts";
-import { mayUse, type Rights, requireUse } from "./rights.ts";
+import { type Rights, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** `subscriptions/listen`: a request that stays open and receives notifications until it is cancelled. */
-export function listen(
+export async function listen(
   params: JsonObject,
   request: ClientRequest,
   parts: ServerParts,
@@ -14,36 +15,58 @@ export function listen(
   const { exchange } = request;
   const wanted = params.notifications;
   if (!isObject(wanted)) throw new HallError("INVALID_PARAMS", "notifications must be an object");
-  const uris = readUris(wanted.resourceSubscriptions).filter((uri) =>
-    isServed(uri, request, parts),
-  );
+  const asked = readUris(wanted.resourceSubscriptions);
   const kinds = listKinds.filter((kind) => wanted[filterOf[kind]] === true && !parts.isStatic);
   const _meta = { [metaKeys.subscription]: exchange.request.id };
 
   exchange.keepOpen();
-  exchange.notify("notifications/subscriptions/acknowledged", {
-    notifications: {
-      ...Object.fromEntries(kinds.map((kind) => [filterOf[kind], true])),
-      ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
-    },
-    _meta,
-  });
+  const news = createNews(exchange, _meta);
   const leave = [
     parts.onChange((kind) => {
-      if (kinds.includes(kind)) exchange.notify(`notifications/${kind}/list_changed`, { _meta });
+      if (kinds.includes(kind)) news.tell(`notifications/${kind}/list_changed`);
     }),
-    ...uris.map((uri) =>
-      watchResource(uri, request.rights, parts, () =>
-        exchange.notify("notifications/resources/updated", { uri, _meta }),
-      ),
-    ),
   ];
+  const uris: string[] = [];
+  // Only what the servers have agreed to is acknowledged.
+  const watching = asked.map(async (uri) => {
+    leave.push(
+      await watchResource(uri, request.rights, parts, () =>
+        news.tell("notifications/resources/updated", uri),
+      ),
+    );
+    uris.push(uri);
+  });
+  if (asked.length > 0) await Promise.allSettled(watching);
+  news.start({
+    ...Object.fromEntries(kinds.map((kind) => [filterOf[kind], true])),
+    ...(uris.length > 0 ? { resourceSubscriptions: uris } : {}),
+  });
   return new Promise((resolve) => {
-    exchange.scope.onCancel(() => {
+    const end = (): void => {
       for (const stop of leave) stop();
       resolve({ _meta });
-    });
+    };
+    if (exchange.scope.cancelReason) end();
+    else exchange.scope.onCancel(end);
   });
+}
+
+/** The acknowledgement is the first message; what changes before it is told right after it. */
+function createNews(exchange: Exchange, _meta: JsonObject) {
+  let early: Set<string> | undefined = new Set();
+  const tell = (method: string, uri?: string): void => {
+    if (early) early.add(JSON.stringify([method, uri]));
+    else exchange.notify(method, uri === undefined ? { _meta } : { uri, _meta });
+  };
+  return {
+    tell,
+    start(notifications: JsonObject): void {
+      exchange.notify("notifications/subscriptions/acknowledged", { notifications, _meta });
+      const waiting = early ?? [];
+      early = undefined;
+      for (const told of waiting) tell(...(JSON.parse(told) as [string, string | undefined]));
+    },
+  };
 }
 
 const listKinds: readonly ListKind[] = ["tools", "resources", "prompts"];
@@ -70,23 +93,14 @@ function readUris(uris: unknown): readonly string[] {
   return uris;
 }
 
-function isServed(uri: string, { rights }: ClientRequest, { registry }: ServerParts): boolean {
-  try {
-    return mayUse(rights, registry.getResourceOwner(uri).toolkit);
-  } catch {
-    // Unknown URIs are not acknowledged.
-    return false;
-  }
-}
-
-/** Throws NOT_FOUND for an unknown URI, DENIED for one that the caller may not read. */
-export function watchResource(
+/** Throws NOT_FOUND for an unknown URI, DENIED for one that the caller may not read, or the server's refusal. */
+export async function watchResource(
   uri: string,
   rights: Rights,
   { registry }: ServerParts,
   changed: () => void,
-): () => void {
+): Promise<() => void> {
   const owned = registry.getResourceOwner(uri);
   requireUse(rights, owned.toolkit);
-  return owned.toolkit.resources?.watch?.(owned.uri, changed) ?? (() => {});
+  return (await owned.toolkit.resources?.watch?.(owned.uri, changed)) ?? (() => {});
 }

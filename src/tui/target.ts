@@ -106,7 +106,8 @@ export function createServerTarget(
       const connection = await openServer({
         config: server,
         scope,
-        era,
+        prefers: era,
+        asked: () => {},
         limits: defaultLimits,
         log,
         guard,

@@ -6,7 +6,7 @@ import {
   openMcpConnection,
   type ServerConnection,
 } from "../client/connection.ts";
-import type { Handshake } from "../client/handshake.ts";
+import type { HandshakeOptions } from "../client/handshake.ts";
 import { createRetryAfterGate } from "../client/retry-after.ts";
 import type { ServerConfig } from "../config/schema.ts";
 import type { ListKind } from "../tool.ts";
@@ -17,8 +17,8 @@ export interface Opening extends CarrierOptions {
   readonly config: ServerConfig;
   readonly scope: Scope;
   readonly openCarrier?: OpenCarrier | undefined;
-  /** The protocol family it used last time. */
-  readonly era: Handshake["era"] | undefined;
+  /** The protocol family that is tried first over HTTP. */
+  readonly prefers: HandshakeOptions["prefers"];
   /** Limit for the start. */
   readonly startMs: number;
   /** Options of the client end. */
@@ -27,6 +27,8 @@ export interface Opening extends CarrierOptions {
   carried(carrier: Carrier): void;
   /** The server ended unexpectedly; not called after `close`. */
   lost(reason: string): void;
+  /** The server asked something without saying for which call. */
+  asked(): void;
   listChanged(kind: ListKind): void;
   resourceUpdated(uri: string): void;
 }
@@ -38,22 +40,6 @@ const startExitMsMax = 1_000;
 
 /** Starts or dials the server and performs the handshake. Closing the connection stops the server too. */
 export async function openServer(opening: Opening): Promise<ServerConnection> {
-  const { config, era, scope } = opening;
-  try {
-    return await connect(opening);
-  } catch (error) {
-    // Some older programs exit on the version probe: start them again without it.
-    const mayHaveEnded =
-      config.type === "stdio" &&
-      era !== "legacy" &&
-      error instanceof EndedEarly &&
-      !scope.cancelReason;
-    if (mayHaveEnded) return connect({ ...opening, era: "legacy" });
-    throw error;
-  }
-}
-
-async function connect(opening: Opening): Promise<ServerConnection> {
   const { config, scope, limits, log, startMs } = opening;
   const opened = await (opening.openCarrier ?? openCarrier)(config, opening, scope);
   opening.carried(opened);
@@ -73,10 +59,12 @@ async function connect(opening: Opening): Promise<ServerConnection> {
     log,
     scope,
     ...opening.connection,
-    knownEra: opening.era,
+    // A process has one family for all its clients, and the older one lets a tool ask in either way.
+    prefers: config.type === "http" ? opening.prefers : "legacy",
     // Over HTTP every request is answered: silence means a busy server, not an old one.
     probeMs: config.type === "http" ? startMs / 2 : undefined,
     retryAfter: config.type === "stdio" ? undefined : createRetryAfterGate(),
+    asked: opening.asked,
     listChanged: createRelist(opening.listChanged),
     resourceUpdated: opening.resourceUpdated,
     // A server that closes its output is unusable. Most have exited, and a moment later the
@@ -91,14 +79,11 @@ async function connect(opening: Opening): Promise<ServerConnection> {
     const reason = await Promise.race([opened.ended, sleep(startExitMsMax, undefined)]);
     const isLost = error instanceof HallError && error.code === "UNAVAILABLE";
     void end();
-    throw reason === undefined || !isLost ? error : new EndedEarly("UNAVAILABLE", reason);
+    throw reason === undefined || !isLost ? error : new HallError("UNAVAILABLE", reason);
   });
   isOpen = true;
   return connection;
 }
-
-/** The server ended before the handshake. */
-class EndedEarly extends HallError {}
 
 /** At most one refresh per second and list. */
 function createRelist(read: (kind: ListKind) => void): (kind: ListKind) => void {

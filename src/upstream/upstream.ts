@@ -1,5 +1,5 @@
 import { HallError, messageOf } from "../base/errors.ts";
-import type { JsonObject } from "../base/json.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
 import type { Log, Secrets } from "../base/log.ts";
 import type { Slots } from "../base/one-at-a-time.ts";
 import type { Scope } from "../base/scope.ts";
@@ -24,6 +24,7 @@ import type { Limits } from "../wire/channel.ts";
 import type { Carrier, OpenCarrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { KnownOffer } from "./known-offer.ts";
+import { Lines } from "./lines.ts";
 import { createToolFilter, disabledTool, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
@@ -104,9 +105,13 @@ class UpstreamServer implements Upstream {
   readonly #sourceHash: string;
   readonly #limits: StartLimits;
   readonly #isShown: (tool: string) => boolean;
+  readonly #lines: Lines;
+  /** The line that everything but calls uses. */
   readonly #supervisor: Supervisor;
   readonly #known: KnownOffer;
   readonly #watching: Watching;
+  /** URIs in results, oldest first. */
+  readonly #links = new Set<string>();
   #handshake: Handshake | undefined;
   #carrier: Carrier | undefined;
   #isInstalling = false;
@@ -126,16 +131,35 @@ class UpstreamServer implements Upstream {
         : undefined;
     this.#handshake = locked && handshakeOf(locked);
 
-    this.#supervisor = new Supervisor({
+    const idleMs = config.idleTimeoutSeconds * 1000;
+    const line = {
       name,
       startMs: this.#limits.startMs,
-      idleMs: config.idleTimeoutSeconds * 1000,
-      isEager: config.start === "eager",
       evidence: () => this.stderr(),
-      scrub: (text) => this.#scrub(text),
+      scrub: (text: string) => this.#scrub(text),
+    };
+    this.#supervisor = new Supervisor({
+      ...line,
+      idleMs,
+      isEager: config.start === "eager",
       isNeeded: () => this.#watching.isNeeded(),
       changed: createStateLog(this.#log, options),
       open: (scope, lost) => this.#open(scope, lost),
+    });
+    this.#lines = new Lines({
+      name,
+      share: config.share ?? "auto",
+      main: this.#supervisor,
+      // Other transports start a server of its own for each connection: all clients share its era.
+      isSplitByEra: () => config.type === "http" && this.#handshake?.era === "modern",
+      create: (isLegacy) =>
+        new Supervisor({
+          ...line,
+          idleMs: idleMs === 0 ? extraIdleMs : idleMs,
+          isEager: false,
+          changed: (state) => this.#log.debug({ state }, "further connection"),
+          open: (scope, lost) => this.#open(scope, lost, { isLegacy }),
+        }),
     });
     this.#known = new KnownOffer({
       name,
@@ -186,7 +210,7 @@ class UpstreamServer implements Upstream {
   }
 
   async restart(): Promise<void> {
-    await this.#supervisor.restart();
+    await this.#lines.restart();
     // It was probably repaired: read its offer now, not at the next retry.
     if (!this.#known.isKnown) void this.#known.look().catch(() => {});
   }
@@ -216,14 +240,31 @@ class UpstreamServer implements Upstream {
   async call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
     const params = { name: tool.name, arguments: args };
     try {
-      return (await this.#relay("tools/call", params, context, tool)) as JsonObject & Outcome;
+      return this.#takeOutcome(await this.#relay("tools/call", params, context, tool), tool);
     } catch (error) {
       // HeaderMismatch: our copy of the tool's schema is out of date.
       const isMismatch = error instanceof HallError && error.relayed?.code === -32020;
       if (!isMismatch || !context.scope.takeRetry()) throw error;
       await this.#known.refresh("tools");
-      return (await this.#relay("tools/call", params, context, tool)) as JsonObject & Outcome;
+      return this.#takeOutcome(await this.#relay("tools/call", params, context, tool), tool);
     }
+  }
+
+  #takeOutcome(result: JsonObject, { outputSchema }: Tool): Outcome {
+    const outcome = result as JsonObject & Outcome;
+    // The gateway refuses a result without content.
+    for (const item of Array.isArray(outcome.content) ? outcome.content : [])
+      if (item?.type === "resource_link" || item?.type === "resource") this.#addLink(item);
+    return outputSchema === undefined ? outcome : unwrap(outcome, outputSchema);
+  }
+
+  /** A linked resource can be read, even if it is not listed. */
+  #addLink({ uri, resource }: JsonObject): void {
+    const linked = isObject(resource) ? resource.uri : uri;
+    if (typeof linked !== "string" || this.#links.has(linked)) return;
+    const [oldest] = this.#links;
+    if (this.#links.size >= linksMax && oldest !== undefined) this.#links.delete(oldest);
+    this.#links.add(linked);
   }
 
   async health(): Promise<Health> {
@@ -271,10 +312,23 @@ class UpstreamServer implements Upstream {
   }
 
   close(): Promise<void> {
-    return this.#supervisor.close();
+    return this.#lines.close();
   }
 
-  async #open(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
+  clientChanged(...change: Parameters<ServerConnection["clientChanged"]>): void {
+    for (const { supervisor } of this.#lines.all) supervisor.connection()?.clientChanged(...change);
+  }
+
+  extensions(): JsonObject {
+    const { extensions } = this.#handshake?.capabilities ?? {};
+    return isObject(extensions) ? extensions : {};
+  }
+
+  async #open(
+    scope: Scope,
+    lost: (reason: string) => void,
+    extra?: ExtraLine,
+  ): Promise<ServerConnection> {
     const source = approvalOf(this.#config);
     const requireApproval = (installed?: InstalledPackage): void => {
       const refusal = this.#options.mayStart?.(source, installed);
@@ -284,7 +338,7 @@ class UpstreamServer implements Upstream {
     requireApproval();
     const release = this.#limits.mayInstall ? await this.#takeSlot(scope) : undefined;
     try {
-      return await this.#openApproved(scope, lost, requireApproval);
+      return await this.#openApproved(scope, lost, requireApproval, extra);
     } finally {
       release?.();
     }
@@ -299,6 +353,7 @@ class UpstreamServer implements Upstream {
     scope: Scope,
     lost: (reason: string) => void,
     checkPackage: (installed: InstalledPackage) => void,
+    extra: ExtraLine | undefined,
   ): Promise<ServerConnection> {
     const { limits, guard, authorizer, slots, said, openCarrier } = this.#options;
     const { startMs, installMs } = this.#limits;
@@ -315,7 +370,7 @@ class UpstreamServer implements Upstream {
       scrub: (text) => this.#scrub(text),
       scope,
       startMs,
-      era: this.#handshake?.era,
+      prefers: extra?.isLegacy ? "legacy" : this.#handshake?.era,
       connection: { name: this.id },
       checkPackage,
       installing: {
@@ -327,12 +382,14 @@ class UpstreamServer implements Upstream {
       },
       lost,
       inputSchema: (tool) => this.#known.find(tool)?.inputSchema,
+      asked: () => this.#lines.hasAsked(),
       listChanged: (kind) => void this.#known.refresh(kind),
       resourceUpdated: this.#watching.updated,
       carried: (opened) => {
         this.#carrier = opened;
       },
     });
+    if (extra) return connection;
     this.#handshake = connection.handshake;
     this.#watching.startAgain(connection, scope);
     await this.#known.syncOnOpen(connection, scope);
@@ -346,7 +403,7 @@ class UpstreamServer implements Upstream {
     tool?: Tool,
   ): Promise<JsonObject> {
     this.counts.calls++;
-    const used = this.#supervisor.use(context.scope, (connection) => {
+    const used = this.#lines.use(context, (connection) => {
       if (tool) this.#refuseChanged(tool);
       return connection.relay(method, params, context);
     });
@@ -390,11 +447,33 @@ class UpstreamServer implements Upstream {
       templates: async () => this.offer().templates,
       read: (uri, context) => this.#relay("resources/read", { uri }, context),
       covers: (uri, templates) =>
+        this.#links.has(uri) ||
         templates.some(({ uriTemplate }) => matchesTemplate(uri, String(uriTemplate))),
       watch: this.#watching.watch,
     };
   }
 }
+
+/**
+ * Up to 2025-11-25 structured content is an object, so servers put other values into `result`. The
+ * definition that is known may be the newer one, without that object.
+ */
+function unwrap(outcome: Outcome, outputSchema: JsonObject): Outcome {
+  const { structuredContent } = outcome;
+  if (outputSchema.type === "object" || !isObject(structuredContent)) return outcome;
+  const isWrapped = Object.keys(structuredContent).join() === "result";
+  return isWrapped ? { ...outcome, structuredContent: structuredContent.result } : outcome;
+}
+
+/** A connection besides the main one. */
+interface ExtraLine {
+  readonly isLegacy: boolean;
+}
+
+const linksMax = 10_000;
+
+/** When a further connection is closed, where the main one is never. */
+const extraIdleMs = 600_000;
 
 /** Time left to answer a call. */
 const answerMs = 500;

@@ -1,3 +1,4 @@
+import { HallError } from "../base/errors.ts";
 import type { Log } from "../base/log.ts";
 import { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
@@ -5,8 +6,8 @@ import type { Supervisor } from "./supervisor.ts";
 
 /** Subscriptions to the resources of one server. */
 export interface Watching {
-  /** Calls back when the resource changes. Returns a function that unsubscribes. */
-  watch(uri: string, changed: () => void): () => void;
+  /** Calls back when the resource changes. Resolves with a function that unsubscribes once the server has agreed. */
+  watch(uri: string, changed: () => void): Promise<() => void>;
   updated(uri: string): void;
   isNeeded(): boolean;
   /** Subscribes again on a new connection. */
@@ -23,62 +24,83 @@ export function createWatching({
   readonly supervisor: Pick<Supervisor, "use" | "connection">;
 }): Watching {
   const watchers = new Map<string, Set<() => void>>();
-  /** URIs subscribed on the current connection of an older server. */
-  let subscribed = new Set<string>();
+  /** Answers to the subscriptions on the current connection. */
+  let subscribed = new Map<string, Promise<unknown>>();
 
-  async function update(
-    method: "resources/subscribe" | "resources/unsubscribe",
-    uri: string,
-  ): Promise<void> {
-    const isWanted = method === "resources/subscribe";
+  function subscribe(line: ServerConnection, uri: string, scope: Scope): Promise<unknown> {
+    const agreed =
+      line.handshake.era === "modern"
+        ? line.listen([...watchers.keys()]).then((uris) => requireAccepted(uris, uri))
+        : line.request("resources/subscribe", { uri }, scope);
+    agreed.catch(() => {});
+    subscribed.set(uri, agreed);
+    return agreed;
+  }
+
+  async function start(uri: string): Promise<void> {
+    const scope = new Scope(undefined, askMsMax);
+    // A connection that was opened for this is subscribed already.
+    await scope.closeAfter(
+      supervisor.use(scope, (line) => subscribed.get(uri) ?? subscribe(line, uri, scope)),
+    );
+  }
+
+  async function stop(uri: string): Promise<void> {
+    const isSubscribed = subscribed.delete(uri);
+    const line = supervisor.connection();
     // A server that is not running has no subscriptions.
-    if (!isWanted && !supervisor.connection()) return;
+    if (!isSubscribed || !line) return;
     const scope = new Scope(undefined, askMsMax);
     try {
-      await supervisor.use(scope, async (line) => {
-        if (line.handshake.era === "modern") {
-          line.listen([...watchers.keys()]);
-          return;
-        }
-        // A connection that was opened for this is subscribed already.
-        if (isWanted === subscribed.has(uri)) return;
-        if (isWanted) subscribed.add(uri);
-        else subscribed.delete(uri);
-        await line.request(method, { uri }, scope);
-      });
+      if (line.handshake.era === "modern") await line.listen([...watchers.keys()]);
+      else await line.request("resources/unsubscribe", { uri }, scope);
     } catch (error) {
-      log.warn({ err: error, uri }, `${method} failed`);
+      log.warn({ err: error, uri }, "resources/unsubscribe failed");
     } finally {
       scope.close();
     }
   }
 
   return {
-    watch(uri, changed) {
+    async watch(uri, changed) {
       const set = watchers.get(uri) ?? new Set();
       watchers.set(uri, set);
-      if (set.size === 0) void update("resources/subscribe", uri);
       set.add(changed);
-      return () => {
+      const leave = (): void => {
         set.delete(changed);
-        if (set.size > 0) return;
+        if (set.size > 0 || watchers.get(uri) !== set) return;
         watchers.delete(uri);
-        void update("resources/unsubscribe", uri);
+        void stop(uri);
       };
+      try {
+        await start(uri);
+      } catch (error) {
+        leave();
+        throw error;
+      }
+      return leave;
     },
     updated(uri) {
       for (const changed of watchers.get(uri) ?? []) changed();
     },
     isNeeded: () => watchers.size > 0,
     startAgain(line, scope) {
-      line.listen([...watchers.keys()]);
-      if (line.handshake.era === "modern") return;
-      subscribed = new Set(watchers.keys());
-      for (const uri of subscribed) {
-        line
-          .request("resources/subscribe", { uri }, scope)
-          .catch((error: unknown) => log.warn({ err: error, uri }, "resources/subscribe failed"));
-      }
+      subscribed = new Map();
+      if (line.handshake.era === "modern") {
+        const listening = line.listen([...watchers.keys()]);
+        for (const uri of watchers.keys())
+          subscribed.set(
+            uri,
+            listening.then((uris) => requireAccepted(uris, uri)),
+          );
+      } else for (const uri of watchers.keys()) void subscribe(line, uri, scope);
+      for (const [uri, agreed] of subscribed)
+        agreed.catch((error: unknown) => log.warn({ err: error, uri }, "subscription failed"));
     },
   };
+}
+
+function requireAccepted(uris: readonly unknown[], uri: string): void {
+  if (!uris.includes(uri))
+    throw new HallError("EXECUTION", `the server does not report changes of ${uri}`);
 }

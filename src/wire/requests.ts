@@ -157,6 +157,8 @@ export class Exchange {
   expiresAt = 0;
   readonly #sender: RequestSender;
   #isOver = false;
+  /** Sends what must arrive before the answer. */
+  beforeReply: (() => void) | undefined;
 
   constructor(sender: RequestSender, request: Request, key: Id = request.id, batch?: Batch) {
     this.#sender = sender;
@@ -184,6 +186,7 @@ export class Exchange {
   }
 
   reply(answer: AnswerFrame | undefined): void {
+    if (answer) this.beforeReply?.();
     this.#isOver = true;
     this.#sender.deliver(this, answer);
   }

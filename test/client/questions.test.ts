@@ -111,22 +111,25 @@ test("a question on a line that does not say whose it is goes to nobody while se
   bob.ask("tools/call", { name: "box.hang" });
   expect(JSON.stringify(await alice.answer(asking))).toContain("-32601");
   await bob.request("logging/setLevel", { level: "debug" });
-  await alice.request("tools/call", { name: "box.log" });
   expect([...heardBy(alice), ...heardBy(bob)]).toEqual([]);
+  // From now on each of them is served by a process of its own.
+  await alice.request("tools/call", { name: "box.log" });
+  expect(heardBy(alice)).toMatchObject([{ method: "notifications/message" }]);
+  expect(heardBy(bob)).toEqual([]);
 });
 
 test("and to the one who is served where all calls are of one", async () => {
   await using hall = await startBox("legacy ask hang");
-  const [one, other] = [await greeted(hall, "alice"), await greeted(hall, "alice")];
-  one.ask("tools/call", { name: "box.hang" });
-  const asking = other.ask("tools/call", {
+  const client = await greeted(hall, "alice");
+  client.ask("tools/call", { name: "box.hang" });
+  const asking = client.ask("tools/call", {
     name: "box.ask",
     arguments: { requests: { name: questions.name } },
   });
-  other.send({
+  client.send({
     jsonrpc: "2.0",
-    id: (await other.heard("elicitation/create")).id,
+    id: (await client.heard("elicitation/create")).id,
     result: ada as JsonObject,
   });
-  expect(JSON.stringify(await other.answer(asking))).toContain("Ada");
+  expect(JSON.stringify(await client.answer(asking))).toContain("Ada");
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { fitTool } from "../../src/server/lists.ts";
 
-test("before 2026 a property is a schema of its own, and an output that is no object is not promised", () => {
+test("before 2026 a property is a schema of its own, and an output that is no object is wrapped in one", () => {
   const tool = {
     name: "a.any",
     inputSchema: { type: "object", properties: { any: true, none: false } },
@@ -10,6 +10,11 @@ test("before 2026 a property is a schema of its own, and an output that is no ob
   expect(fitTool(tool)).toEqual({
     name: "a.any",
     inputSchema: { type: "object", properties: { any: {}, none: { not: {} } } },
+    outputSchema: {
+      type: "object",
+      properties: { result: { type: "array" } },
+      required: ["result"],
+    },
   });
   const output = {
     ...tool,

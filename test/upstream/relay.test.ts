@@ -370,7 +370,7 @@ describe.concurrent.each(pairs)("from a %s server to a %s client", (serverEra, c
     );
     // A legacy server is told and goes on; for a modern one there is nothing to go on with.
     if (serverEra === "legacy")
-      expect(saidJson(answer)).toMatchObject({ name: { error: { code: -32_021 } } });
+      expect(saidJson(answer)).toMatchObject({ name: { error: { code: -32_601 } } });
     else if (clientEra === "modern")
       expect(answer.error).toMatchObject({
         code: -32_021,

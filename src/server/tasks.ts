@@ -1,0 +1,193 @@
+import { randomUUID } from "node:crypto";
+import { HallError } from "../base/errors.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import { relatedTask, tasksExtension } from "../client/tasks.ts";
+import type { CallContext } from "../tool.ts";
+import type { SuspendableRun } from "./asking.ts";
+import { askLegacy } from "./asking.ts";
+import type { ClientRequest } from "./client-request.ts";
+import { explainRequest } from "./edge.ts";
+import type { ServerParts } from "./server.ts";
+
+/**
+ * Calls that a client follows as tasks, in both forms of MCP. The hall owns them: the call runs on
+ * like any other, whatever form its server has, and its result is kept until the task expires.
+ */
+export class Tasks {
+  readonly #tasks = new Map<string, Task>();
+
+  /** Throws OVERLOADED. */
+  add(run: SuspendableRun, request: ClientRequest, told: TaskNews, parts: ServerParts): Task {
+    if (this.#tasks.size >= tasksMax)
+      throw new HallError("OVERLOADED", `too many tasks (limit: ${tasksMax})`);
+    const task = new Task(run, request, told, parts);
+    this.#tasks.set(task.id, task);
+    setTimeout(() => {
+      this.#tasks.delete(task.id);
+      task.cancel("the task has expired");
+    }, task.ttlMs).unref();
+    return task;
+  }
+
+  /** Throws NOT_FOUND, also for a task of another caller. */
+  get({ taskId }: JsonObject, { principal }: ClientRequest): Task {
+    const task = this.#tasks.get(String(taskId));
+    if (task?.principal === principal) return task;
+    throw new HallError("NOT_FOUND", `unknown task "${String(taskId).slice(0, 100)}"`);
+  }
+
+  of({ principal }: ClientRequest): readonly Task[] {
+    return [...this.#tasks.values()].filter((task) => task.principal === principal);
+  }
+
+  close(): void {
+    for (const task of this.#tasks.values()) task.cancel("the hall is shutting down");
+  }
+}
+
+/** What a server tells about a task. */
+export type TaskNews = Parameters<NonNullable<CallContext["task"]>>[0];
+
+const tasksMax = 1_000;
+const ttlMsDefault = 3_600_000;
+const ttlMsMax = 86_400_000;
+
+export class Task {
+  readonly id = randomUUID();
+  readonly principal: string;
+  readonly ttlMs: number;
+  readonly #run: SuspendableRun;
+  readonly #createdAt = new Date();
+  #updatedAt = this.#createdAt;
+  #statusMessage: string | undefined;
+  #pollIntervalMs = 1_000;
+  #outcome: { readonly result: unknown } | { readonly error: JsonObject } | undefined;
+  #isCancelled = false;
+  /** Resolves at the next change of its status. */
+  #changed = Promise.withResolvers<void>();
+
+  constructor(run: SuspendableRun, request: ClientRequest, told: TaskNews, parts: ServerParts) {
+    this.principal = request.principal;
+    this.ttlMs = Math.max(1, Math.min(told.ttlMs ?? ttlMsDefault, ttlMsMax));
+    this.#run = run;
+    this.tell(told);
+    run.asked = () => this.#change();
+    run.done.then(
+      (result) => this.#end({ result }),
+      (error: unknown) => {
+        // Without the envelope of a newer version: the result is part of another one.
+        const reply = explainRequest(error, request.exchange.request, "2025-11-25", parts);
+        this.#end("result" in reply ? reply : { error: { ...reply.error } });
+      },
+    );
+  }
+
+  tell({ statusMessage, pollIntervalMs }: TaskNews): void {
+    this.#statusMessage = statusMessage ?? this.#statusMessage;
+    this.#pollIntervalMs = Math.max(1, Math.round(pollIntervalMs ?? this.#pollIntervalMs));
+    this.#change();
+  }
+
+  get isOver(): boolean {
+    return this.#isCancelled || this.#outcome !== undefined;
+  }
+
+  get #status(): string {
+    if (this.#isCancelled) return "cancelled";
+    if (this.#outcome) return "result" in this.#outcome ? "completed" : "failed";
+    return Object.keys(this.#run.questions).length > 0 ? "input_required" : "working";
+  }
+
+  /** The extension of 2026: the task with its result, error or questions. */
+  describe(): JsonObject {
+    const status = this.#status;
+    return {
+      ...this.describeCreated(),
+      ...(status === "input_required" ? { inputRequests: this.#run.questions } : {}),
+      ...this.#outcome,
+    };
+  }
+
+  describeCreated(): JsonObject {
+    const { ttl: ttlMs, pollInterval: pollIntervalMs, ...task } = this.describeLegacy();
+    return { ...task, ttlMs, pollIntervalMs };
+  }
+
+  describeLegacy(): JsonObject {
+    return {
+      taskId: this.id,
+      status: this.#status,
+      ...(this.#statusMessage === undefined ? {} : { statusMessage: this.#statusMessage }),
+      createdAt: this.#createdAt.toISOString(),
+      lastUpdatedAt: this.#updatedAt.toISOString(),
+      ttl: this.ttlMs,
+      pollInterval: this.#pollIntervalMs,
+    };
+  }
+
+  answer(responses: Readonly<Record<string, JsonObject>>): void {
+    this.#run.answer(responses);
+    this.#change();
+  }
+
+  cancel(reason = "the client cancelled the task"): void {
+    if (this.isOver) return;
+    this.#isCancelled = true;
+    this.#run.scope.cancel(new HallError("CANCELLED", reason));
+    this.#change();
+  }
+
+  /** Waits for the end. What the call asks meanwhile is asked with this request. */
+  async result(request: ClientRequest): Promise<JsonObject> {
+    const { scope } = request.exchange;
+    const asked = new Set<string>();
+    while (!this.isOver) {
+      const open = Object.entries(this.#run.questions).filter(([key]) => !asked.has(key));
+      for (const [key, question] of open) {
+        asked.add(key);
+        const params = { ...question.params, _meta: this.#related(question.params?._meta) };
+        askLegacy({ [key]: { ...question, params } }, request)
+          .then((answers) => this.answer(answers))
+          // The call goes on without: its question stays open until it is cancelled.
+          .catch((error: unknown) => this.#run.scope.cancel(error as HallError));
+      }
+      await scope.race(this.#changed.promise);
+    }
+    if (this.#outcome && "result" in this.#outcome) {
+      const body = isObject(this.#outcome.result) ? this.#outcome.result : {};
+      return { ...body, _meta: this.#related(body._meta) };
+    }
+    const { code = -32602, message = "the task was cancelled", data } = this.#outcome?.error ?? {};
+    throw new HallError("EXECUTION", String(message), {
+      relayed: { code: Number(code), message: String(message), data },
+    });
+  }
+
+  #related(meta: unknown): JsonObject {
+    return { ...(isObject(meta) ? meta : {}), [relatedTask]: { taskId: this.id } };
+  }
+
+  #end(outcome: NonNullable<Task["#outcome"]>): void {
+    if (this.isOver) return;
+    this.#outcome = outcome;
+    this.#change();
+  }
+
+  #change(): void {
+    this.#updatedAt = new Date();
+    this.#changed.resolve();
+    this.#changed = Promise.withResolvers();
+  }
+}
+
+export function takesTasks({ capabilities }: ClientRequest): boolean {
+  return isObject(capabilities.extensions) && isObject(capabilities.extensions[tasksExtension]);
+}
+
+/** Throws MISSING_CAPABILITY. */
+export function requireTasks(request: ClientRequest): void {
+  if (takesTasks(request)) return;
+  throw new HallError("MISSING_CAPABILITY", "the client does not support tasks", {
+    details: { requiredCapabilities: { extensions: { [tasksExtension]: {} } } },
+  });
+}
