@@ -16,6 +16,7 @@ export interface Tool {
   readonly outputSchema?: JsonObject | undefined;
   readonly annotations?: JsonObject;
   readonly _meta?: JsonObject;
+  readonly execution?: JsonObject;
   /** For the hall only; never shown to a client. */
   readonly facts?: ToolFacts;
   readonly [field: string]: unknown;
@@ -151,12 +152,21 @@ export interface CallContext {
    * `scope` can end the inner call earlier. Throws HallError. Absent outside the gateway.
    */
   call?(name: string, args: JsonObject, scope?: Scope, how?: InnerCall): Promise<Outcome>;
+  /** Present if the caller takes a task instead of a result. The first report makes the call one. */
+  readonly task?: ((news: TaskNews) => void) | undefined;
   /** The caller's own id of the call, for services. */
   readonly callId?: string | undefined;
   /** The caller, if the call came from a connection. */
   readonly caller?: Caller;
   /** Taint of the conversation, for tools that store content for later. Absent without a flow guard. */
   readonly flow?: Flow | undefined;
+}
+
+/** What is known of a task while it runs. */
+export interface TaskNews {
+  readonly statusMessage?: string;
+  readonly ttlMs?: number;
+  readonly pollIntervalMs?: number;
 }
 
 /** Options of a nested call. */
@@ -236,6 +246,12 @@ export interface ReportedHealth {
   readonly version?: string | undefined;
   readonly capabilities?: readonly string[] | undefined;
   readonly responseMs?: number | undefined;
+}
+
+/** Whether calls of a tool run as tasks, as servers of 2025-11-25 say; undefined for no. */
+export function taskSupportOf({ execution }: Tool): "required" | "optional" | undefined {
+  const support = execution?.taskSupport;
+  return support === "required" || support === "optional" ? support : undefined;
 }
 
 export type ListKind = "tools" | "resources" | "prompts";

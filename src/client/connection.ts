@@ -8,6 +8,7 @@ import {
   type ListKind,
   type LogLevel,
   logLevels,
+  type TaskNews,
 } from "../tool.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { isId, type Notification, type Request } from "../wire/message.ts";
@@ -16,8 +17,16 @@ import type { Exchange, Reply } from "../wire/requests.ts";
 import { envelope, type Handshake, type HandshakeOptions, shakeHands } from "./handshake.ts";
 import { createListening, type Listening } from "./listening.ts";
 import { isAskable, readQuestions } from "./questions.ts";
-import { RelayedCalls } from "./relayed-call.ts";
+import { type RelayedCall, RelayedCalls } from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
+import {
+  awaitTask,
+  followTask,
+  readTask,
+  relatedTask,
+  type TaskCall,
+  tasksExtension,
+} from "./tasks.ts";
 
 /**
  * Our end of a connection to an MCP server, whatever its protocol version and transport. Upstreams,
@@ -71,6 +80,8 @@ export class McpConnection {
   readonly #peer: Peer;
   readonly #calls: RelayedCalls;
   readonly #listening: Listening;
+  /** Who hears of tasks that an older server runs. */
+  readonly #tasks = new Map<string, (news: TaskNews) => void>();
   #handshake: Handshake | undefined;
   #isModern = false;
   #isLost = false;
@@ -169,7 +180,12 @@ export class McpConnection {
   }
 
   /** Relays a client's request. Questions the server asks meanwhile go to that client. */
-  async relay(method: string, params: JsonObject, caller: CallContext): Promise<JsonObject> {
+  async relay(
+    method: string,
+    params: JsonObject,
+    caller: CallContext,
+    taskSupport?: "required" | "optional",
+  ): Promise<JsonObject> {
     const progressToken = ++this.#nextToken;
     const call = this.#calls.start(progressToken, caller);
     if (!this.#isModern) this.#raiseLogLevel(caller.logLevel);
@@ -182,14 +198,19 @@ export class McpConnection {
           ? { "io.modelcontextprotocol/logLevel": caller.logLevel }
           : undefined),
       },
-      capabilities: this.#isModern ? askable(caller.capabilities) : undefined,
+      capabilities: this.#isModern ? this.#capabilitiesFor(caller) : undefined,
       onId: (id) => {
         call.id = id;
       },
     };
 
     try {
-      let result = readResult(method, await this.#send(method, params, caller.scope, extras));
+      const asTask =
+        taskSupport === "required" || (taskSupport === "optional" && caller.task !== undefined);
+      let result =
+        asTask && !this.#isModern
+          ? await this.#runAsTask(params, caller, { call, extras })
+          : readResult(method, await this.#send(method, params, caller.scope, extras));
       for (let round = 0; result.resultType === "input_required"; round++) {
         if (round === inputRoundsMax)
           throw new HallError(
@@ -206,6 +227,8 @@ export class McpConnection {
           await this.#send(method, { ...params, ...answers }, caller.scope, extras),
         );
       }
+      if (result.resultType === "task")
+        result = await followTask(result, this.#taskCall(caller, { call, extras }));
       // The server could not continue without an answer: report the capability the client lacks.
       if (call.unaskable && result.isError) throw call.unaskable;
       const body = stripEnvelope(result);
@@ -217,6 +240,45 @@ export class McpConnection {
     } finally {
       this.#calls.end(progressToken, call);
     }
+  }
+
+  /** An older client cannot say that it takes tasks: the hall waits for it. */
+  #capabilitiesFor({ capabilities, caller }: CallContext): JsonObject {
+    const own = askable(capabilities);
+    const { extensions } = this.#handshake?.capabilities ?? {};
+    if (!caller?.isLasting || !isObject(extensions) || !extensions[tasksExtension]) return own;
+    const declared = isObject(own.extensions) ? own.extensions : {};
+    return { ...own, extensions: { ...declared, [tasksExtension]: {} } };
+  }
+
+  /** The call of a tool that an older server runs as a task. */
+  async #runAsTask(params: JsonObject, caller: CallContext, running: Running): Promise<JsonObject> {
+    const { scope } = caller;
+    const asked = { ...params, task: {} };
+    const result = readResult(
+      "tools/call",
+      await this.#send("tools/call", asked, scope, running.extras),
+    );
+    const { task } = result;
+    if (!isObject(task)) return result;
+    this.#tasks.set(String(task.taskId), (news) => caller.task?.(news));
+    try {
+      const { _meta, ...found } = await awaitTask(task, this.#taskCall(caller, running));
+      const { [relatedTask]: _task, ...meta } = isObject(_meta) ? _meta : {};
+      return Object.keys(meta).length > 0 ? { ...found, _meta: meta } : found;
+    } finally {
+      this.#tasks.delete(String(task.taskId));
+    }
+  }
+
+  #taskCall({ scope, task: report }: CallContext, { call, extras }: Running): TaskCall {
+    return {
+      scope,
+      report,
+      ask: (questions) => call.ask(questions),
+      send: async (method, params, own) =>
+        readResult(method, await this.#send(method, params, own, { ...extras, onId: undefined })),
+    };
   }
 
   /** Ends a language-server-like session: `shutdown`, then `exit` if it agrees. Never throws. */
@@ -280,6 +342,9 @@ export class McpConnection {
       case "notifications/message":
         this.#calls.log(notification);
         return;
+      case "notifications/tasks/status":
+        this.#tasks.get(String(params.taskId))?.(readTask(params));
+        return;
       case "notifications/elicitation/complete":
         this.#calls.elicitationDone(params);
         return;
@@ -325,6 +390,12 @@ interface RequestExtras {
   readonly meta?: JsonObject | undefined;
   readonly capabilities?: JsonObject | undefined;
   readonly onId?: ((id: number) => void) | undefined;
+}
+
+/** A call under way, and what goes with each of its requests. */
+interface Running {
+  readonly call: RelayedCall;
+  readonly extras: RequestExtras;
 }
 
 /** Params with `_meta` as the connection and its version expect it. */

@@ -22,10 +22,14 @@ export function standardHeaders(
   };
 }
 
-const namedBy: Readonly<Record<string, string>> = {
+/** The parameter that `Mcp-Name` repeats. */
+export const namedBy: Readonly<Record<string, string>> = {
   "tools/call": "name",
   "prompts/get": "name",
   "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
 };
 
 function parameterHeaders(

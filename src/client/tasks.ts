@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { CallContext, Questions } from "../tool.ts";
+import type { CallContext, Questions, TaskNews } from "../tool.ts";
 import { readQuestions } from "./questions.ts";
 
 /**
@@ -98,7 +98,7 @@ function readOutcome({ status, result, error, statusMessage }: JsonObject): Json
 }
 
 /** The fields of a task in either form. */
-export function readTask(task: JsonObject): Parameters<NonNullable<CallContext["task"]>>[0] {
+export function readTask(task: JsonObject): TaskNews {
   const ttlMs = task.ttlMs ?? task.ttl;
   const pollIntervalMs = task.pollIntervalMs ?? task.pollInterval;
   return {

@@ -47,12 +47,20 @@ function narrow(context: CallContext, { scope, caller, nest }: Narrowed): CallCo
     logLevel: context.logLevel,
     capabilities: context.capabilities,
     meta: context.meta,
+    task: context.task,
     callId: context.callId,
     // The deadline is paused while a person is being asked.
     ask: (questions, asked) => scope.pauseWhile(() => context.ask(questions, asked)),
     call: (name, args, inner, how) => {
       const { progress = narrowed.progress, log = narrowed.log } = how ?? {};
-      const child = { ...narrowed, scope: inner ?? scope, progress, log, callId: undefined };
+      const child = {
+        ...narrowed,
+        scope: inner ?? scope,
+        progress,
+        log,
+        callId: undefined,
+        task: undefined,
+      };
       return nest(child)(name, args, inner, how);
     },
     caller,

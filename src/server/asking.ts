@@ -2,10 +2,11 @@ import { createHash, createHmac, randomBytes, randomUUID, timingSafeEqual } from
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
-import type { Question, Questions } from "../tool.ts";
+import type { CallContext, Question, Questions, TaskNews } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
 import type { ClientRequest } from "./client-request.ts";
 import type { Current } from "./context.ts";
+import type { Task, Tasks } from "./tasks.ts";
 
 /**
  * Questions to the client while a request runs: elicitation, sampling and roots.
@@ -17,7 +18,12 @@ import type { Current } from "./context.ts";
 export type ClientAnswers = Readonly<Record<string, JsonObject>>;
 export type Ask = (questions: Questions, asked?: Scope) => Promise<ClientAnswers>;
 /** Work that may ask. Its scope outlives the first request; `current` is the request it answers now. */
-export type Work = (ask: Ask, scope: Scope, current: () => Current) => Promise<unknown>;
+export type Work = (
+  ask: Ask,
+  scope: Scope,
+  current: () => Current,
+  task?: CallContext["task"],
+) => Promise<unknown>;
 
 /** How long an answer may take, and how long a suspended run waits for it. */
 const answerMsMax = 300_000;
@@ -77,19 +83,29 @@ function asExecutionError(error: unknown): never {
 /** The runs of modern requests that wait for answers. */
 export class Asking {
   readonly #seal: Seal;
+  readonly #tasks: Tasks;
   readonly #waiting = new Map<string, SuspendableRun>();
 
-  constructor(seal: Seal) {
+  constructor(seal: Seal, tasks: Tasks) {
     this.#seal = seal;
+    this.#tasks = tasks;
   }
 
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
-  async run(params: JsonObject, request: ClientRequest, work: Work): Promise<unknown> {
+  async run(
+    params: JsonObject,
+    request: ClientRequest,
+    work: Work,
+    takesTask: boolean,
+  ): Promise<unknown> {
     const responses = readResponses(params.inputResponses);
     // Read before the work runs, because validation adds defaults to the arguments.
     const subject = subjectOf(params, request);
-    if (params.requestState === undefined)
-      return this.#step(new SuspendableRun(work, responses, { params, request }), subject, request);
+    const tasks = takesTask ? this.#tasks : undefined;
+    if (params.requestState === undefined) {
+      const run = new SuspendableRun(work, responses, { params, request }, tasks);
+      return this.#step(run, subject, request);
+    }
     const handle = this.#seal.open(params.requestState, bindingOf(subject));
     const run = handle === undefined ? undefined : this.#waiting.get(handle);
     if (!run)
@@ -99,6 +115,15 @@ export class Asking {
     run.forget();
     run.resume(responses, { params, request });
     return this.#step(run, subject, request);
+  }
+
+  /** Starts work as a task at once, as clients of 2025-11-25 ask for it. */
+  start(params: JsonObject, request: ClientRequest, work: Work): Task {
+    const { ttl } = isObject(params.task) ? params.task : {};
+    // Progress belongs to the task, also after this answer.
+    request.exchange.outlives = true;
+    const run = new SuspendableRun(work, {}, { params, request }, this.#tasks);
+    return run.becomeTask(typeof ttl === "number" ? { ttlMs: ttl } : {});
   }
 
   /** Cancels every suspended run. */
@@ -112,6 +137,7 @@ export class Asking {
     try {
       const turn = await run.turn;
       if (turn.kind === "done") return turn.result;
+      if (turn.kind === "task") return { resultType: "task", ...turn.task.describeCreated() };
       return this.#suspend(run, turn.questions, bindingOf(subject));
     } finally {
       leave();
@@ -150,11 +176,16 @@ export class Asking {
 
 type Turn =
   | { readonly kind: "done"; readonly result: unknown }
-  | { readonly kind: "asks"; readonly questions: Questions };
+  | { readonly kind: "asks"; readonly questions: Questions }
+  | { readonly kind: "task"; readonly task: Task };
 
-/** Work that can be suspended. Each turn ends with a result or with questions. */
-class SuspendableRun {
+/** Work that can be suspended. Each turn ends with a result, with questions, or with a task, which is the last. */
+export class SuspendableRun {
   readonly scope = new Scope();
+  /** The result of the work. */
+  readonly done: Promise<unknown>;
+  /** Called when a task asks or has its answer. */
+  asked: () => void = () => {};
   turn: Promise<Turn>;
   forget: () => void = () => {};
   #endTurn: (turn: Turn) => void = () => {};
@@ -168,15 +199,21 @@ class SuspendableRun {
   readonly #taken = new Set<string>();
   #duplicates = 0;
 
-  constructor(work: Work, responses: ClientAnswers, current: Current) {
+  readonly #tasks: Tasks | undefined;
+  #task: Task | undefined;
+
+  constructor(work: Work, responses: ClientAnswers, current: Current, tasks: Tasks | undefined) {
     this.#responses = new Map(Object.entries(responses));
     this.#current = current;
+    this.#tasks = tasks;
     this.turn = this.#newTurn();
-    work(
+    this.done = work(
       (questions, asked) => this.#ask(questions, asked),
       this.scope,
       () => this.#current,
-    ).then(
+      tasks && ((news) => void this.becomeTask(news)),
+    );
+    this.done.then(
       (result) => this.#end(() => this.#endTurn({ kind: "done", result })),
       (error: unknown) => this.#end(() => this.#failTurn(error)),
     );
@@ -187,15 +224,35 @@ class SuspendableRun {
     finish();
   }
 
-  resume(responses: ClientAnswers, current: Current): void {
-    this.#current = current;
-    this.turn = this.#newTurn();
+  /** The first news make it a task. Throws OVERLOADED. */
+  becomeTask(news: TaskNews): Task {
+    if (this.#task) this.#task.tell(news);
+    else if (!this.#tasks) throw new HallError("INTERNAL", "the caller does not take tasks");
+    else {
+      this.#task = this.#tasks.add(this, this.#current.request, news);
+      this.#endTurn({ kind: "task", task: this.#task });
+    }
+    return this.#task;
+  }
+
+  /** The questions without an answer. */
+  get questions(): Questions {
+    return this.#openQuestions();
+  }
+
+  answer(responses: ClientAnswers): void {
     for (const [key, response] of Object.entries(responses)) this.#responses.set(key, response);
     for (const [key, { resolve }] of this.#open) {
       if (!this.#responses.has(key)) continue;
       this.#open.delete(key);
       resolve();
     }
+  }
+
+  resume(responses: ClientAnswers, current: Current): void {
+    this.#current = current;
+    this.turn = this.#newTurn();
+    this.answer(responses);
     if (this.#finish) this.#finish();
     // Ask again for the answers that are still missing.
     else if (this.#open.size > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
@@ -214,6 +271,7 @@ class SuspendableRun {
         new Promise<void>((resolve) => this.#open.set(shown, { question, resolve })),
     );
     if (missing.length > 0) this.#endTurn({ kind: "asks", questions: this.#openQuestions() });
+    this.asked();
     try {
       await asked.race(this.scope.race(Promise.all(answered)));
     } catch (error) {
@@ -279,7 +337,7 @@ function bindingOf(subject: string): string {
   return createHash("sha256").update(subject).digest("base64url");
 }
 
-function readResponses(responses: unknown): ClientAnswers {
+export function readResponses(responses: unknown): ClientAnswers {
   if (responses === undefined) return {};
   if (!isObject(responses) || !Object.values(responses).every(isObject))
     throw new HallError("INVALID_PARAMS", "inputResponses must map keys to results");

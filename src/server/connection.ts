@@ -26,7 +26,14 @@ import {
 } from "./client-request.ts";
 import { dialectMethods } from "./dialect.ts";
 import { explainRequest } from "./edge.ts";
-import { handleModern, methods, readString, unknownMethod, whenListed } from "./methods.ts";
+import {
+  handleModern,
+  legacyTaskMethods,
+  methods,
+  readString,
+  unknownMethod,
+  whenListed,
+} from "./methods.ts";
 import { isAllowed, localRights, type Rights, requireScope } from "./rights.ts";
 import type { AcceptOptions, ServerParts } from "./server.ts";
 import { watchedMax, watchResource } from "./subscriptions.ts";
@@ -272,7 +279,8 @@ export class ClientConnection {
             "not initialized: notifications/initialized has not arrived",
           );
     }
-    const handler = Object.hasOwn(methods, method) ? methods[method] : undefined;
+    const served = state.version === "2025-11-25" ? legacyMethods : methods;
+    const handler = Object.hasOwn(served, method) ? served[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
     requireScope(this.#rights, "call", method);
     const { version, capabilities, client } = state;
@@ -384,7 +392,7 @@ export class ClientConnection {
     const { info, instructions, counts } = this.#parts;
     return {
       protocolVersion: version,
-      capabilities: this.#parts.capabilities(),
+      capabilities: this.#parts.capabilities(version),
       serverInfo: info,
       instructions: instructions(),
       _meta: counts(),
@@ -467,6 +475,8 @@ export function readGreeting({ protocolVersion, capabilities, clientInfo }: Json
 export function isNotification(method: string): boolean {
   return method.startsWith("notifications/") || method.startsWith("$/") || method === "exit";
 }
+
+const legacyMethods = { ...methods, ...legacyTaskMethods };
 
 /** How long to write out the last answers when shutting down at once. */
 const hurriedFlushMs = 500;

@@ -22,7 +22,7 @@ export interface Current {
 /** The client's side of a call, as toolkits see it in both eras. */
 export function createContext(
   current: () => Current,
-  { ask, scope }: { readonly ask: Ask; readonly scope: Scope },
+  { ask, scope, task }: { readonly ask: Ask; readonly scope: Scope } & Pick<CallContext, "task">,
 ): CallContext {
   const { params, request } = current();
   const log: CallContext["log"] = (level, data, logger) =>
@@ -43,6 +43,7 @@ export function createContext(
     logLevel,
     capabilities,
     meta: foreignMeta(params._meta),
+    task,
     caller: callerOf(request),
   };
 }

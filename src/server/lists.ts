@@ -111,7 +111,7 @@ function writeTool(tool: ShownTool, version: Version): string {
   const kept = isModern ? serialized.modern : serialized.legacy;
   let text = kept.get(tool);
   if (text === undefined) {
-    text = JSON.stringify(isModern ? tool : fitTool(tool));
+    text = JSON.stringify(isModern ? { ...tool, execution: undefined } : fitTool(tool));
     kept.set(tool, text);
   }
   return text;
@@ -123,8 +123,12 @@ function writeTool(tool: ShownTool, version: Version): string {
  */
 export function fitTool(tool: ShownTool): ShownTool {
   const { inputSchema, outputSchema } = tool;
+  // Plain calls work as well: the hall waits for the task.
+  const { execution } = tool;
+  const isRequired = isObject(execution) && execution.taskSupport === "required";
   return {
     ...tool,
+    ...(isRequired ? { execution: { ...execution, taskSupport: "optional" } } : {}),
     inputSchema: fitSchema(inputSchema),
     outputSchema: isObject(outputSchema) ? fitSchema(wrapSchema(outputSchema)) : undefined,
   };

@@ -4,10 +4,10 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
-import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
+import { type Call, type CallContext, type Outcome, type Toolkit, taskSupportOf } from "../tool.ts";
 import { addField } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
-import { type Asking, askLegacy, type Work } from "./asking.ts";
+import { type Asking, askLegacy, readResponses, type Work } from "./asking.ts";
 import {
   addModernEnvelope,
   type ClientRequest,
@@ -21,6 +21,7 @@ import { isWrapped, listMethods } from "./lists.ts";
 import { requireScope, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
+import { requireTasks, takesTasks } from "./tasks.ts";
 
 export type MethodHandler = (
   params: JsonObject,
@@ -37,9 +38,11 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const args = params.arguments ?? {};
     if (!isObject(args)) throw new HallError("INVALID_PARAMS", "arguments must be an object");
     const call = createCall(name, args, request, { face: faceOf(params, parts) });
-    return runAsking(params, request, parts, (context) =>
-      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, call, request)),
-    );
+    const work = (context: CallContext): Promise<Outcome> =>
+      parts.gateway.call(call, context).then((outcome) => fitOutcome(outcome, call, request));
+    if (request.version === "2025-11-25" && isObject(params.task))
+      return startTask(params, request, parts, work);
+    return runAsking(params, request, parts, work);
   },
 
   "resources/read": (params, request, parts) => {
@@ -145,16 +148,36 @@ function runAsking(
   work: (context: CallContext) => Promise<unknown>,
 ): Promise<unknown> {
   const releaseToken = claimProgressToken(params, request);
-  const run: Work = (ask, scope, current) => work(createContext(current, { ask, scope }));
+  const run = contextFor(work);
+  const takesTask = request.exchange.request.method === "tools/call" && takesTasks(request);
   try {
     const running =
-      request.era === "modern" ? asking.run(params, request, run) : runLegacy(params, request, run);
+      request.era === "modern"
+        ? asking.run(params, request, run, takesTask)
+        : runLegacy(params, request, run);
     return releaseToken ? running.finally(releaseToken) : running;
   } catch (error) {
     // The work never started, so `finally` does not release the token.
     releaseToken?.();
     throw error;
   }
+}
+
+function contextFor(work: (context: CallContext) => Promise<unknown>): Work {
+  return (ask, scope, current, task) => work(createContext(current, { ask, scope, task }));
+}
+
+/** Throws METHOD_NOT_FOUND for a tool that does not run as a task, as 2025-11-25 requires. */
+function startTask(
+  params: JsonObject,
+  request: ClientRequest,
+  { registry, asking }: ServerParts,
+  work: (context: CallContext) => Promise<unknown>,
+): JsonObject {
+  const { tool } = registry.getTool(readString(params, "name"));
+  if (taskSupportOf(tool) === undefined)
+    throw new HallError("METHOD_NOT_FOUND", `${params.name} does not run as a task`);
+  return { task: asking.start(params, request, contextFor(work)).describeLegacy() };
 }
 
 function runLegacy(params: JsonObject, request: ClientRequest, run: Work): Promise<unknown> {
@@ -248,10 +271,42 @@ const modernMethods: Readonly<Record<string, MethodHandler>> = {
   ...methods,
   "server/discover": (_params, _request, parts) => ({
     supportedVersions: modernVersions,
-    capabilities: parts.capabilities(),
+    capabilities: parts.capabilities("2026-07-28"),
     instructions: parts.instructions(),
   }),
   "subscriptions/listen": listen,
+  "tasks/get": (params, request, { tasks }) => {
+    requireTasks(request);
+    return tasks.get(params, request).describe();
+  },
+  "tasks/update": (params, request, { tasks }) => {
+    requireTasks(request);
+    tasks.get(params, request).answer(readResponses(params.inputResponses));
+    return {};
+  },
+  "tasks/cancel": (params, request, { tasks }) => {
+    requireTasks(request);
+    tasks.get(params, request).cancel();
+    return {};
+  },
+};
+
+/** The tasks of 2025-11-25. */
+export const legacyTaskMethods: Readonly<Record<string, MethodHandler>> = {
+  "tasks/get": (params, request, { tasks }) => tasks.get(params, request).describeLegacy(),
+  "tasks/list": (_params, request, { tasks }) => ({
+    tasks: tasks.of(request).map((task) => task.describeLegacy()),
+  }),
+  "tasks/result": (params, request, { tasks }) => {
+    request.exchange.keepOpen();
+    return tasks.get(params, request).result(request);
+  },
+  "tasks/cancel": (params, request, { tasks }) => {
+    const task = tasks.get(params, request);
+    if (task.isOver) throw new HallError("INVALID_PARAMS", "the task has ended");
+    task.cancel();
+    return task.describeLegacy();
+  },
 };
 
 /** Runs a modern request and adds the envelope to its result. Throws METHOD_NOT_FOUND. */

@@ -4,6 +4,7 @@ import { createIds } from "../base/ids.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Log } from "../base/log.ts";
 import { SlotMap } from "../base/slot-map.ts";
+import { tasksExtension } from "../client/tasks.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Modules } from "../registry/modules.ts";
@@ -16,10 +17,13 @@ import type { ListKind } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { Asking, Seal } from "./asking.ts";
+import type { Version } from "./client-request.ts";
 import { ClientConnection } from "./connection.ts";
+import { explainRequest } from "./edge.ts";
 import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
 import type { Presets, Rights } from "./rights.ts";
 import { StatelessRequests } from "./stateless.ts";
+import { Tasks } from "./tasks.ts";
 
 export interface AcceptOptions {
   /** The authenticated caller. One principal cannot use what another opened. Default "local". */
@@ -82,7 +86,8 @@ export interface ServerParts extends ServerOptions {
   shownTools(spelling: Spelling, faces?: readonly Face[]): readonly ShownTool[];
   /** The default faces as the call record stores them: `agents`, or several separated by commas. */
   face(): string;
-  capabilities(): JsonObject;
+  capabilities(version: Version): JsonObject;
+  readonly tasks: Tasks;
   counts(): JsonObject;
   /** List changes, at most four per second for each list. */
   onChange(listener: (kind: ListKind) => void): () => void;
@@ -182,6 +187,7 @@ export class Server {
     this.#stopListening?.();
     this.#pause?.resume();
     this.#parts.asking.close();
+    this.#parts.tasks.close();
     await Promise.all([
       this.#stateless.close(drainMs),
       ...this.#connections.values().map((connection) => connection.close(drainMs)),
@@ -279,17 +285,23 @@ class ToolLists {
 
 function createParts(registry: Registry, lists: ToolLists, options: ServerOptions): ServerParts {
   const seal = new Seal();
+  const tasks = new Tasks((failure, { exchange }) =>
+    // Without the envelope of a newer version: it is part of another result.
+    explainRequest(failure, exchange.request, "2025-11-25", parts),
+  );
   const parts: ServerParts = {
     ...options,
     registry,
     seal,
-    asking: new Asking(seal),
+    tasks,
+    asking: new Asking(seal, tasks),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),
     shownTools: (spelling, faces) => lists.tools(spelling, faces),
     face: () => lists.face(),
-    capabilities: () => describeCapabilities(registry, lists.faces(), options.isStatic),
+    capabilities: (version) =>
+      describeCapabilities(registry, lists.faces(), { isStatic: options.isStatic, version }),
     counts: () => ({
       tools_count: parts.shownTools(options.names).length,
       resources_count: registry.resources().length,
@@ -362,7 +374,7 @@ const instructions = (names: NameStyle): Readonly<Record<Face, string>> => ({
 function describeCapabilities(
   registry: Registry,
   faces: readonly Face[],
-  isStatic: boolean,
+  { isStatic, version }: { readonly isStatic: boolean; readonly version: Version },
 ): JsonObject {
   const listChanged = !isStatic;
   const isWhole = faces.includes("tools");
@@ -375,15 +387,22 @@ function describeCapabilities(
     ...(hasPrompts ? { prompts: { listChanged } } : {}),
     ...(hasResources || hasPrompts ? { completions: {} } : {}),
     ...(isStatic ? {} : { logging: {} }),
-    ...describeExtensions(registry),
+    ...describeExtensions(registry, version),
   };
 }
 
-/** All that the servers support; of settings that differ, the first. */
-function describeExtensions(registry: Registry): JsonObject {
+/** All that the servers support; of settings that differ, the first. Tasks have a place of their own in 2025-11-25. */
+function describeExtensions(registry: Registry, version: Version): JsonObject {
   const all = registry.toolkits().map((toolkit) => toolkit.extensions?.() ?? {});
-  const extensions: JsonObject = Object.assign({}, ...all.reverse());
-  return Object.keys(extensions).length > 0 ? { extensions } : {};
+  const { [tasksExtension]: tasks, ...others }: JsonObject = Object.assign({}, ...all.reverse());
+  const isModern = version === "2026-07-28";
+  const extensions = isModern && tasks !== undefined ? { ...others, [tasksExtension]: {} } : others;
+  return {
+    ...(Object.keys(extensions).length > 0 ? { extensions } : {}),
+    ...(tasks !== undefined && version === "2025-11-25"
+      ? { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
+      : {}),
+  };
 }
 
 const changeMsMin = 250;

@@ -2,12 +2,10 @@ import { randomUUID } from "node:crypto";
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { relatedTask, tasksExtension } from "../client/tasks.ts";
-import type { CallContext } from "../tool.ts";
-import type { SuspendableRun } from "./asking.ts";
-import { askLegacy } from "./asking.ts";
+import type { TaskNews } from "../tool.ts";
+import type { Reply } from "../wire/requests.ts";
+import { askLegacy, type SuspendableRun } from "./asking.ts";
 import type { ClientRequest } from "./client-request.ts";
-import { explainRequest } from "./edge.ts";
-import type { ServerParts } from "./server.ts";
 
 /**
  * Calls that a client follows as tasks, in both forms of MCP. The hall owns them: the call runs on
@@ -15,12 +13,17 @@ import type { ServerParts } from "./server.ts";
  */
 export class Tasks {
   readonly #tasks = new Map<string, Task>();
+  readonly #explain: ExplainCall;
+
+  constructor(explain: ExplainCall) {
+    this.#explain = explain;
+  }
 
   /** Throws OVERLOADED. */
-  add(run: SuspendableRun, request: ClientRequest, told: TaskNews, parts: ServerParts): Task {
+  add(run: SuspendableRun, request: ClientRequest, told: TaskNews): Task {
     if (this.#tasks.size >= tasksMax)
       throw new HallError("OVERLOADED", `too many tasks (limit: ${tasksMax})`);
-    const task = new Task(run, request, told, parts);
+    const task = new Task(run, request, told, this.#explain);
     this.#tasks.set(task.id, task);
     setTimeout(() => {
       this.#tasks.delete(task.id);
@@ -45,8 +48,9 @@ export class Tasks {
   }
 }
 
-/** What a server tells about a task. */
-export type TaskNews = Parameters<NonNullable<CallContext["task"]>>[0];
+/** Turns the failure of a call into its answer, without the envelope of a newer version. */
+type ExplainCall = (failure: unknown, request: ClientRequest) => Reply;
+type TaskOutcome = { readonly result: unknown } | { readonly error: JsonObject };
 
 const tasksMax = 1_000;
 const ttlMsDefault = 3_600_000;
@@ -61,12 +65,11 @@ export class Task {
   #updatedAt = this.#createdAt;
   #statusMessage: string | undefined;
   #pollIntervalMs = 1_000;
-  #outcome: { readonly result: unknown } | { readonly error: JsonObject } | undefined;
+  #outcome: TaskOutcome | undefined;
   #isCancelled = false;
-  /** Resolves at the next change of its status. */
-  #changed = Promise.withResolvers<void>();
+  readonly #waiting = new Set<() => void>();
 
-  constructor(run: SuspendableRun, request: ClientRequest, told: TaskNews, parts: ServerParts) {
+  constructor(run: SuspendableRun, request: ClientRequest, told: TaskNews, explain: ExplainCall) {
     this.principal = request.principal;
     this.ttlMs = Math.max(1, Math.min(told.ttlMs ?? ttlMsDefault, ttlMsMax));
     this.#run = run;
@@ -75,8 +78,7 @@ export class Task {
     run.done.then(
       (result) => this.#end({ result }),
       (error: unknown) => {
-        // Without the envelope of a newer version: the result is part of another one.
-        const reply = explainRequest(error, request.exchange.request, "2025-11-25", parts);
+        const reply = explain(error, request);
         this.#end("result" in reply ? reply : { error: { ...reply.error } });
       },
     );
@@ -151,7 +153,7 @@ export class Task {
           // The call goes on without: its question stays open until it is cancelled.
           .catch((error: unknown) => this.#run.scope.cancel(error as HallError));
       }
-      await scope.race(this.#changed.promise);
+      await scope.race(new Promise<void>((resolve) => this.#waiting.add(resolve)));
     }
     if (this.#outcome && "result" in this.#outcome) {
       const body = isObject(this.#outcome.result) ? this.#outcome.result : {};
@@ -167,7 +169,7 @@ export class Task {
     return { ...(isObject(meta) ? meta : {}), [relatedTask]: { taskId: this.id } };
   }
 
-  #end(outcome: NonNullable<Task["#outcome"]>): void {
+  #end(outcome: TaskOutcome): void {
     if (this.isOver) return;
     this.#outcome = outcome;
     this.#change();
@@ -175,8 +177,8 @@ export class Task {
 
   #change(): void {
     this.#updatedAt = new Date();
-    this.#changed.resolve();
-    this.#changed = Promise.withResolvers();
+    for (const resume of this.#waiting) resume();
+    this.#waiting.clear();
   }
 }
 

@@ -6,16 +6,18 @@ import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { Handshake } from "../client/handshake.ts";
 import { hasValidHeaders } from "../client/headers.ts";
+import { tasksExtension } from "../client/tasks.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type {
-  CallContext,
-  Health,
-  ListKind,
-  Outcome,
-  Prompt,
-  Resource,
-  Tool,
-  Toolkit,
+import {
+  type CallContext,
+  type Health,
+  type ListKind,
+  type Outcome,
+  type Prompt,
+  type Resource,
+  type Tool,
+  type Toolkit,
+  taskSupportOf,
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { InstalledPackage } from "../trust/review.ts";
@@ -320,8 +322,11 @@ class UpstreamServer implements Upstream {
   }
 
   extensions(): JsonObject {
-    const { extensions } = this.#handshake?.capabilities ?? {};
-    return isObject(extensions) ? extensions : {};
+    const { extensions, tasks } = this.#handshake?.capabilities ?? {};
+    return {
+      ...(isObject(extensions) ? extensions : {}),
+      ...(isObject(tasks) ? { [tasksExtension]: {} } : {}),
+    };
   }
 
   async #open(
@@ -405,7 +410,7 @@ class UpstreamServer implements Upstream {
     this.counts.calls++;
     const used = this.#lines.use(context, (connection) => {
       if (tool) this.#refuseChanged(tool);
-      return connection.relay(method, params, context);
+      return connection.relay(method, params, context, tool && taskSupportOf(tool));
     });
     const answered = this.#supervisor.connection() ? used : this.#beforeInstalled(used, context);
     return answered.catch((error: unknown) => {

@@ -157,6 +157,8 @@ export class Exchange {
   expiresAt = 0;
   readonly #sender: RequestSender;
   #isOver = false;
+  /** Notifications are sent after the answer too. */
+  outlives = false;
   /** Sends what must arrive before the answer. */
   beforeReply: (() => void) | undefined;
 
@@ -178,7 +180,7 @@ export class Exchange {
 
   /** Does nothing once the request is answered or withdrawn: what comes later belongs to nobody. */
   notify(method: string, params: unknown): void {
-    if (!this.#isOver) this.#sender.notify(method, params, this.request.id);
+    if (!this.#isOver || this.outlives) this.#sender.notify(method, params, this.request.id);
   }
 
   ask(method: string, params: unknown, options: Omit<AskOptions, "about">): Promise<unknown> {

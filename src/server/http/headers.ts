@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import { namedBy } from "../../client/headers.ts";
 import type { Registry } from "../../registry/registry.ts";
 import { metaKeys } from "../client-request.ts";
 import { headerValues } from "./guard.ts";
@@ -29,12 +30,6 @@ export function checkStandardHeaders(
   if (named) requireEqual(request, "mcp-name", params?.[named], decode);
   if (method === "tools/call") checkParameters(request, params, registry);
 }
-
-const namedBy: Readonly<Record<string, string>> = {
-  "tools/call": "name",
-  "prompts/get": "name",
-  "resources/read": "uri",
-};
 
 /** Compares arguments that a tool's schema marks with `x-mcp-header` with their `Mcp-Param-…` headers. */
 function checkParameters(
