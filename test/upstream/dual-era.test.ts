@@ -1,7 +1,4 @@
 /** A remote server on the SDK that speaks both protocol families: each client is served in its own. */
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
-import { toNodeHandler } from "@modelcontextprotocol/node";
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import * as z from "zod";
@@ -9,6 +6,7 @@ import type { JsonObject } from "../../src/base/json.ts";
 import { modern } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
 import { until } from "../servers/until.ts";
+import { serveWeb } from "../servers/web-server.ts";
 
 /** `list` has output that is no object; `era` tells in which protocol family the call came. */
 function createFixture(): McpServer {
@@ -25,15 +23,13 @@ function createFixture(): McpServer {
 }
 
 test("calls of an older client come in the older family, and its output is the object it expects", async () => {
-  const handle = toNodeHandler(createMcpHandler(createFixture));
-  const http = createServer(handle as Parameters<typeof createServer>[1]);
-  await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+  const { http, url } = await serveWeb(createMcpHandler(createFixture).fetch);
   await using hall = await startHall({
     toolkits: [],
     servers: {
       box: {
         type: "http",
-        url: `http://127.0.0.1:${(http.address() as AddressInfo).port}/mcp`,
+        url,
         headers: {},
         start: "lazy",
         idleTimeoutSeconds: 0,

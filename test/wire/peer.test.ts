@@ -256,7 +256,7 @@ describe("input that is not a request", () => {
 
   test("a request over the size limit is refused under its own id, and the line lives on", () => {
     const { channel } = connect({ limits: { messageBytesMax: 200 }, handle: () => "served" });
-    const filler = '"params":{"x":"' + "x".repeat(200);
+    const filler = `"params":{"x":"${"x".repeat(200)}`;
     const frames = [
       `{"jsonrpc":"2.0","id":1,"method":"m",${filler}"}}`,
       `{"method":"m",${filler}","id":9,"method":"no"},"jsonrpc":"2.0","id":"two"}`,
