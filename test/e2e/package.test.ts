@@ -1,6 +1,14 @@
 // The package as people install it: from a clone, and from its archive.
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,4 +70,38 @@ test("the archive of `npm pack` has all that the command and the library need", 
   const program = 'import { tool } from "guildhall";\nconsole.log(typeof tool);\n';
   writeFileSync(join(project, "main.mjs"), program);
   expect(run(process.execPath, ["main.mjs"], project)).toBe("function\n");
+});
+
+test("the types that a build writes check a program that uses the library", () => {
+  const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  expect(exports["."].types).toBe("./dist/types/index.d.ts");
+  const types = join(folder, "types");
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  run(process.execPath, [tsc, "-p", "tsconfig.types.json", "--outDir", types], root);
+  const program = `import { createHall, MCPToolCall, tool, toolkit } from "guildhall";
+const put = tool({ name: "put", description: "Stores", input: { type: "object" } }, () => "ok");
+const hall = await createHall({ toolkits: [toolkit({ name: "memory", tools: [put] })] });
+const text: string = MCPToolCall({ name: "memory.put", arguments: {} }).params.name;
+console.log(text, (await hall.call(text)).content.length);
+export {};
+`;
+  writeFileSync(join(folder, "main.ts"), program);
+  writeFileSync(
+    join(folder, "tsconfig.json"),
+    JSON.stringify({
+      compilerOptions: {
+        strict: true,
+        noEmit: true,
+        skipLibCheck: true,
+        target: "es2022",
+        module: "nodenext",
+        typeRoots: [join(root, "node_modules", "@types")],
+        types: ["node"],
+        paths: { guildhall: ["./types/index.d.ts"] },
+      },
+      files: ["main.ts"],
+    }),
+  );
+  writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
+  expect(run(process.execPath, [tsc, "-p", "."], folder)).toBe("");
 });
