@@ -162,7 +162,11 @@ export class PageDoor {
       stalledMsMax: 10_000,
     });
     const after = headerValues(request, "last-event-id")[0];
-    const stop = this.#options.host.follow(after, caller, (event) => stream.send(event));
+    const stop = this.#options.host.follow(after, caller, (event) => {
+      // A session that ended meanwhile hears nothing more.
+      if ("refusal" in this.#identify(request)) stream.end();
+      else stream.send(event);
+    });
     response.on("close", stop);
     return undefined;
   }

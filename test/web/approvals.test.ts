@@ -1,0 +1,80 @@
+import { fileURLToPath } from "node:url";
+import { expect, test } from "vitest";
+import { openSite, useBrowser } from "./site.ts";
+
+useBrowser();
+
+const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
+const erase = {
+  name: "erase",
+  description: "Erases a shelf.",
+  inputSchema: { type: "object", properties: { shelf: { type: "string" } } },
+  annotations: { destructiveHint: true },
+};
+
+/** Calls a tool as a client over HTTP; resolves with the answer. */
+async function call(url: string, shelf: string): Promise<string> {
+  const response = await fetch(`${url}/mcp`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": "2026-07-28",
+      "mcp-method": "tools/call",
+      "mcp-name": "shop__erase",
+    },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method: "tools/call",
+      params: {
+        name: "shop__erase",
+        arguments: { shelf },
+        _meta: {
+          "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+          "io.modelcontextprotocol/clientInfo": { name: "test client", version: "1" },
+          "io.modelcontextprotocol/clientCapabilities": {},
+        },
+      },
+    }),
+  });
+  return response.text();
+}
+
+test("a waiting call is shown with its arguments, and approved in the page it goes through in the client", async () => {
+  await using site = await openSite({
+    config: {
+      mcpServers: { shop: { command: "node", args: [server, "tools.json", "starts"] } },
+    },
+    files: { "tools.json": JSON.stringify([erase]) },
+  });
+  const { page } = site;
+  await site.show("review/shop");
+  await page.getByLabel("Start shop").check();
+  await page.getByRole("button", { name: "Start 1 server" }).click();
+  await page.getByRole("button", { name: "Approve shop" }).click();
+  await page.getByText("The review is over").waitFor();
+
+  await site.show("tools");
+  await page.getByRole("row", { name: /shop\.erase/ }).waitFor();
+  await site.show("approvals");
+  await page.getByText("Nothing waits for you").waitFor();
+  const waiting = call(site.url, "books");
+  const card = page.getByRole("article", { name: "Call of shop.erase" });
+  await card.getByText("books").waitFor();
+  await card.getByText("test client").waitFor();
+  await card.getByRole("timer").waitFor();
+  await card.getByRole("button", { name: "Allow once" }).click();
+  expect(await waiting).toContain("ran erase");
+  await page.getByText("Nothing waits for you").waitFor();
+
+  const refused = call(site.url, "maps");
+  await card.getByRole("button", { name: "Deny" }).click();
+  expect(await refused).not.toContain("ran erase");
+
+  const lasting = call(site.url, "prints");
+  await card.getByRole("button", { name: "While the hall runs" }).click();
+  expect(await lasting).toContain("ran erase");
+  expect(await call(site.url, "charts")).toContain("ran erase");
+  expect(await site.run("audit", "--json")).toContain("in the page");
+});
