@@ -229,13 +229,13 @@ export const hallCommands: CommandGroups = {
     "login <server>": {
       does: "log in to a remote server: prints the page to open and waits for the login",
       examples: ["login github", "login github --json"],
-      load: async () => (await import("./commands/login.ts")).runLogin,
+      load: async () => (await import("./commands/credentials.ts")).runLogin,
     },
 
     "logout <server>": {
       does: "delete the stored tokens of a server",
       examples: ["logout github"],
-      load: async () => (await import("./commands/login.ts")).runLogout,
+      load: async () => (await import("./commands/credentials.ts")).runLogout,
     },
 
     secret: {
@@ -246,18 +246,18 @@ export const hallCommands: CommandGroups = {
           does: "store a secret of this project; the value comes from a hidden prompt or from stdin",
           options: { "--user": "for all your projects" },
           examples: ["secret set GITHUB_TOKEN", "secret set OPENAI_API_KEY --user < key.txt"],
-          load: async () => (await import("./commands/secret.ts")).runSecretSet,
+          load: async () => (await import("./commands/credentials.ts")).runSecretSet,
         },
         list: {
           does: "list the names of your secrets, never their values",
           examples: ["secret list", "secret list --json"],
-          load: async () => (await import("./commands/secret.ts")).runSecretList,
+          load: async () => (await import("./commands/credentials.ts")).runSecretList,
         },
         "remove <name>": {
           does: "remove a secret of this project",
           options: { "--user": "remove it from those for all your projects" },
           examples: ["secret remove GITHUB_TOKEN"],
-          load: async () => (await import("./commands/secret.ts")).runSecretRemove,
+          load: async () => (await import("./commands/credentials.ts")).runSecretRemove,
         },
       },
     },
@@ -355,22 +355,22 @@ export const hallCommands: CommandGroups = {
             ...until,
           },
           examples: ["token create ci", "token create ci --tools github.* --until 7d"],
-          load: async () => (await import("./commands/token.ts")).runTokenCreate,
+          load: async () => (await import("./commands/credentials.ts")).runTokenCreate,
         },
         show: {
           does: "print the token of your own halls, for use in other commands",
           examples: ["token show"],
-          load: async () => (await import("./commands/token.ts")).runTokenShow,
+          load: async () => (await import("./commands/credentials.ts")).runTokenShow,
         },
         list: {
           does: "list the names of the tokens",
           examples: ["token list --json"],
-          load: async () => (await import("./commands/token.ts")).runTokenList,
+          load: async () => (await import("./commands/credentials.ts")).runTokenList,
         },
         "revoke <name>": {
           does: "revoke a token; it is invalid from the next request on",
           examples: ["token revoke ci"],
-          load: async () => (await import("./commands/token.ts")).runTokenRevoke,
+          load: async () => (await import("./commands/credentials.ts")).runTokenRevoke,
         },
       },
     },

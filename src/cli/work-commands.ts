@@ -176,7 +176,7 @@ export const workCommands: CommandGroups = {
         "test [model]": {
           does: "make one tiny request to the model and report problems",
           examples: ["models test", "models test anthropic/NAME --json"],
-          load: async () => (await import("./commands/models.ts")).runModelsTest,
+          load: async () => (await import("./commands/ask.ts")).runModelsTest,
         },
       },
     },

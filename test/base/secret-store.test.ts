@@ -2,8 +2,12 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { type Keyring, systemKeyring } from "../../src/base/keyring.ts";
-import { openSecretStore, type SecretStore } from "../../src/base/secret-store.ts";
+import {
+  type Keyring,
+  openSecretStore,
+  type SecretStore,
+  systemKeyring,
+} from "../../src/base/secret-store.ts";
 import { noKeyring } from "../config/folder.ts";
 
 let root: string;

@@ -18,8 +18,8 @@ test("a build is outdated once a source is newer, is gone, or nothing was built"
   };
   const date = (name: string, minute: number): void =>
     utimesSync(join(root, name), minute * 60, minute * 60);
-  const sources = ["src/base/text.ts", "src/cli/main.ts", "scripts/build.mjs"];
-  const folders = ["src/base", "src/cli", "src", "scripts"];
+  const sources = ["src/base/text.ts", "src/cli/main.ts", "web/main.ts", "scripts/build.mjs"];
+  const folders = ["src/base", "src/cli", "src", "web", "scripts"];
   try {
     for (const name of [...sources, "package.json", "package-lock.json"]) write(name, 1);
     for (const folder of folders) date(folder, 1);

@@ -1,8 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import type { Keyring } from "../../src/base/keyring.ts";
-import { openSecretStore, type SecretStore } from "../../src/base/secret-store.ts";
+import { type Keyring, openSecretStore, type SecretStore } from "../../src/base/secret-store.ts";
 import { type LoadedConfig, type LoadOptions, loadConfig } from "../../src/config/load.ts";
 
 /** A project folder of its own, with a user file that is not there until it is written. */

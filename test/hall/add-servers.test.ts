@@ -9,7 +9,7 @@ import { addServers } from "../../src/hall/add-servers.ts";
 import { editConfig, editServer } from "../../src/hall/config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../../src/hall/import/pasted.ts";
 import { loadSettings } from "../../src/hall/settings.ts";
-import { switchTools } from "../../src/hall/tool-switch.ts";
+import { switchTools } from "../../src/hall/shown-tools.ts";
 
 let folder: string;
 beforeEach(() => {

@@ -17,8 +17,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test, vi } from "vitest";
-import { systemKeyring } from "../../src/base/keyring.ts";
-import { openSecretStore, type SecretStore } from "../../src/base/secret-store.ts";
+import { openSecretStore, type SecretStore, systemKeyring } from "../../src/base/secret-store.ts";
 import { noKeyring } from "../config/folder.ts";
 import { type Home, makeHome } from "../servers/home.ts";
 

@@ -1,8 +1,12 @@
 import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { formatBytes, plural, shortenLine } from "../../base/text.ts";
-import { type Exposure, measureExposure, setExposure } from "../../hall/exposure.ts";
-import { switchTools } from "../../hall/tool-switch.ts";
+import {
+  type Exposure,
+  measureExposure,
+  setExposure,
+  switchTools,
+} from "../../hall/shown-tools.ts";
 import { readOwnUri } from "../../registry/resource-owners.ts";
 import type { ToldTool } from "../../toolkits/find/answer.ts";
 import { isLockedServer, type Lock, readLock } from "../../upstream/lock.ts";
