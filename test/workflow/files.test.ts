@@ -451,6 +451,15 @@ test("paths outside the allowed folders are refused", async () => {
   expect(outside.files("specs")).toContain("001-users-notes-title/spec.md");
 });
 
+test("relative paths, spaces and umlauts are accepted", async () => {
+  using project = makeProject();
+  await using bench = await startBench({ folder: project.folder });
+  for (const folder of ["specs/001-a", "specs/002 with spaces", "specs/003-größe"])
+    expect(
+      await bench.call("specify", { feature_description: "Dark mode", spec_directory: folder }),
+    ).toMatchObject({ isError: false, data: { folder } });
+});
+
 test("on a full disk a step fails with the reason, and the files are unchanged", async () => {
   using project = makeProject();
   await using bench = await startBench({ folder: project.folder });

@@ -109,6 +109,21 @@ test("a missing prerequisite is named, with the step to run as data", async () =
     });
 });
 
+test("a plan is refused while the spec has open questions", async () => {
+  using project = makeProject();
+  await using bench = await startBench({ folder: project.folder });
+  const { data } = await bench.call("specify", {
+    feature_description: "Dark mode",
+    spec_directory: project.path("specs"),
+  });
+  expect(await bench.call("plan", { spec_directory: String(data.directory) })).toMatchObject({
+    isError: true,
+    text: expect.stringContaining("spec.md has open questions"),
+    data: { next: [{ do: "run-step", step: "clarify" }] },
+  });
+  expect(project.files(String(data.folder))).not.toContain("plan.md");
+});
+
 describe("clarify", () => {
   const marked =
     "- **FR-098**: The colour MUST be [NEEDS CLARIFICATION: Which colour: red, blue, or green?]\n- **FR-099**: The size MUST be [NEEDS CLARIFICATION: What size?]\n\n### Key Entities";
