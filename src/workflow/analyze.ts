@@ -157,7 +157,8 @@ function findMissingEntities(spec: Spec, dataModel: string | undefined): readonl
 
 function findUnchecked(plan: string): readonly Finding[] {
   const todo = "confirm it, or justify it under Complexity Tracking";
-  return (plan.match(/^- \[ \] .+$/gm) ?? []).map((line) => {
+  // The plan lists each principle twice: before research and after the design.
+  return [...new Set(plan.match(/^- \[ \] .+$/gm))].map((line) => {
     const what = `not confirmed: ${line.slice(6, 120)}`;
     return ["Constitution", "CRITICAL", "plan.md Constitution Check", what, todo];
   });

@@ -75,7 +75,7 @@ export function readDescription(text: string): Description {
 /** A comma that is not inside parentheses. */
 const listComma = /,\s*(?![^()]*\))/;
 
-const storyForm = /^(?:as an? |as the |als |en tant qu|como |come )[^,]+,/i;
+const storyForm = /^(?:as [^,]+, (?:i|we)\b|(?:als |en tant qu|como |come )[^,]+,)/i;
 const scenarioForm = /^given\b.+\bwhen\b.+\bthen\b/is;
 /** "If the payment fails, the order stays open". */
 const condition =
@@ -171,7 +171,7 @@ function sentencesOf(text: string): readonly string[] {
 }
 
 const titleCharactersMax = 80;
-const wish = /^as an? [^,]+, (?:i|we) (?:want|need|would like)(?: to)? (.+?)(?:,? so that .*)?$/is;
+const wish = /^as [^,]+, (?:i|we) (?:want|need|would like)(?: to)? (.+?)(?:,? so that .*)?$/is;
 
 /** The first sentence as a heading: as many of its clauses as fit in one line, without the full stop. */
 export function titleOf(sentence: string): string {

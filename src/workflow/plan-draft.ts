@@ -195,7 +195,7 @@ function writeGate(constitution: Constitution | undefined): string {
   return constitution.principles
     .map(({ name, text }) => {
       const shown = shortenLine(oneLine(text), principleCharactersMax);
-      return `- [ ] ${name}: ${shown || "see the constitution"}`;
+      return text.startsWith(name) ? `- [ ] ${shown}` : `- [ ] ${name}: ${shown}`;
     })
     .join("\n");
 }

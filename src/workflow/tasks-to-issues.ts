@@ -30,7 +30,7 @@ export const tasksToIssues: StepFunction = async (input) => {
     return { text: "No open task without an issue", files: [], next: "implement", details };
 
   const tool = typeof args.tool === "string" ? args.tool : "";
-  const listed = issues.map(({ task, title }) => `- ${task}: ${title}`);
+  const listed = issues.map(({ title }) => `- ${title}`);
   if (tool === "")
     return {
       text: [
