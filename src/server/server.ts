@@ -175,6 +175,11 @@ export class Server {
     return connection;
   }
 
+  /** The tools that a client with this face alone gets. */
+  listFace(face: Face): readonly ShownTool[] {
+    return this.#parts.shownTools(this.#parts.names, [face]);
+  }
+
   /** Serves one modern request that has no connection. */
   serveOnce(...request: Parameters<StatelessRequests["serve"]>): void {
     this.#stateless.serve(...request);

@@ -60,7 +60,7 @@ function Go({ label, to }: { readonly label: string; readonly to: readonly strin
 }
 
 /** A command for the terminal. */
-function Copy({ text }: { readonly text: string }) {
+export function Copy({ text }: { readonly text: string }) {
   const copy = (): void =>
     void navigator.clipboard.writeText(text).then(
       () => toast("copied"),

@@ -2,7 +2,12 @@ import type { PageError } from "../../server/http/page-door.ts";
 import type { KeptCall } from "../../store/store.ts";
 import type { AdminMethods } from "../admin-contract.ts";
 import type { LogEntry } from "../server-logs.ts";
+import type { AgentMethods } from "./agents.ts";
 import type { ConfigMethods } from "./config.ts";
+import type { ExposedMethods } from "./exposed.ts";
+import type { FeatureMethods } from "./features.ts";
+import type { ProgramMethods } from "./programs.ts";
+import type { RecordMethods } from "./records.ts";
 import type { ReviewMethods } from "./review.ts";
 import type { ServerMethods } from "./servers.ts";
 import type { ToolMethods } from "./tools.ts";
@@ -18,7 +23,12 @@ export interface PageMethods
     ConfigMethods,
     ReviewMethods,
     ToolMethods,
-    TrafficMethods {
+    TrafficMethods,
+    AgentMethods,
+    ProgramMethods,
+    FeatureMethods,
+    RecordMethods,
+    ExposedMethods {
   /** Who is signed in, and to what. */
   session: { params: Record<string, never>; result: PageSession };
 }

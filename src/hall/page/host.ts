@@ -6,10 +6,15 @@ import { answers } from "../../trust/approvals.ts";
 import { createHandlers } from "../admin-handlers.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
+import { agentArea } from "./agents.ts";
 import { type Area, checkFields, type Field, type PageParts } from "./area.ts";
 import { configArea } from "./config.ts";
 import type { PageMethods } from "./contract.ts";
 import { createPageEvents } from "./events.ts";
+import { exposedArea } from "./exposed.ts";
+import { featureArea } from "./features.ts";
+import { programArea } from "./programs.ts";
+import { recordArea } from "./records.ts";
 import { reviewArea } from "./review.ts";
 import { serverArea } from "./servers.ts";
 import { toolArea } from "./tools.ts";
@@ -86,6 +91,11 @@ export function createPageHost(
     ...reviewArea(parts),
     ...toolArea(parts),
     ...trafficArea(parts, traffic),
+    ...agentArea(parts),
+    ...programArea(parts),
+    ...featureArea(parts),
+    ...recordArea(parts),
+    ...exposedArea(parts),
   };
   const find = (method: string): AnyMethod | undefined =>
     Object.hasOwn(methods, method)

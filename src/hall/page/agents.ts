@@ -1,0 +1,155 @@
+import { parseAgentFile } from "../../agents/agent-file.ts";
+import { agentPath, type FoldedAgent } from "../../agents/agent-folder.ts";
+import { type MergeConflict, mergeTexts } from "../../base/diff.ts";
+import { HallError } from "../../base/errors.ts";
+import { replaceProjectFile } from "../../base/project-files.ts";
+import { documentsOf } from "../../ranking/document.ts";
+import { embed, loadVectors, weighWords } from "../../ranking/vectors.ts";
+import type { Target } from "../../tool.ts";
+import { readableTool } from "../../trust/trust.ts";
+import { notifyHall } from "../admin-client.ts";
+import { getGroup, type MovedTool, moveTool, openGroups } from "../groups.ts";
+import { openProjectLedger } from "../project-store.ts";
+import { withApprovedTexts } from "../project-texts.ts";
+import type { Area, PageParts } from "./area.ts";
+import { spreadOut } from "./map.ts";
+
+/** The groups of tools: where each tool is, and the files that people edit. */
+export interface AgentMethods {
+  agents: {
+    params: Record<string, never>;
+    result: { readonly agents: readonly AgentLine[]; readonly tools: readonly ToolPoint[] };
+  };
+  agentFile: { params: { readonly name: string }; result: AgentText };
+  /** `seen` is the text that was edited; what others changed since is merged. */
+  saveAgent: {
+    params: { readonly name: string; readonly text: string; readonly seen: string };
+    result: AgentText & { readonly conflicts: readonly MergeConflict[] };
+  };
+  moveTool: { params: { readonly tool: string; readonly to: string }; result: MovedTool };
+}
+
+export interface AgentLine {
+  readonly name: string;
+  readonly description: string;
+  readonly tools: readonly string[];
+}
+
+/** A tool on the map: the nearer two tools are, the more alike they are. Both numbers are from 0 to 1. */
+export interface ToolPoint {
+  readonly name: string;
+  readonly group: string;
+  readonly x: number;
+  readonly y: number;
+}
+
+export interface AgentText {
+  readonly name: string;
+  /** Relative to the project. */
+  readonly file: string;
+  readonly text: string;
+}
+
+const textMax = 200_000;
+
+export function agentArea({ hall, settings }: PageParts): Area<AgentMethods> {
+  let placed: { readonly tools: readonly Target[]; readonly points: ReadonlyMap<string, Point> };
+
+  /** Computed again only when the tools have changed. */
+  function place(tools: readonly Target[]): ReadonlyMap<string, Point> {
+    if (placed?.tools !== tools) placed = { tools, points: placeTools(hall, tools) };
+    return placed.points;
+  }
+
+  return {
+    agents: {
+      scope: "read",
+      async run() {
+        const groups = hall.groups.all();
+        const points = place(hall.registry.tools());
+        return {
+          agents: groups.map(({ file, tools }) => ({
+            name: file.name,
+            description: file.description,
+            tools: [...tools].map(({ fullName }) => fullName),
+          })),
+          tools: groups.flatMap(({ file, tools }) =>
+            [...tools].flatMap(({ fullName }) => {
+              const point = points.get(fullName);
+              return point ? [{ name: fullName, group: file.name, ...point }] : [];
+            }),
+          ),
+        };
+      },
+    },
+    agentFile: {
+      scope: "admin",
+      fields: { name: "string" },
+      run: async ({ name }) => describeFile(await readAgent(settings, name)),
+    },
+    saveAgent: {
+      scope: "admin",
+      fields: { name: "string", text: "string", seen: "string" },
+      async run({ name, text, seen }, { principal }) {
+        if (text.length > textMax)
+          throw new HallError("TOO_LARGE", "the file of an agent has at most 200,000 characters");
+        const folded = await readAgent(settings, name);
+        const merged = mergeTexts(seen, text, folded.text);
+        const saved = await save(settings, folded, merged.text);
+        const reason = "edited in the page";
+        await hall.note({ kind: "changed", subject: saved.file, caller: principal, reason });
+        return { ...saved, conflicts: merged.conflicts };
+      },
+    },
+    moveTool: {
+      scope: "admin",
+      fields: { tool: "string", to: "string" },
+      run: async ({ tool, to }) => moveTool(await settings(), tool, to),
+    },
+  };
+}
+
+async function readAgent(settings: PageParts["settings"], name: string): Promise<FoldedAgent> {
+  const { agents } = await openGroups(await settings());
+  return getGroup(name, agents);
+}
+
+/** The person who signed in wrote it, so models may read it. */
+async function save(
+  settings: PageParts["settings"],
+  { fileName }: FoldedAgent,
+  text: string,
+): Promise<AgentText> {
+  // Throws VALIDATION before anything is written.
+  const agent = parseAgentFile(text, fileName.replace(/\.md$/, ""));
+  const project = await settings();
+  await replaceProjectFile(project.folder, agentPath(fileName), text);
+  const ledger = await openProjectLedger(project);
+  const approved = { name: `agents/${fileName}`, text };
+  await ledger.change((entries) => withApprovedTexts(entries, [approved]));
+  await notifyHall(project.folder, { groupsChanged: {} });
+  return { name: agent.name, file: agentPath(fileName), text };
+}
+
+function describeFile({ agent, fileName, text }: FoldedAgent): AgentText {
+  return { name: agent.name, file: agentPath(fileName), text };
+}
+
+type Point = Pick<ToolPoint, "x" | "y">;
+
+/** By what a model may read of each tool. */
+function placeTools(
+  { trust }: PageParts["hall"],
+  tools: readonly Target[],
+): ReadonlyMap<string, Point> {
+  const vectors = loadVectors();
+  const embedded = tools.map((target) => {
+    const { name, description, inputSchema } = readableTool(target, trust);
+    const toolkit = { id: target.toolkit.id, tools: [{ name, description, inputSchema }] };
+    return documentsOf(toolkit).map((document) => embed(weighWords(document), vectors))[0];
+  });
+  const points = spreadOut(
+    embedded.map((vector) => vector ?? new Float32Array(vectors.dimensions)),
+  );
+  return new Map(tools.map(({ fullName }, at) => [fullName, points[at] ?? { x: 0.5, y: 0.5 }]));
+}

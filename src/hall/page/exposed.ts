@@ -1,0 +1,97 @@
+import { faces } from "../../server/faces.ts";
+import { type ClientLine, httpClients } from "../../server/http/clients.ts";
+import { type NamedToken, openNamedTokens } from "../../server/http/tokens.ts";
+import { setExposure } from "../exposure.ts";
+import { presetsOf } from "../settings.ts";
+import type { Area, PageParts } from "./area.ts";
+
+/** What clients see and how they connect: faces, presets, tokens, lines to copy. */
+export interface ExposedMethods {
+  exposure: { params: Record<string, never>; result: Exposed };
+  /** "default" lets the hall choose by the number of tools. */
+  setExposure: { params: { readonly expose: string }; result: { readonly file: string } };
+  tokens: { params: Record<string, never>; result: { readonly tokens: readonly NamedToken[] } };
+  /** The token is shown once; only its hash is stored. */
+  createToken: {
+    params: {
+      readonly name: string;
+      readonly scopes: readonly string[];
+      readonly days?: number | undefined;
+    };
+    result: { readonly token: string };
+  };
+  revokeToken: { params: { readonly name: string }; result: Record<string, never> };
+}
+
+export interface Exposed {
+  /** As the config has it, or "default". */
+  readonly expose: string;
+  readonly faces: readonly FaceSize[];
+  readonly presets: readonly { readonly name: string; readonly tools: readonly string[] }[];
+  readonly lines: readonly ClientLine[];
+}
+
+export interface FaceSize {
+  readonly name: string;
+  readonly summary: string;
+  readonly tools: number;
+  readonly bytes: number;
+  /** Estimated: four bytes each. */
+  readonly tokens: number;
+}
+
+const dayMs = 86_400_000;
+
+export function exposedArea({ hall, folder, settings }: PageParts): Area<ExposedMethods> {
+  return {
+    exposure: {
+      scope: "read",
+      async run() {
+        const { config } = await settings();
+        const { url } = hall.server;
+        return {
+          expose: config.expose ?? "default",
+          faces: Object.entries(faces).map(([name, { summary }]) => ({
+            name,
+            summary,
+            ...measure(hall.server.listFace(name as keyof typeof faces)),
+          })),
+          presets: Object.entries(presetsOf(config)).map(([name, tools]) => ({ name, tools })),
+          lines: url === undefined ? [] : httpClients(`${url}/mcp`, false),
+        };
+      },
+    },
+    setExposure: {
+      scope: "admin",
+      fields: { expose: "string" },
+      run: async ({ expose }) => ({ file: (await setExposure(folder, expose)).file }),
+    },
+    tokens: { scope: "admin", run: async () => ({ tokens: openNamedTokens().list() }) },
+    createToken: {
+      scope: "admin",
+      fields: { name: "string", scopes: "strings", days: "number?" },
+      async run({ name, scopes, days }, { principal }) {
+        const expiresAt = days === undefined ? undefined : Date.now() + days * dayMs;
+        const token = await openNamedTokens().create(name, { scopes, expiresAt });
+        const reason = `token with ${scopes.join(", ")}, created in the page`;
+        await hall.note({ kind: "granted", subject: name, caller: principal, reason });
+        return { token };
+      },
+    },
+    revokeToken: {
+      scope: "admin",
+      fields: { name: "string" },
+      async run({ name }, { principal }) {
+        await openNamedTokens().revoke(name);
+        const reason = "token revoked in the page";
+        await hall.note({ kind: "revoked", subject: name, caller: principal, reason });
+        return {};
+      },
+    },
+  };
+}
+
+function measure(list: readonly unknown[]): Pick<FaceSize, "tools" | "bytes" | "tokens"> {
+  const bytes = Buffer.byteLength(JSON.stringify(list));
+  return { tools: list.length, bytes, tokens: Math.ceil(bytes / 4) };
+}
