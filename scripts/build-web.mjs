@@ -42,7 +42,9 @@ export async function buildWeb(folder) {
   }
 
   const outputs = Object.entries(metafile.outputs);
-  const [script, { cssBundle }] = outputs.find(([, { entryPoint }]) => entryPoint);
+  const [script, { cssBundle }] = outputs.find(
+    ([, { entryPoint }]) => entryPoint === "web/main.tsx",
+  );
   const icon = outputs.find(([path]) => path.endsWith(".svg"))[0];
   const html = readFileSync(`${root}web/index.html`, "utf8")
     .replace("%script%", basename(script))

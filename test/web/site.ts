@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
@@ -56,7 +56,10 @@ export function useBrowser(): void {
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
   const { config = {}, files = {}, isSignedOut = false } = options;
   const folder = mkdtempSync(join(tmpdir(), "guildhall-page-"));
-  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  for (const [name, text] of Object.entries(files)) {
+    mkdirSync(dirname(join(folder, name)), { recursive: true });
+    writeFileSync(join(folder, name), text);
+  }
   writeFileSync(join(folder, "guildhall.json"), `${JSON.stringify(config, null, 2)}\n`);
   const home = join(folder, "home");
   const env = {

@@ -72,7 +72,7 @@ function ToolMap(props: {
         <h2>Map of the tools</h2>
         <span class="faint small end ellipsis">near each other means alike</span>
       </header>
-      <svg viewBox="0 0 1000 420" role="img" aria-label={`${points.length} tools by likeness`}>
+      <svg viewBox="0 0 1000 420" role="group" aria-label={`${points.length} tools by likeness`}>
         {points.map((point) => (
           <a
             key={`${point.group} ${point.name}`}

@@ -181,11 +181,10 @@ export function Programs({ openMenu }: ScreenProps) {
   );
 }
 
+/** The first part is for people, the others are notes for models. */
 function textOf(content: readonly unknown[] | undefined): string {
-  return (content ?? [])
-    .map((item) => (item as { readonly text?: unknown }).text)
-    .filter((text) => typeof text === "string")
-    .join("\n");
+  const { text } = (content?.[0] ?? {}) as { readonly text?: unknown };
+  return typeof text === "string" ? text : "";
 }
 
 const completionsMax = 6;

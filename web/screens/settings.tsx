@@ -93,7 +93,9 @@ function Face(props: {
         <span class="soft">{props.summary}</span>
         {props.size && <span class="faint small number">{props.size}</span>}
         {props.share !== undefined && (
-          <meter min={0} max={1} value={Math.min(1, props.share)} aria-label="Share of all tools" />
+          <span class="share" aria-hidden="true">
+            <span style={{ width: `${Math.min(100, 100 * props.share)}%` }} />
+          </span>
         )}
       </span>
     </label>

@@ -168,12 +168,13 @@ interface Period {
 
 const periodsMax = 60;
 const minuteMs = 60_000;
+const spanMsMin = 30 * minuteMs;
 
-/** At most 60 periods of equal length, at least a minute each. */
+/** Periods of equal length, at least a minute each; at least half an hour, so that a line can be seen. */
 function periodsOf(calls: readonly CallLine[]): readonly Period[] {
   const times = calls.map(({ at }) => at);
-  const first = times.reduce((least, at) => Math.min(least, at), Date.now());
-  const last = times.reduce((most, at) => Math.max(most, at), first);
+  const last = times.reduce((most, at) => Math.max(most, at), 0);
+  const first = times.reduce((least, at) => Math.min(least, at), last - spanMsMin);
   const lengthMs = Math.max(minuteMs, Math.ceil((last - first + 1) / periodsMax));
   const periods = Math.min(periodsMax, Math.floor((last - first) / lengthMs) + 1);
   const parts = Array.from({ length: periods }, (): CallLine[] => []);
