@@ -1,8 +1,8 @@
 import { faces } from "../../server/faces.ts";
 import { type ClientLine, httpClients } from "../../server/http/clients.ts";
 import { type NamedToken, openNamedTokens } from "../../server/http/tokens.ts";
-import { setExposure } from "../exposure.ts";
 import { presetsOf } from "../settings.ts";
+import { setExposure } from "../shown-tools.ts";
 import type { Area, PageParts } from "./area.ts";
 
 /** What clients see and how they connect: faces, presets, tokens, lines to copy. */
