@@ -1,8 +1,7 @@
 // What the registry scenario measures from inside: parts that the library does not give out. Bundled before it runs.
 
 import { breakCircuits } from "../../src/gateway/breaker.ts";
-import { limitConcurrency } from "../../src/gateway/concurrency.ts";
-import { limitRates } from "../../src/gateway/rate-limit.ts";
+import { limitConcurrency, limitRates } from "../../src/gateway/limits.ts";
 import { retryIdempotent } from "../../src/gateway/retry.ts";
 import { createValidators } from "../../src/gateway/validate.ts";
 import { createHealthBook } from "../../src/registry/health.ts";

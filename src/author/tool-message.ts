@@ -1,6 +1,6 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject, requireJson } from "../base/json.ts";
-import { checkContentOf, type Report } from "../gateway/content.ts";
+import { checkContentOf, type Report } from "../gateway/validate.ts";
 import { type Id, isId } from "../wire/message.ts";
 
 // Tool calls and results as JSON-RPC messages, validated when they are parsed and when they are

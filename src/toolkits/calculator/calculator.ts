@@ -2,8 +2,16 @@
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
-import { booleanSchema, numberSchema, objectSchema, textSchema } from "../schemas.ts";
-import { answer, createToolkit, invalidField, readText } from "../toolkit.ts";
+import {
+  answer,
+  booleanSchema,
+  createToolkit,
+  invalidField,
+  numberSchema,
+  objectSchema,
+  readText,
+  textSchema,
+} from "../toolkit.ts";
 import { equals, fromNumber, toExactDecimal, toNumber, toRoundedDecimal } from "./fraction.ts";
 
 /** The evaluator and the units are loaded on first use. */

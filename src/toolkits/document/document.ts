@@ -4,14 +4,16 @@ import { kindOfHost } from "../../net/host.ts";
 import { createFetcher, type Fetcher } from "../../net/public-fetch.ts";
 import type { Outcome, Tool, ToolFacts, Toolkit } from "../../tool.ts";
 import {
+  answer,
   choiceSchema,
+  createToolkit,
+  foldersNotApproved,
   integerSchema,
   listSchema,
   numberSchema,
   objectSchema,
   textSchema,
-} from "../schemas.ts";
-import { answer, createToolkit, foldersNotApproved } from "../toolkit.ts";
+} from "../toolkit.ts";
 import type { Analysis } from "./analysis.ts";
 import type { ParsedDocument } from "./parse.ts";
 import { createDocumentReader, type DocumentReader } from "./reader.ts";

@@ -7,12 +7,13 @@ import type { Outcome, Tool, Toolkit } from "../../tool.ts";
 import {
   booleanSchema,
   choiceSchema,
+  createToolkit,
   integerSchema,
+  invalidField,
   listSchema,
   objectSchema,
   textSchema,
-} from "../schemas.ts";
-import { createToolkit, invalidField } from "../toolkit.ts";
+} from "../toolkit.ts";
 
 export interface ImageToolkitOptions {
   /** Base of an OpenAI-compatible API. Without it, pictures are placeholders. */

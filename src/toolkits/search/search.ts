@@ -5,8 +5,16 @@ import type { JsonObject } from "../../base/json.ts";
 import type { Scope } from "../../base/scope.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
 import type { DocumentReader } from "../document/reader.ts";
-import { choiceSchema, listSchema, objectSchema, textSchema } from "../schemas.ts";
-import { answer, createToolkit, foldersNotApproved, invalidField } from "../toolkit.ts";
+import {
+  answer,
+  choiceSchema,
+  createToolkit,
+  foldersNotApproved,
+  invalidField,
+  listSchema,
+  objectSchema,
+  textSchema,
+} from "../toolkit.ts";
 import { createFolderSearch } from "./folders.ts";
 import { createKeyless, keylessSources } from "./keyless.ts";
 import type { SearchAnswer, SearchProvider, SearchQuery } from "./provider.ts";

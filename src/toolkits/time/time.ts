@@ -3,8 +3,17 @@ import type { Temporal } from "temporal-polyfill";
 import type { JsonObject } from "../../base/json.ts";
 import { findNear } from "../../base/text.ts";
 import type { Outcome, Tool, Toolkit } from "../../tool.ts";
-import { choiceSchema, integerSchema, numberSchema, objectSchema, textSchema } from "../schemas.ts";
-import { answer, createToolkit, invalidField, readText } from "../toolkit.ts";
+import {
+  answer,
+  choiceSchema,
+  createToolkit,
+  integerSchema,
+  invalidField,
+  numberSchema,
+  objectSchema,
+  readText,
+  textSchema,
+} from "../toolkit.ts";
 import { monthNames, parseFormat, weekdayNames } from "./format.ts";
 
 /** `now`: milliseconds since 1970. Default `Date.now`. */
