@@ -208,7 +208,7 @@ export function getGroup(name: string, agents: readonly FoldedAgent[]): FoldedAg
   const found = agents.find(({ agent }) => agent.name === name || agent.name === full);
   if (found) return found;
   const names = agents.map(({ agent }) => agent.name);
-  throw unknownName("group", name, names, "See them with `guildhall groups list`.");
+  throw unknownName("group", full, names, "See them with `guildhall groups list`.");
 }
 
 /** By full name or an unambiguous bare name. Throws NOT_FOUND with similar names. */
