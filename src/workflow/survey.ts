@@ -89,7 +89,7 @@ const relatedMax = 3;
 /** Source files with a word of the text in their name: "order" is in src/routes/orders.ts. */
 export function findRelated({ sources }: Survey, text: string): readonly string[] {
   const singular = (word: string): string => word.toLowerCase().replace(/s$/, "");
-  const words = new Set((text.match(/[\p{L}\p{N}]{4,}/gu) ?? []).map(singular));
+  const words = new Set((text.match(/[\p{L}\p{N}]{3,}/gu) ?? []).map(singular));
   const isNamed = (path: string): boolean => {
     const name = path
       .replace(/(?:\/(?:index|main|mod|__init__))?\.[^/]*$/, "")

@@ -355,7 +355,7 @@ describe("implement", () => {
       isError: false,
       data: {
         tasks: [{ id: "T001" }],
-        notes: ["checklists/requirements.md: 7 items left for a person to tick"],
+        notes: ["checklists/requirements.md: 12 items left for a person to tick"],
       },
     });
   });
@@ -405,7 +405,7 @@ describe("implement", () => {
       resultType: "input_required",
       inputRequests: {
         checklists: {
-          params: { message: expect.stringContaining("| requirements.md | 16 | 9 | 7 |") },
+          params: { message: expect.stringContaining("| requirements.md | 16 | 4 | 12 |") },
         },
       },
     });
