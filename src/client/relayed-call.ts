@@ -157,8 +157,11 @@ export class RelayedCalls {
   /** Passes the end of a URL flow to the client that was sent there. */
   elicitationDone(params: JsonObject): void {
     const id = String(params.elicitationId);
-    this.#flows.get(id)?.notify("notifications/elicitation/complete", params);
-    this.#flows.delete(id);
+    // The error that names the flow may have come in the same read, and is handled after it.
+    setImmediate(() => {
+      this.#flows.get(id)?.notify("notifications/elicitation/complete", params);
+      this.#flows.delete(id);
+    });
   }
 
   /** Remembers the web pages that an error sends the client to (-32042). */

@@ -1,10 +1,11 @@
 // A stdio server without an SDK whose tool `do` sends the messages in `arguments.steps`, in order:
 // {"sleep":ms}, {"notify":{method,params}}, {"request":{method,params}}, {"error":{…}}, {"result":{…}}.
 // {"progress":N} reports progress under the call's own token. The answer is what was answered to the requests.
-// `later` are steps after the answer. Everything that arrives is kept; the tool `heard` returns it.
+// `later` are steps for the time when the client's roots change. Everything that arrives is kept; the tool `heard` returns it.
 import { createInterface } from "node:readline";
 
 const heard = [];
+const later = [];
 const asked = new Map();
 let lastAsked = 0;
 const send = (message) =>
@@ -59,8 +60,7 @@ const methods = {
   "tools/call": ({ name, arguments: args = {}, _meta }) => {
     if (name === "heard") return say(heard);
     if (name === "app") return say(args);
-    for (const [at, step] of (args.later ?? []).entries())
-      setTimeout(() => void run([step]), 30 * (at + 1));
+    later.push(...(args.later ?? []));
     return run(args.steps ?? [], _meta?.progressToken);
   },
   "resources/list": () => ({ resources: [{ uri: "raw://listed", name: "listed" }] }),
@@ -81,6 +81,7 @@ createInterface({ input: process.stdin }).on("line", async (line) => {
     asked.get(id)?.(result ?? { error });
     return;
   }
+  if (method === "notifications/roots/list_changed") void run(later.splice(0));
   if (id === undefined) return;
   try {
     if (!methods[method]) throw { code: -32_601, message: "Method not found" };

@@ -161,11 +161,12 @@ test("the end of a URL flow reaches the client that was sent there, after the ca
   };
   const id = ada.ask("tools/call", {
     name: "raw.do",
-    arguments: { steps: [{ request }], later: [{ sleep: 30 }, done("e1")] },
+    arguments: { steps: [{ request }], later: [done("e1")] },
   });
   const question = await ada.heard("elicitation/create");
   ada.send({ jsonrpc: "2.0", id: question.id, result: { action: "accept" } });
   await ada.answer(id);
+  ada.notify("notifications/roots/list_changed");
   expect((await ada.heard("notifications/elicitation/complete")).params).toEqual({
     elicitationId: "e1",
   });
@@ -179,6 +180,7 @@ test("the end of a URL flow reaches the client that was sent there, after the ca
   };
   const refused = await callTool(ada, "raw.do", { steps: [{ error }], later: [done("e2")] });
   expect(refused.error).toEqual(error);
+  ada.notify("notifications/roots/list_changed");
   expect((await ada.heard("notifications/elicitation/complete")).params).toEqual({
     elicitationId: "e2",
   });
@@ -195,6 +197,7 @@ test("a log message outside of calls reaches the clients that use the server, at
     notify: { method: "notifications/message", params: { level, logger: "job", data: level } },
   });
   await callTool(ada, "raw.do", { later: [log("info"), log("error")] });
+  ada.notify("notifications/roots/list_changed");
   for (const [client, levels] of [
     [ada, ["info", "error"]],
     [bob, ["error"]],
@@ -225,13 +228,10 @@ test("changed roots are announced to the server, which may ask for them outside 
   await using hall = await startRaw();
   const client = await join(hall);
   await callTool(client, "raw.do", { later: [{ request: { method: "roots/list" } }] });
+  client.notify("notifications/roots/list_changed");
   const question = await client.heard("roots/list");
   client.send({ jsonrpc: "2.0", id: question.id, result: { roots: [{ uri: "file:///a" }] } });
-  client.notify("notifications/roots/list_changed");
-  await until(
-    async () => (await upstream(client, "notifications/roots/list_changed")).length === 1,
-    "the server hears of the change",
-  );
+  expect(await upstream(client, "notifications/roots/list_changed")).toHaveLength(1);
   const heard = saidJson(await callTool(client, "raw.heard")) as JsonObject[];
   expect(heard).toContainEqual(
     expect.objectContaining({ result: { roots: [{ uri: "file:///a" }] } }),
