@@ -220,7 +220,10 @@ export const workCommands: CommandGroups = {
           does: "write the specification of a new feature",
           options: {
             "--name <words>": "words for the folder name (default: from the description)",
-            "--number <number>": "number of the feature (default: the next one)",
+            "--number <number>": [
+              "number of the feature (default: the next one)",
+              wholeNumber("number", 1, 999_999),
+            ],
           },
           examples: ['spec new "Users can upload photos and organize them into albums"'],
           load: async () => (await import("./commands/spec.ts")).runSpecNew,

@@ -88,7 +88,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "runs replay run_x", "NOT_FOUND", 66],
   ["sound", "models test", "NOT_FOUND", 66],
   ["broken", "spec list", "CONFIG", 78],
-  ["sound", "spec new x --number many", "VALIDATION", 2],
+  ["sound", "spec new x --number many", "INVALID_PARAMS", 2],
   ["sound", "spec update x --feature 7", "NOT_FOUND", 66],
   ["sound", "spec run nonsense", "INVALID_PARAMS", 2],
   ["sound", "spec status 7", "NOT_FOUND", 66],

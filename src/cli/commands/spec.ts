@@ -15,7 +15,7 @@ import {
 /** `guildhall spec`: the workflow on the command line, by the same tools that MCP clients call. */
 interface SpecNewOptions extends SpecOptions {
   readonly name?: string;
-  readonly number?: string;
+  readonly number?: number;
 }
 
 interface SpecForceOptions extends SpecOptions {
@@ -60,7 +60,7 @@ export async function runSpecNew(words: readonly string[], options: SpecNewOptio
     feature_description: words.join(" "),
     spec_directory: join(process.cwd(), "specs"),
     short_name: name,
-    number: number === undefined ? undefined : Number(number),
+    number,
   };
   await withSpecs(options, async (specs) => show([await specs.run("specify", args)], options));
 }
