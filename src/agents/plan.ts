@@ -61,7 +61,7 @@ export async function planAgents({
     readAgentsLock(folder, (message) => problems.push(message)),
   ]);
   const notes = parseNotes(noteText, notesOptions);
-  const before = findPrevious(found, lock, regroup);
+  const before = findPrevious(found, lock, regroup || isOutgrown(found, targets));
   const proposal = await proposeAgents({
     targets,
     notes,
@@ -96,6 +96,12 @@ export async function planAgents({
       ...checkSizes(sorted, targets.length),
     ],
   };
+}
+
+/** True if there are more new tools than grouped ones: the groups of three servers do not fit forty. */
+function isOutgrown({ agents }: AgentFolder, targets: readonly Target[]): boolean {
+  const files = agents.map(({ agent }) => agent);
+  return sortTools(files, targets).strays.length > targets.length / 2;
 }
 
 /** Agents that keep their tools. An unreadable file keeps its last known tools; a first build keeps existing files. */

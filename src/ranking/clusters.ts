@@ -8,6 +8,12 @@ export interface Units {
 
 export interface Bounds {
   readonly count: number;
+  /** Up to this many clusters may be left if the rest is not similar. */
+  readonly countMax: number;
+  /** Up to this many clusters a small one may stay alone instead of joining strangers. */
+  readonly aloneMax: number;
+  /** Similarity from which clusters are merged although there are few enough. */
+  readonly likenessMin: number;
   /** A smaller cluster is dissolved if its units find room elsewhere. */
   readonly sizeMin: number;
   readonly sizeMax: number;
@@ -33,6 +39,8 @@ export function cluster(units: Units, bounds: Bounds): number[] {
     const pair = findPair(alive, clusters, between, width, sizeMax);
     if (pair === undefined) break;
     const [intoAt, fromAt] = pair;
+    const isAkin = (between[intoAt * width + fromAt] as number) >= bounds.likenessMin;
+    if (!isAkin && alive.length <= bounds.countMax) break;
     const [into, from] = [clusters[intoAt] as Cluster, clusters[fromAt] as Cluster];
     for (const other of alive) {
       const mean =
@@ -54,31 +62,53 @@ export function cluster(units: Units, bounds: Bounds): number[] {
 }
 
 /** Moves the units of surplus or too small clusters one by one into others, if all of them find room. */
-function dissolveSmall(
-  assigned: readonly number[],
-  units: Units,
-  { count, sizeMin, sizeMax }: Bounds,
-): number[] {
+function dissolveSmall(assigned: readonly number[], units: Units, bounds: Bounds): number[] {
+  const { countMax, sizeMin } = bounds;
   let places = [...assigned];
   for (let clusterCount = Math.max(-1, ...places) + 1; clusterCount > 1; clusterCount--) {
     const totals = sumSizes(places, units.sizes, clusterCount);
     const smallest = totals.indexOf(Math.min(...totals));
-    if (clusterCount <= count && (totals[smallest] ?? 0) >= sizeMin) break;
-    const next = [...places];
-    const displaced = places
-      .flatMap((place, unit) => (place === smallest ? [unit] : []))
-      .sort((a, b) => (units.sizes[b] ?? 0) - (units.sizes[a] ?? 0));
-    for (const unit of displaced) {
-      const means = likenessTo(unit, next, units, clusterCount);
-      const roomy = [...totals.keys()].filter(
-        (place) => place !== smallest && (totals[place] ?? 0) + (units.sizes[unit] ?? 0) <= sizeMax,
+    if (clusterCount <= countMax && (totals[smallest] ?? 0) >= sizeMin) break;
+    const displaced = places.flatMap((place, unit) => (place === smallest ? [unit] : []));
+    const moved =
+      moveUnits([displaced], smallest, places, units, bounds) ??
+      moveUnits(
+        displaced.map((unit) => [unit]),
+        smallest,
+        places,
+        units,
+        bounds,
       );
-      const best = roomy.sort((a, b) => (means[b] ?? 0) - (means[a] ?? 0))[0];
-      if (best === undefined) return places;
-      next[unit] = best;
-      totals[best] = (totals[best] ?? 0) + (units.sizes[unit] ?? 0);
-    }
-    places = next.map((place) => (place > smallest ? place - 1 : place));
+    if (moved === undefined) return places;
+    places = moved.map((place) => (place > smallest ? place - 1 : place));
+  }
+  return places;
+}
+
+/** The places after blocks of units have left a cluster for the most similar ones with room; undefined if one finds none. */
+function moveUnits(
+  blocks: readonly (readonly number[])[],
+  from: number,
+  assigned: readonly number[],
+  units: Units,
+  { aloneMax, sizeMax }: Bounds,
+): number[] | undefined {
+  const clusterCount = Math.max(...assigned) + 1;
+  const places = [...assigned];
+  const totals = sumSizes(places, units.sizes, clusterCount);
+  const sizeOf = (block: readonly number[]): number =>
+    block.reduce((sum, unit) => sum + (units.sizes[unit] ?? 0), 0);
+  for (const block of [...blocks].sort((a, b) => sizeOf(b) - sizeOf(a))) {
+    const means = block.map((unit) => likenessTo(unit, places, units, clusterCount));
+    const meanTo = (place: number): number =>
+      means.reduce((sum, each) => sum + (each[place] as number), 0) / block.length;
+    const [best] = [...totals.keys()]
+      .filter((place) => place !== from && (totals[place] ?? 0) + sizeOf(block) <= sizeMax)
+      .sort((a, b) => meanTo(b) - meanTo(a));
+    const isStrange = best !== undefined && clusterCount <= aloneMax && meanTo(best) < 0;
+    if (best === undefined || isStrange) return undefined;
+    for (const unit of block) places[unit] = best;
+    totals[best] = (totals[best] ?? 0) + sizeOf(block);
   }
   return places;
 }

@@ -7,7 +7,8 @@ import type { ToolkitText } from "../../src/ranking/document.ts";
 import { loadVectors } from "../../src/ranking/vectors.ts";
 
 /**
- * Each file of test/golden/groups is a fleet: `# server` and `tool: description`, a line `----`, and what its groups are called and say of themselves.
+ * Each file of test/golden/groups is a fleet: `# server` and `tool: description`, a line `----`, and what its groups are called, whose tools they have
+ * and what they say of themselves. Fleets named "recorded" are definitions of published servers; their first lines name packages and licences.
  * Read the diff as the person who has to choose among them. `GOLDEN=write` writes what they say now.
  */
 const goldenFolder = fileURLToPath(new URL("../golden/groups", import.meta.url));
@@ -17,7 +18,7 @@ for (const name of readdirSync(goldenFolder)) {
   test(`${name.replace(/\.txt$/, "").replaceAll("-", " ")}: groups read as a person would write them`, () => {
     const [input = "", expected] = readFileSync(join(goldenFolder, name), "utf8").split("----\n");
     const actual = groupTools(parseFleet(input), { vectors })
-      .map((group) => `${group.name}: ${group.description}\n`)
+      .map(({ name, tools, description }) => `${name} (${countServers(tools)}): ${description}\n`)
       .join("");
     if (process.env.GOLDEN === "write")
       writeFileSync(join(goldenFolder, name), `${input}----\n${actual}`);
@@ -25,10 +26,17 @@ for (const name of readdirSync(goldenFolder)) {
   });
 }
 
+function countServers(tools: readonly string[]): string {
+  const servers = tools.map((tool) => tool.slice(0, tool.indexOf(".")));
+  return [...new Set(servers)]
+    .map((server) => `${server} ${servers.filter((each) => each === server).length}`)
+    .join(", ");
+}
+
 function parseFleet(text: string): ToolkitText[] {
   return text
     .split(/^# /m)
-    .filter((part) => part !== "")
+    .filter((part) => part !== "" && !part.startsWith(";"))
     .map((part) => {
       const [id = "", ...lines] = part.trim().split("\n");
       return {

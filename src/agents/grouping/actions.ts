@@ -76,7 +76,8 @@ function build([first = "", ...rest]: readonly string[], usage: WordUsage): Tool
     object.length === 0 ||
     object.length > wordsMax ||
     !object.every(isPlain) ||
-    object.every((word) => vague.has(word))
+    object.every((word) => vague.has(word)) ||
+    !endsInNoun(object.at(-1) as string)
   )
     return undefined;
   const [only = ""] = object;
@@ -91,6 +92,13 @@ function build([first = "", ...rest]: readonly string[], usage: WordUsage): Tool
     object: [...(isOne ? ["the"] : []), ...object.slice(0, -1).map(usage.spell), several].join(" "),
   };
 }
+
+/** "extract structured" and "run code unsafe" have lost their noun. */
+const endsInNoun = (word: string): boolean =>
+  !/^(?:unsafe|self|safe|raw|full|new|out)$|[^e]ed$|(?:ting|ling|ring|sing)$/.test(word) ||
+  nounEndings.test(word);
+const nounEndings =
+  /(?:feed|seed|speed|embed|meeting|setting|listing|rating|string|recording|mapping|billing|meter)$/;
 
 /** "Search Wikipedia" is useful, "get Wikipedia" is not. */
 const plainVerbs = setOf("add create delete fetch get list open read save set show update write");
@@ -148,9 +156,9 @@ const leading = setOf(
 const trailing = setOf(
   `info information detail details data id ids name names list lists result results by url all tool item items related contained nearby loaded exists to stats wrapper format formats as trending`,
 );
-const vague = setOf(
+export const vague = setOf(
   `info information detail details data content contents id ids name names item items result results tool tools status value values back forward
-  up down all it them object objects url urls thing things type types input output request requests response responses one ones parameters action actions`,
+  batch up down all it them object objects url urls thing things type types input output request requests response responses one ones parameters action actions`,
 );
 const lightHeads = setOf(
   `list lists details detail information info content contents data set collection overview summary description metadata`,

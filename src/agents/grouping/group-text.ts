@@ -5,9 +5,13 @@ import type { CorpusSnapshot } from "../../ranking/corpus.ts";
 import type { ToolkitText } from "../../ranking/document.ts";
 import { likenessOf, type Profile, profileOf, profileOfText } from "../../ranking/likeness.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
+import { verbClassesOf } from "../../ranking/verbs.ts";
+import { splitRuns } from "../../ranking/words.ts";
+import { vague } from "./actions.ts";
 import { chooseActions, formatActions, joinWords, type Member, thin } from "./group-actions.ts";
 import { type Domain, domains } from "./group-domains.ts";
-import { readUsage, type WordUsage } from "./usage.ts";
+import { readServerName } from "./products.ts";
+import { pluralOf, readUsage, uncounted, type WordUsage } from "./usage.ts";
 
 /** The documents of a group; an existing group has a name. */
 export interface Part {
@@ -47,10 +51,12 @@ export function describeGroups(
     profile: profileOfText(domain.words, reading, vectors),
   }));
   const names = new Set(parts.flatMap(({ name }) => name ?? []));
-  return parts.map(({ documents }) => {
-    const toolkitsIn = byToolkit(documents.map((document) => readTool(document, reading, texts)));
+  const groups = parts.map(({ documents }) =>
+    byToolkit(documents.map((document) => readTool(document, reading, texts))),
+  );
+  return groups.map((toolkitsIn) => {
     const found = findDomains(byToolkit(thin(toolkitsIn.flat(), votersMax)), known);
-    const name = findName(found, toolkitsIn, names);
+    const name = productName(toolkitsIn, groups, names) ?? findName(found, toolkitsIn, names);
     names.add(name);
     return { name, description: describe(toolkitsIn, found, { reading, vectors, usage }) };
   });
@@ -86,6 +92,8 @@ const votersMax = 300;
 /** Shares of the votes that a domain needs: to be mentioned, to be in the name beside the first, to be its only name, and to describe a single toolkit. */
 const shares = { named: 0.15, besideFirst: 0.5, covers: 0.6, alone: 0.3 };
 
+/** Weight of what the server's name says. */
+const serverNameWeight = 0.3;
 /** Weight of a tool's siblings: `create_page` of a notebook is about notes. */
 const siblingsShare = 1;
 
@@ -101,10 +109,12 @@ function findDomains(
     const likeness = members.map(({ profile }) =>
       known.map((domain) => likenessOf(profile, domain.profile)),
     );
+    const domain = readServerName(members[0]?.toolkit ?? "")?.domain;
     const siblings = known.map(
-      (_, at) =>
+      ({ name }, at) =>
+        (name === domain ? serverNameWeight : 0) +
         (siblingsShare * likeness.reduce((sum, own) => sum + (own[at] as number), 0)) /
-        members.length,
+          members.length,
     );
     for (const own of likeness) {
       const [nearest] = known
@@ -130,6 +140,61 @@ function findDomains(
       isMain: share >= shares.besideFirst * most,
       covers: share >= shares.covers * total,
     }));
+}
+
+/** The name of the product that fills a group; of a part of its tools with the word that tells it from the others: `github_issues`. */
+function productName(
+  [only, ...others]: readonly (readonly Member[])[],
+  groups: readonly (readonly (readonly Member[])[])[],
+  taken: ReadonlySet<string>,
+): string | undefined {
+  const id = only?.[0]?.toolkit ?? "";
+  if (readServerName(id)?.product === undefined || others.length > 0) return undefined;
+  const name = toName(shortId(id));
+  const elsewhere = groups
+    .flat()
+    .filter((members) => members !== only && members[0]?.toolkit === id)
+    .flat();
+  const parts = elsewhere.length === 0 ? [] : findTopics(only ?? [], elsewhere);
+  const wishes = [...parts.map((topic) => `${name}_${topic}`), name];
+  return wishes.find((wish) => isNameable.test(wish) && !taken.has(wish));
+}
+
+const topicShareMin = 0.3;
+/** "pull requests" says more than "pulls", even if it is a little rarer. */
+const weightOf = ({ noun, score }: { readonly noun: string; readonly score: number }): number =>
+  score * (noun.includes("_") ? 1.5 : 1);
+
+/** Nouns that many of the tools have in their names and few of the others, the most telling first: `issues`, `pull_requests`. */
+function findTopics(members: readonly Member[], others: readonly Member[]): string[] {
+  const shareOf = (noun: string, among: readonly Member[]): number =>
+    among.filter(({ name }) => nounsOf(name).includes(noun)).length / among.length;
+  const nouns = [...new Set(members.flatMap(({ name }) => nounsOf(name)))];
+  return nouns
+    .map((noun) => ({
+      noun,
+      share: shareOf(noun, members),
+      score: shareOf(noun, members) - shareOf(noun, others),
+    }))
+    .filter(({ share, score }) => share >= topicShareMin && score > 0)
+    .sort((a, b) => weightOf(b) - weightOf(a) || b.noun.length - a.noun.length)
+    .map(({ noun }) => (uncounted.has(noun) ? noun : pluralOf(noun)));
+}
+
+/** The nouns of a tool's name, alone and with the noun that follows: neither verbs nor the product. */
+function nounsOf(name: string): readonly string[] {
+  const isNoun = (word: string): boolean =>
+    word.length > 2 &&
+    verbClassesOf([word]).length === 0 &&
+    readServerName(word)?.product === undefined;
+  const nouns = splitRuns(name).map((word) =>
+    isNoun(word) ? word.replace(/(?<=[^s])s$/, "") : "",
+  );
+  return nouns.flatMap((noun, at) => {
+    if (noun === "" || vague.has(noun)) return [];
+    const next = nouns[at + 1] ?? "";
+    return next === "" ? [noun] : [noun, `${noun}_${next}`];
+  });
 }
 
 /** Named after its domains, else after its toolkits. */

@@ -7,6 +7,7 @@ import { likenessOf, type Profile, profileOf } from "../../ranking/likeness.ts";
 import { splitDocuments } from "../../ranking/split.ts";
 import type { Vectors } from "../../ranking/vectors.ts";
 import { describeGroups, type GroupText, type Part } from "./group-text.ts";
+import { readServerName } from "./products.ts";
 
 export interface GroupToolsOptions {
   readonly vectors?: Vectors | undefined;
@@ -86,17 +87,52 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
   const total = snapshot.postings.count;
   const wanted = Math.max(1, Math.min(Math.floor(count) || 1, total));
   const sizeMax = sizeCap(total, wanted);
-  // Whole toolkits rarely fill groups evenly.
-  const unitMax = isMany(total) ? Math.floor(sizeMax / 4) : sizeMax;
   const units = snapshot.entries.flatMap((entry) =>
-    splitDocuments(documentsOf(entry), unitMax, snapshot),
+    splitToolkit(documentsOf(entry), sizeMax, total, snapshot),
   );
   const profiles = units.map((documents) => profileOf(documents, snapshot));
   const places = cluster(
-    { sizes: units.map(({ length }) => length), likeness: likenessMatrix(profiles) },
-    { count: wanted, sizeMin: Math.min(groupSize.least, total / wanted / 2), sizeMax },
+    {
+      sizes: units.map(({ length }) => length),
+      likeness: likenessMatrix(
+        profiles,
+        units.map((documents) => domainOf(documents, snapshot)),
+      ),
+    },
+    {
+      count: wanted,
+      countMax: isMany(total)
+        ? wanted
+        : countMaxFor(wanted, units.length - snapshot.entries.length),
+      aloneMax: Math.ceil(wanted * 1.2) + 1,
+      likenessMin: akinMin,
+      sizeMin: Math.min(groupSize.least, total / wanted / 2),
+      sizeMax,
+    },
   );
   return collectParts(units, places);
+}
+
+/** Up to ten groups are easy to choose from; the parts of a split toolkit are one choice more each. */
+function countMaxFor(wanted: number, splits: number): number {
+  return Math.min(groupCount.most, Math.max(Math.ceil(wanted * 1.2), groupCount.few + splits));
+}
+
+/** A toolkit that is too large for a group is split into even parts, so that none has to share a group with strangers. */
+function splitToolkit(
+  documents: readonly number[],
+  sizeMax: number,
+  total: number,
+  snapshot: CorpusSnapshot,
+): number[][] {
+  // Among very many tools whole toolkits rarely fill groups evenly.
+  const unitMax = isMany(total) ? Math.floor(sizeMax / 4) : sizeMax;
+  const parts = Math.ceil(documents.length / unitMax);
+  return splitDocuments(
+    documents,
+    Math.min(unitMax, Math.ceil((documents.length / parts) * 1.15)),
+    snapshot,
+  );
 }
 
 const documentsOf = ({
@@ -107,11 +143,18 @@ const documentsOf = ({
   readonly tools: readonly string[];
 }): number[] => tools.map((_, at) => first + at);
 
-function likenessMatrix(profiles: readonly Profile[]): Float32Array {
+/** Toolkits below this likeness share a group only if there would be too many groups, or one too small. */
+const akinMin = 0.3;
+const domainWeight = 0.3;
+
+function likenessMatrix(
+  profiles: readonly Profile[],
+  domains: readonly (string | undefined)[],
+): Float32Array {
   const matrix = new Float32Array(profiles.length ** 2);
   profiles.forEach((a, i) => {
     for (let j = i; j < profiles.length; j++) {
-      const value = likenessOf(a, profiles[j] as Profile);
+      const value = likenessOf(a, profiles[j] as Profile) + domainEvidence(domains[i], domains[j]);
       matrix[i * profiles.length + j] = value;
       matrix[j * profiles.length + i] = value;
     }
@@ -167,6 +210,7 @@ function place(
   }));
 }
 
+/** Joins the most similar group with room; a toolkit that is like none opens its own, unless it is too small. */
 function join(
   documents: number[],
   parts: { name: string | undefined; documents: number[] }[],
@@ -174,18 +218,34 @@ function join(
   snapshot: CorpusSnapshot,
 ): void {
   const profile = profileOf(documents, snapshot);
+  const domain = domainOf(documents, snapshot);
   const ranked = parts
     .map((part, at) => ({
       part,
       at,
-      likeness: likenessOf(profile, profileOf(part.documents, snapshot)),
+      likeness:
+        likenessOf(profile, profileOf(part.documents, snapshot)) +
+        domainEvidence(domain, domainOf(part.documents, snapshot)),
     }))
     .sort((a, b) => b.likeness - a.likeness || a.at - b.at);
   const isSmall = documents.length < groupSize.least || parts.length >= groupCount.most;
-  const candidates = isSmall ? ranked : ranked.slice(0, 1);
+  const candidates = isSmall
+    ? ranked
+    : ranked.slice(0, 1).filter(({ likeness }) => likeness >= akinMin);
   const roomy =
     candidates.find(({ part }) => part.documents.length + documents.length <= sizeMax) ??
     (parts.length < groupCount.most ? undefined : ranked[0]);
   if (roomy) roomy.part.documents.push(...documents);
   else parts.push({ name: undefined, documents });
+}
+
+/** The domain that the name of the first toolkit says. */
+function domainOf([first]: readonly number[], snapshot: CorpusSnapshot): string | undefined {
+  return first === undefined ? undefined : readServerName(snapshot.locate(first).entry.id)?.domain;
+}
+
+/** Two products of one domain belong together, those of two domains do not. */
+function domainEvidence(one: string | undefined, other: string | undefined): number {
+  if (one === undefined || other === undefined) return 0;
+  return one === other ? domainWeight : -domainWeight;
 }

@@ -100,7 +100,7 @@ function usual(counts: ReadonlyMap<string, number> | undefined): string | undefi
 
 const isShouted = (word: string): boolean => word.length > 5 && word === word.toUpperCase();
 
-function pluralOf(noun: string): string {
+export function pluralOf(noun: string): string {
   const irregular = irregulars.get(noun);
   if (irregular !== undefined) return irregular;
   if (/[^iu]s$/.test(noun) && !/(?:ss|gas|bias|canvas|atlas|alias)$/.test(noun)) return noun;
@@ -122,7 +122,7 @@ const irregulars = new Map(
 );
 
 /** Uncountable nouns. */
-const uncounted = new Set(
+export const uncounted = new Set(
   `access advice analysis audio availability body browsing clipboard clothing cloud code compliance config connectivity content context css csv
   data documentation email expertise feedback fitness food guidance hardware health help history html http inflation info information infrastructure
   intelligence inventory java javascript json knowledge latency latex lighting liquidity logic mail maintenance markdown math mathematics media

@@ -1,10 +1,14 @@
-import { wordsOf } from "../../ranking/words.ts";
+import { maskValues } from "../../ranking/values.ts";
+import { type VerbClass, verbClassesOf } from "../../ranking/verbs.ts";
+import { splitRuns, wordsOf } from "../../ranking/words.ts";
 import { safeNameOf } from "../../registry/names.ts";
 import { type OfferedTool, shownName } from "../planner.ts";
 import { type Filling, fill, type Given, searchStems } from "./fill.ts";
 import {
   type FindDates,
   findCondition,
+  hasFile,
+  isHere,
   overlaps,
   readTask,
   type TaskSpan,
@@ -22,6 +26,10 @@ export interface Choice<Tool extends ScoredTool = OfferedTool> {
   readonly isNamed: boolean;
   /** True if the step has every word of the tool's name. */
   readonly isCovered: boolean;
+  /** True if some of these words are in the agent's name only. */
+  readonly isCoveredByAgent: boolean;
+  /** True if the verbs of the step and of the tool's name say different things, such as delete and read. */
+  readonly isContrary: boolean;
 }
 
 export type ScoredTool = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
@@ -39,19 +47,21 @@ export function chooseTools<Tool extends ScoredTool>(
   { agent = "", findDates, ...given }: ChooseOptions = {},
 ): readonly Choice<Tool>[] {
   const task = readTask(step, findDates);
-  const stems = new Set(wordsOf(`${step} ${agent}`));
-  // "find" asks for a search, too.
-  if ([...searchStems].some((stem) => stems.has(stem)))
-    for (const stem of searchStems) stems.add(stem);
+  const own = stemsOf(step);
+  const stems = new Set([...own, ...wordsOf(agent)]);
+  const verbs = verbClassesOf(splitRuns(maskValues(step)));
   const choices = tools.map((tool) => {
     const named = findName(task, tool.name, tools);
     const filling = fill(task, tool, given, named);
+    const words = wordsOf(bareName(tool));
     return {
       tool,
       filling,
       leftOver: findLeftOver(task, tool, filling, named),
       isNamed: named !== undefined,
-      isCovered: wordsOf(bareName(tool)).every((word) => stems.has(word)),
+      isCovered: words.every((word) => stems.has(word)),
+      isCoveredByAgent: !words.every((word) => own.has(word)),
+      isContrary: isContrary(verbs, bareName(tool)),
     };
   });
   return choices
@@ -59,12 +69,38 @@ export function chooseTools<Tool extends ScoredTool>(
     .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
 }
 
+/** The stems of a step and of what its words stand for: README.md is a text file, "find" asks for a search, "show" a file to read it. */
+function stemsOf(step: string): Set<string> {
+  const stems = new Set(wordsOf(`${step} ${maskValues(step)}`));
+  const add = (words: Iterable<string>): void => {
+    for (const word of words) stems.add(word);
+  };
+  if ([...searchStems].some((stem) => stems.has(stem))) add(searchStems);
+  if (hasFile.test(step)) {
+    if (!/\.(?:png|jpe?g|gif|webp|mp3|wav|mp4|pdf|zip)\b/i.test(step)) add(wordsOf("text"));
+    if (/\b(?:show|open|view|display|print|cat|contents?|what(?:'s| is) in)\b/i.test(step))
+      add(wordsOf("read"));
+  }
+  if (isHere.test(step)) add(wordsOf("directory"));
+  return stems;
+}
+
+function isContrary(verbs: readonly VerbClass[], toolName: string): boolean {
+  const [own] = verbClassesOf(splitRuns(toolName));
+  const [asked] = verbs;
+  return (
+    own !== undefined && asked !== undefined && own !== asked && [own, asked].includes("remove")
+  );
+}
+
 function placeOf(choice: Choice<ScoredTool>): number {
   if (choice.isNamed) return 0;
-  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 5;
-  if (choice.filling.missing.length > 0) return 4;
-  if (!isComplete(choice)) return 3;
-  return choice.isCovered ? 1 : 2;
+  if (choice.isContrary) return 7;
+  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 6;
+  if (choice.filling.missing.length > 0) return 5;
+  if (!isComplete(choice)) return 4;
+  if (!choice.isCovered) return 3;
+  return choice.isCoveredByAgent ? 2 : 1;
 }
 
 /** Nothing is open: the tool clearly fits, and every argument is known for sure. */

@@ -1,7 +1,14 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { wordsOf } from "../../ranking/words.ts";
 import { parametersOf, type ToolParameter } from "./parameters.ts";
-import { findCityZone, type Mention, overlaps, type TaskSpan, type TaskText } from "./task.ts";
+import {
+  findCityZone,
+  hasFile,
+  type Mention,
+  overlaps,
+  type TaskSpan,
+  type TaskText,
+} from "./task.ts";
 
 export interface FillableTool {
   readonly name: string;
@@ -45,6 +52,7 @@ export function fill(
   const unusedData = filler.fromData(data);
   filler.fromPairs(context);
   filler.fromConversion();
+  filler.fromRepository();
   filler.fromMentions();
   filler.fromNumbers();
   filler.fromQuotes();
@@ -120,6 +128,20 @@ class Filler {
     this.#add(amount, Number(number), { ...span, from: number });
     this.#add(from, fromValue, { ...span, from: unit });
     this.#add(to, toValue, { ...span, from: wanted });
+  }
+
+  /** "nodejs/node", for a tool with an owner and a repository. */
+  fromRepository(): void {
+    const [owner, repo] = [/^owner$/i, /^repo(?:sitory)?(?:_?name)?$/i].map((pattern) =>
+      onlyOf(this.#open(({ name, type }) => type === "string" && pattern.test(name))),
+    );
+    const mention = onlyOf(
+      this.#free("path").filter(({ text }) => /^[\w.-]+\/[\w.-]+$/.test(text)),
+    );
+    if (!owner || !repo || !mention) return;
+    const [ownerName, repoName] = mention.text.split("/");
+    this.#add(owner, ownerName, { ...mention, from: mention.text });
+    this.#add(repo, repoName, { ...mention, from: mention.text });
   }
 
   /** Addresses, paths, zones, dates and arithmetic go to the only parameter that takes them. */
@@ -290,8 +312,16 @@ class Filler {
   }
 
   #addMention(parameter: ToolParameter, mention: Mention, isExplicit = true): void {
-    const { start, end, text: from, isExact: isSure = true } = mention;
+    const { start, end, text: from } = mention;
+    const isSure = (mention.isExact ?? true) && !this.#isOtherKind(mention);
     this.#add(parameter, valueFor(parameter, mention), { start, end, from, isSure, isExplicit });
+  }
+
+  /** A file where the tool wants a folder, or here where it wants a file. */
+  #isOtherKind({ kind, text, value }: Mention): boolean {
+    if (kind !== "path") return false;
+    const isForFolders = folderStems.some((stem) => this.#toolWords.has(stem));
+    return isForFolders ? hasFile.test(text) : value === ".";
   }
 
   #add({ name }: ToolParameter, value: unknown, source: Source): void {
@@ -319,6 +349,7 @@ class Filler {
   }
 }
 
+const folderStems = wordsOf("directory folder dir tree ls");
 const connectors = new Set(["for", "about", "on", "regarding"]);
 export const searchStems = new Set(wordsOf("search find lookup query research"));
 const searchVerbs = new Set(["search", "find", "look", "lookup", "google", "research"]);

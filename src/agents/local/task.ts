@@ -72,6 +72,12 @@ const patterns: readonly (readonly [MentionKind, RegExp])[] = [
   ],
 ];
 
+/** A file name with an extension. */
+export const hasFile = /(?<![\p{L}\p{N}@])[\w@+./-]*\w\.[A-Za-z][A-Za-z0-9]{0,4}(?![\p{L}\p{N}_])/u;
+/** Words for the folder that a task is asked in. */
+export const isHere =
+  /\b(?:(?:in )?(?:this|the current|my) (?:folder|directory|project)|in here|here)\b/i;
+
 export function readTask(text: string, findDates: FindDates = () => []): TaskText {
   const mentions: Mention[] = [...findDates(text)];
   for (const [kind, pattern] of patterns)
@@ -83,6 +89,11 @@ export function readTask(text: string, findDates: FindDates = () => []): TaskTex
       const isFree = !mentions.some((other) => overlaps(other, mention));
       if (isFree && isValid(mention)) mentions.push(withAmount(mention, text));
     }
+  const here = isHere.exec(text);
+  if (here && !mentions.some(({ kind }) => kind === "path")) {
+    const start = here.index;
+    mentions.push({ kind: "path", text: here[0], value: ".", start, end: start + here[0].length });
+  }
   mentions.sort((a, b) => a.start - b.start);
   return { text, words: findWords(text), mentions };
 }
