@@ -2,7 +2,7 @@
 import { named } from "./define.ts";
 import type { Machine } from "./machine.ts";
 import { Str } from "./string.ts";
-import { Float, integer, Ratio, type Value } from "./values.ts";
+import { Float, integer, Ratio, Stream, type Value } from "./values.ts";
 
 export interface Fraction {
   readonly numerator: bigint;
@@ -247,10 +247,12 @@ export function readNumber(
   const float = floatSyntax.exec(text);
   if (float === null) return undefined;
   const value = Number(`${float[1]}${float[2]}e${float[3] ?? "0"}`);
-  if (!Number.isFinite(value))
-    m.error("READER-ERROR", { TEXT: new Str(`${text} is too large for a float`) });
+  if (!Number.isFinite(value)) unreadable(m, `${text} is too large for a float`);
   return new Float(value);
 }
+
+const unreadable = (m: Machine, text: string): never =>
+  m.error("READER-ERROR", { TEXT: new Str(text), STREAM: new Stream(null, "STRING-STREAM") });
 
 function readInteger(m: Machine, text: string, radix: number): number | bigint | undefined {
   const sign = text[0] === "-" ? -1 : 1;
@@ -286,7 +288,7 @@ function readRatio(m: Machine, text: string, slash: number, radix: number): Valu
     ? undefined
     : readInteger(m, text.slice(slash + 1), radix);
   if (over === undefined || under === undefined) return undefined;
-  if (under === 0) m.error("READER-ERROR", { TEXT: new Str(`${text} divides by zero`) });
+  if (under === 0) unreadable(m, `${text} divides by zero`);
   let [a, b] = [BigInt(over), BigInt(under)];
   const [numerator, denominator] = [a, b];
   while (b !== 0n) [a, b] = [b, a % b];

@@ -1,38 +1,20 @@
 // The dispatching macro characters: `#` and the character after it.
 import { form, named } from "./define.ts";
 import type { Machine } from "./machine.ts";
-import { keywordOf } from "./packages.ts";
+import { keywordOf, packageVariable } from "./packages.ts";
 import { readNumber } from "./rationals.ts";
 import type { Reader } from "./reader.ts";
-import { char } from "./string.ts";
+import { Char, char, characterNamed, Str } from "./string.ts";
 import { keyword, NIL, Sym } from "./symbol.ts";
 import { Cons, itemsOf, list, type Value, Vec } from "./values.ts";
 
 type DispatchMacro = (reader: Reader, argument: number | null, from: number) => Value | undefined;
 
-const characterNames = new Map([
-  ["SPACE", 32],
-  ["NEWLINE", 10],
-  ["LINEFEED", 10],
-  ["TAB", 9],
-  ["RETURN", 13],
-  ["PAGE", 12],
-  ["BACKSPACE", 8],
-  ["RUBOUT", 127],
-  ["DELETE", 127],
-  ["NULL", 0],
-  ["NUL", 0],
-  ["ESCAPE", 27],
-  ["ESC", 27],
-]);
-
-const features = new Set(["GUILDHALL", "COMMON-LISP", "ANSI-CL-SUBSET"]);
-
 export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string, DispatchMacro>([
   ["'", (reader, _, from) => form(["FUNCTION", reader.need("#'", from)])],
   ["\\", readCharacter],
   ["(", readVector],
-  [":", (reader) => new Sym(reader.token().text, null)],
+  [":", readUninterned],
   ["B", (reader, _, from) => readInRadix(reader, 2, from)],
   ["O", (reader, _, from) => readInRadix(reader, 8, from)],
   ["X", (reader, _, from) => readInRadix(reader, 16, from)],
@@ -81,6 +63,13 @@ export const dispatchMacros: ReadonlyMap<string, DispatchMacro> = new Map<string
   ],
 ]);
 
+function readUninterned(reader: Reader, _: number | null, from: number): Value {
+  const { text, escaped } = reader.token();
+  if ([...text].some((character, at) => character === ":" && !escaped[at]))
+    return reader.fault(`#:${text} at ${reader.where(from)} names a package`);
+  return new Sym(text, null);
+}
+
 function readCharacter(reader: Reader, _: number | null, from: number): Value {
   const first = reader.text.codePointAt(reader.at);
   if (first === undefined) reader.endOfText(`the text ends after #\\ at ${reader.where(from)}`);
@@ -91,16 +80,10 @@ function readCharacter(reader: Reader, _: number | null, from: number): Value {
   // The first character is part of the token, whatever it is: #\(.
   reader.at = end;
   if (name.length === width) return char(first);
-  const known = characterNames.get(name.toUpperCase()) ?? unicodeName(name);
+  const known = characterNamed(name);
   if (known !== undefined) return char(known);
   if (reader.suppress) return NIL;
   return reader.fault(`unknown character name ${name} (at ${reader.where(from)})`);
-}
-
-function unicodeName(name: string): number | undefined {
-  const digits = /^[uU]\+?([0-9a-fA-F]{1,6})$/.exec(name)?.[1];
-  const code = digits === undefined ? Number.NaN : Number.parseInt(digits, 16);
-  return code <= 0x10ffff ? code : undefined;
 }
 
 function readVector(reader: Reader, length: number | null, from: number): Value {
@@ -128,6 +111,8 @@ function readBits(reader: Reader, length: number | null, from: number): Value {
   const { text } = reader.token();
   if (/[^01]/.test(text)) reader.fault(`a bit vector at ${reader.where(from)} holds 0 and 1 only`);
   const items: Value[] = [...text].map(Number);
+  if (length !== null && (items.length > length || (items.length === 0 && length > 0)))
+    reader.fault(`the bits at ${reader.where(from)} do not fit the length ${length}`);
   if (length !== null) reader.m.alloc(length);
   while (length !== null && items.length < length) items.push(items.at(-1) ?? 0);
   const made = new Vec(items);
@@ -136,14 +121,14 @@ function readBits(reader: Reader, length: number | null, from: number): Value {
 }
 
 function readArray(reader: Reader, rank: number | null, from: number): Value {
-  if (rank === null || rank > 8)
+  if (rank === null || rank > 128)
     reader.fault(`#A at ${reader.where(from)} needs its rank, as in #2A((1 2) (3 4))`);
   const contents = reader.need("#A", from);
   const dims: number[] = [];
   const items: Value[] = [];
   let level: Value = contents;
   for (let at = 0; at < rank; at++) {
-    const row = level instanceof Vec ? level.items : itemsOf(level);
+    const row = rowOf(level);
     dims.push(row.length);
     level = row[0] ?? NIL;
   }
@@ -152,7 +137,7 @@ function readArray(reader: Reader, rank: number | null, from: number): Value {
       items.push(value);
       return;
     }
-    const row = value instanceof Vec ? value.items : itemsOf(value);
+    const row = rowOf(value);
     if (row.length !== dims[depth])
       reader.fault(`the rows of the array at ${reader.where(from)} differ in length`);
     for (const item of row) gather(item, depth + 1);
@@ -164,10 +149,20 @@ function readArray(reader: Reader, rank: number | null, from: number): Value {
   return made;
 }
 
+function rowOf(value: Value): Value[] {
+  if (value instanceof Str) return value.codes().map((code) => char(code));
+  return value instanceof Vec ? value.items : itemsOf(value);
+}
+
 function readIf(reader: Reader, wanted: boolean, from: number): Value | undefined {
-  const feature = reader.need("#+", from);
-  if (hasFeature(feature) === wanted) return undefined;
   const outside = reader.suppress;
+  reader.suppress = false;
+  const mark = reader.m.bindings.length;
+  reader.m.bind(packageVariable, reader.m.packages.get("KEYWORD"));
+  const feature = reader.need("#+", from);
+  reader.m.unbindTo(mark);
+  reader.suppress = outside;
+  if (hasFeature(feature) === wanted) return undefined;
   reader.suppress = true;
   try {
     reader.need("#+", from);
@@ -178,7 +173,7 @@ function readIf(reader: Reader, wanted: boolean, from: number): Value | undefine
 }
 
 function hasFeature(feature: Value): boolean {
-  if (feature instanceof Sym) return features.has(feature.name);
+  if (feature instanceof Sym) return itemsOf(named("*FEATURES*").value ?? NIL).includes(feature);
   if (!(feature instanceof Cons) || !(feature.car instanceof Sym)) return false;
   const parts = itemsOf(feature.cdr);
   switch (feature.car.name) {
@@ -248,13 +243,22 @@ function readStructure(reader: Reader, _: number | null, from: number): Value {
   return reader.m.apply(
     maker,
     slots.map((slot, index) =>
-      index % 2 === 0 && slot instanceof Sym ? keywordOf(reader.m, slot.name) : slot,
+      index % 2 === 0 ? keywordOf(reader.m, nameOf(reader, slot)) : slot,
     ),
   );
 }
 
+function nameOf(reader: Reader, designator: Value): string {
+  if (designator instanceof Sym) return designator.name;
+  if (designator instanceof Char) return String.fromCodePoint(designator.code);
+  return designator instanceof Str
+    ? designator.toString()
+    : reader.fault(`${reader.m.show(designator)} does not name a slot`);
+}
+
 /** `*features*`. */
-export const featureList = (): Value => form([...features].map((name) => keyword(name)));
+export const featureList = (): Value =>
+  form(["GUILDHALL", "COMMON-LISP", "ANSI-CL-SUBSET"].map((name) => keyword(name)));
 // Backquote is expanded into list, append and vector when it is read. Inner ones are expanded first, so that
 // no levels need counting: a comma of an outer one is still a marker in the inner expansion.
 

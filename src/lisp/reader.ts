@@ -8,7 +8,7 @@ import { readNumber } from "./rationals.ts";
 import { dispatchMacros, expandBackquote, splice, unquote } from "./reader-macros.ts";
 import { Str } from "./string.ts";
 import { NIL, type Sym, T } from "./symbol.ts";
-import { type Cons, Opaque, Stream, type Value } from "./values.ts";
+import { Cons, Opaque, Stream, type Value } from "./values.ts";
 
 export interface Position {
   readonly line: number;
@@ -264,6 +264,8 @@ export class Reader {
     this.#backquotes++;
     const template = this.need("`", from);
     this.#backquotes--;
+    if (template instanceof Cons && template.car === splice)
+      this.fault(`,@ at ${this.where(from)} has no list to join`);
     return expandBackquote(template);
   }
 

@@ -28,10 +28,14 @@ export function lengthOf(m: Machine, sequence: Value): number {
 function listLength(m: Machine, list: Value): number {
   let length = 0;
   let at = list;
+  let mark: Value = NIL;
   while (at instanceof Cons) {
     length += 1;
     at = at.cdr;
     if (length % 1024 === 0) m.tick(1024);
+    if (at === mark && at !== NIL) return m.typeError(list, "(AND LIST (SATISFIES LIST-LENGTH))");
+    // A circular list comes back to the mark, which moves on at every power of two.
+    if ((length & (length - 1)) === 0) mark = at;
   }
   return at === NIL ? length : m.typeError(at, "LIST");
 }

@@ -16,33 +16,11 @@ import {
   withRestarts,
 } from "../restarts.ts";
 import { Str } from "../string.ts";
-import { keyword, NIL, optionOf, Sym } from "../symbol.ts";
+import { keyword, NIL, Sym } from "../symbol.ts";
 import { Cons, gatheringStream, type Instance, itemsOf, Opaque, type Value } from "../values.ts";
-import { thunk } from "./control.ts";
 
 export function defineRestarting(): void {
   defineMacro("RESTART-CASE", expandRestartCase);
-  defineMacro("RESTART-BIND", (whole) => {
-    const [bindings = NIL, ...body] = itemsOf(whole.cdr);
-    const specs = itemsOf(bindings).map((binding) => {
-      const [name, fn, ...options] = itemsOf(binding) as [Value, Value, ...Value[]];
-      const [report, interactive, test] = ["REPORT", "INTERACTIVE", "TEST"].map((key) =>
-        optionOf(options, `${key}-FUNCTION`),
-      );
-      return lisp`(list '${name} ${fn} ${report} ${interactive} ${test})`;
-    });
-    return lisp`(%restart-bind (list @${specs}) ${thunk(body)})`;
-  });
-  defineMacro("WITH-SIMPLE-RESTART", (whole) => {
-    const [spec = NIL, ...body] = itemsOf(whole.cdr);
-    const [name, control, ...args] = itemsOf(spec) as [Value, Value, ...Value[]];
-    return lisp`(restart-case (progn @${body})
-      (${name} () :report (lambda (%stream) (format %stream ${control} @${args})) (values nil t)))`;
-  });
-  defineMacro("WITH-CONDITION-RESTARTS", (whole) => {
-    const [condition, restarts, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-    return lisp`(%with-condition-restarts ${condition} ${restarts} ${thunk(body)})`;
-  });
   defineValues("%RESTART-CASE specs thunk", restartCase);
   defineValues("%RESTART-BIND specs thunk", restartBind);
   defineValues("%WITH-CONDITION-RESTARTS condition restarts thunk", withConditionRestarts);

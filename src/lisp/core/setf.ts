@@ -45,14 +45,6 @@ export function defineSetf(): void {
   defineMacro("REMF", expandRemf);
   defineMacro("SHIFTF", expandShiftf);
   defineMacro("ROTATEF", expandRotatef);
-  defineMacro("DEFSETF", expandDefsetf);
-  defineMacro("DEFINE-SETF-EXPANDER", (whole) => {
-    const [name, lambdaList, ...body] = itemsOf(whole.cdr) as [Value, Value, ...Value[]];
-    const [plain, env] = takeEnvironment(lambdaList);
-    return lisp`(%define-setf-expander '${name}
-      (lambda (%place ${env}) (destructuring-bind ${plain} (cdr %place) (block ${name} @${body}))))`;
-  });
-  defineMacro("DEFINE-MODIFY-MACRO", expandModifyMacro);
   defineFunction("%DEFSETF-SHORT name updater", defsetfShort);
   defineFunction("%DEFSETF-LONG name stores expander", defsetfLong);
   defineFunction("%DEFINE-SETF-EXPANDER name expander", defineExpander);
@@ -161,29 +153,6 @@ function expandRotatef(whole: Cons, env: Opaque, m: Machine): Value {
   return lisp`(let* ${places.flatMap(bound)} ${storing(places, values, body)})`;
 }
 
-function expandDefsetf(whole: Cons, _: Opaque, m: Machine): Value {
-  const [name, second, stores, ...body] = itemsOf(whole.cdr) as [Value, Value, Value?, ...Value[]];
-  if (second instanceof Sym && second !== NIL) return lisp`(%defsetf-short '${name} '${second})`;
-  if (stores === undefined)
-    return m.programError("defsetf takes a name, a lambda list, store variables and a body");
-  // The expander gets the store variables first, then the operands' variables.
-  const [plain, env] = takeEnvironment(second);
-  const parameters = [env, ...itemsOf(stores), ...itemsOf(plain)];
-  const count = itemsOf(stores).length;
-  return lisp`(%defsetf-long '${name} ${count} (lambda ${parameters} (block ${name} @${body})))`;
-}
-
-/** The lambda list without `&environment`, and its variable. */
-function takeEnvironment(lambdaList: Value): [Value, Value] {
-  const items = itemsOf(lambdaList);
-  const at = items.indexOf(named("&ENVIRONMENT"));
-  if (at < 0) return [lambdaList, fresh("ENVIRONMENT")];
-  return [
-    listOf(items.filter((_, index) => index !== at && index !== at + 1)),
-    items[at + 1] ?? NIL,
-  ];
-}
-
 function placeName(m: Machine, name: Value): Sym {
   if (!(name instanceof Sym)) return m.typeError(name, "SYMBOL");
   refuseLocked(m, name, "define a place for");
@@ -236,22 +205,6 @@ function getExpansion(m: Machine, place: Value, env?: Value): Value {
     store,
     access,
   );
-}
-
-/** `(define-modify-macro name (parameter…) function)` becomes a macro over `%modify-place`. */
-function expandModifyMacro(whole: Cons): Value {
-  const [name, lambdaList, fn] = itemsOf(whole.cdr) as [Value, Value, Value];
-  const place = fresh("PLACE");
-  const names: Value[] = [];
-  let rest: Value = NIL;
-  const items = itemsOf(lambdaList);
-  for (let at = 0; at < items.length; at++) {
-    const item = items[at] as Value;
-    if (item === named("&REST")) rest = items[++at] as Value;
-    else if (item !== named("&OPTIONAL")) names.push(item instanceof Cons ? item.car : item);
-  }
-  return lisp`(defmacro ${name} (${place} @${items} &environment %env)
-    (%modify-place ${place} '${fn} (list* @${names} ${rest}) %env))`;
 }
 
 function definePlaces(): void {

@@ -42,9 +42,16 @@ export function defineSignalling(): void {
       "break is not available: there is no debugger; signal an error instead",
     ),
   );
-  defineFunction("INVOKE-DEBUGGER condition", (m, condition) =>
-    isCondition(condition) ? m.raise(condition) : m.typeError(condition, "CONDITION"),
-  );
+  defineFunction("INVOKE-DEBUGGER condition", (m, condition) => {
+    if (!isCondition(condition)) return m.typeError(condition, "CONDITION");
+    const hook = named("*DEBUGGER-HOOK*");
+    const { value } = hook;
+    if (value !== undefined && value !== NIL) {
+      m.bind(hook, NIL);
+      m.call2(m.fn(value), condition, value);
+    }
+    return m.raise(condition);
+  });
   defineMacro("ASSERT", expandAssert);
   defineMacro("CHECK-TYPE", expandCheckType);
   defineFunction("%ASSERT-FAILED form datum arguments places", assertFailed);

@@ -243,8 +243,7 @@ export function findGeneric(m: Machine, name: Value): Generic | undefined {
   if (name instanceof Sym)
     return (
       registryOf(m).standard.get(name) ??
-      (name.fn?.code.generic as Generic | null | undefined) ??
-      undefined
+      (name.fn?.code.generic instanceof Generic ? name.fn.code.generic : undefined)
     );
   const setter =
     name instanceof Cons && name.cdr instanceof Cons && name.cdr.car instanceof Sym
@@ -320,6 +319,7 @@ function combine(m: Machine, generic: Generic, applicable: readonly Method[]): E
   const around = applicable.filter((method) => isQualified(method, "AROUND"));
   const main =
     operator === null ? standard(generic, applicable) : short(m, generic, applicable, operator);
+  if (main.isMissing) return { fn: null, run: main.run, isKept: false };
   const single =
     around.length === 0 && main.fn !== null && !checksKeys(generic, applicable) ? main.fn : null;
   const run = around.length === 0 ? main.run : chain(generic, around, main.run);
@@ -329,12 +329,19 @@ function combine(m: Machine, generic: Generic, applicable: readonly Method[]): E
 const isQualified = ({ qualifiers }: Method, name: string): boolean =>
   qualifiers.length === 1 && isKeyword(qualifiers[0], name);
 
-function standard(generic: Generic, applicable: readonly Method[]): { fn: Fn | null; run: Run } {
+/** The methods without those around them. */
+interface Main {
+  readonly fn: Fn | null;
+  readonly run: Run;
+  readonly isMissing?: boolean;
+}
+
+function standard(generic: Generic, applicable: readonly Method[]): Main {
   const before = applicable.filter((method) => isQualified(method, "BEFORE"));
   const after = applicable.filter((method) => isQualified(method, "AFTER")).reverse();
   const primary = applicable.filter(({ qualifiers }) => qualifiers.length === 0);
   const [first] = primary;
-  if (first === undefined) return { fn: null, run: noMethod(generic, "primary") };
+  if (first === undefined) return { fn: null, run: noMethod(generic, "primary"), isMissing: true };
   const main = chain(generic, primary, null);
   if (before.length === 0 && after.length === 0)
     return { fn: first.usesNext ? null : first.fn, run: main };
@@ -362,12 +369,7 @@ function chain(generic: Generic, [method, ...others]: readonly Method[], last: R
     ]);
 }
 
-function short(
-  m: Machine,
-  generic: Generic,
-  applicable: readonly Method[],
-  operator: Sym,
-): { fn: Fn | null; run: Run } {
+function short(m: Machine, generic: Generic, applicable: readonly Method[], operator: Sym): Main {
   const { name } = generic.combination;
   const isOwn = ({ qualifiers }: Method) =>
     qualifiers.length === 1 && (qualifiers[0] as Sym).name === name?.name;
@@ -377,7 +379,7 @@ function short(
       `a method of ${m.show(generic.name)} is qualified with ${m.show(m.list(stray.qualifiers))}, not with ${m.show(name ?? NIL)}`,
     );
   const methods = applicable.filter(isOwn);
-  if (methods.length === 0) return { fn: null, run: noMethod(generic, "primary") };
+  if (methods.length === 0) return { fn: null, run: noMethod(generic, "primary"), isMissing: true };
   if (generic.combination.isReversed) methods.reverse();
   const runs = methods.map((method) => chain(generic, [method], null));
   switch (operator.name) {

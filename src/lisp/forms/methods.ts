@@ -389,8 +389,9 @@ function defineMissing(): void {
 // ---- introspection
 
 function genericOf(m: Machine, value: Value): Generic {
-  const found = value instanceof Fn ? (value.code.generic as Generic | null) : null;
-  return found ?? m.typeError(value, "GENERIC-FUNCTION");
+  const found = value instanceof Fn ? value.code.generic : null;
+  if (found instanceof Generic) return found;
+  return openStandard(m, found as Value) ?? m.typeError(value, "GENERIC-FUNCTION");
 }
 
 function methodOf(m: Machine, value: Value): Method {

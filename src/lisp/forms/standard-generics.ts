@@ -56,6 +56,7 @@ export function defineStandardGeneric(
   const sym = named(name);
   standards.set(sym, { shape: shape(required, more), native, onOpen });
   defineValues(`${name} &rest arguments`, (m, args) => callStandard(m, sym, args));
+  if (sym.fn !== null) sym.fn.code.generic = sym;
 }
 
 export const initargsShape: Partial<Shape> = { rest: true, keys: [], allowOthers: true };

@@ -17,9 +17,7 @@ import { Cons, type Value } from "../values.ts";
 
 export function defineAlists(): void {
   defineFunction("MEMBER item list &key key test test-not", (m, item, list, key, test, testNot) =>
-    key === undefined && test === undefined && testNot === undefined
-      ? memberEql(m, item, list)
-      : findTail(m, list, matchItem(m, item, test, testNot, key)),
+    findTail(m, list, matchItem(m, item, test, testNot, key)),
   );
   defineFunction("MEMBER-IF predicate list &key key", (m, predicate, list, key) =>
     findTail(m, list, matchPredicate(m, predicate, key)),
@@ -56,15 +54,6 @@ export function defineAlists(): void {
   definePropertyLists();
 }
 
-function memberEql(m: Machine, item: Value, list: Value): Value {
-  let at = list;
-  for (let steps = 1; at instanceof Cons; at = at.cdr, steps += 1) {
-    if (at.car === item || eql(at.car, item)) return at;
-    if (steps % 1024 === 0) m.tick(1024);
-  }
-  return at === NIL ? NIL : m.typeError(at, "LIST");
-}
-
 function findTail(m: Machine, list: Value, matches: Match): Value {
   let at = list;
   for (let steps = 1; at instanceof Cons; at = at.cdr, steps += 1) {
@@ -75,15 +64,11 @@ function findTail(m: Machine, list: Value, matches: Match): Value {
 }
 
 function findPair(m: Machine, alist: Value, part: (pair: Cons) => Value, matches: Match): Value {
-  let at = alist;
-  for (let steps = 1; at instanceof Cons; at = at.cdr, steps += 1) {
-    const pair = at.car;
-    if (pair instanceof Cons) {
-      if (matches(part(pair))) return pair;
-    } else if (pair !== NIL) m.typeError(pair, "LIST");
-    if (steps % 1024 === 0) m.tick(1024);
-  }
-  return at === NIL ? NIL : m.typeError(at, "LIST");
+  const tail = findTail(m, alist, (pair) => {
+    if (pair instanceof Cons) return matches(part(pair));
+    return pair === NIL ? false : m.typeError(pair, "LIST");
+  });
+  return tail instanceof Cons ? tail.car : NIL;
 }
 
 function definePropertyLists(): void {
@@ -275,28 +260,31 @@ function defineTrees(): void {
   for (const prefix of ["", "N"]) {
     defineFunction(
       `${prefix}SUBST new old tree ${keywords}`,
-      (m, replacement, old, tree, key, test, testNot) =>
-        substitute(m, replacement, matchItem(m, old, test, testNot, key), tree),
+      (m, replacement, old, tree, key, test, testNot) => {
+        const matches = matchItem(m, old, test, testNot, key);
+        return replaceIn(m, tree, (part) => (matches(part) ? replacement : undefined));
+      },
     );
-    defineFunction(
-      `${prefix}SUBST-IF new predicate tree &key key`,
-      (m, replacement, predicate, tree, key) =>
-        substitute(m, replacement, matchPredicate(m, predicate, key), tree),
-    );
-    defineFunction(
-      `${prefix}SUBST-IF-NOT new predicate tree &key key`,
-      (m, replacement, predicate, tree, key) =>
-        substitute(m, replacement, matchPredicate(m, predicate, key, false), tree),
-    );
+    for (const [suffix, wanted] of [
+      ["-IF", true],
+      ["-IF-NOT", false],
+    ] as const)
+      defineFunction(
+        `${prefix}SUBST${suffix} new predicate tree &key key`,
+        (m, replacement, predicate, tree, key) => {
+          const matches = matchPredicate(m, predicate, key, wanted);
+          return replaceIn(m, tree, (part) => (matches(part) ? replacement : undefined));
+        },
+      );
     defineFunction(
       `${prefix}SUBLIS alist tree ${keywords}`,
       (m, alist, tree, key, test, testNot) => {
         const part = keyOf(m, key);
         const holds = testOf(m, test, testNot);
         const pairs = listItems(m, alist).filter((pair) => pair instanceof Cons);
-        return replaceByPairs(m, tree, (subtree) => {
+        return replaceIn(m, tree, (subtree) => {
           const wanted = part(subtree);
-          return pairs.find((pair) => holds(wanted, pair.car));
+          return pairs.find((pair) => holds(wanted, pair.car))?.cdr;
         });
       },
     );
@@ -306,26 +294,14 @@ function defineTrees(): void {
   );
 }
 
-function substitute(m: Machine, replacement: Value, matches: Match, tree: Value): Value {
-  if (matches(tree)) return replacement;
-  if (!(tree instanceof Cons)) return tree;
-  m.tick(1);
-  const first = substitute(m, replacement, matches, tree.car);
-  const rest = substitute(m, replacement, matches, tree.cdr);
-  return first === tree.car && rest === tree.cdr ? tree : m.cons(first, rest);
-}
-
-function replaceByPairs(
-  m: Machine,
-  tree: Value,
-  find: (subtree: Value) => Cons | undefined,
-): Value {
+/** Replaces the subtrees for which `find` has a replacement; shares what does not change. */
+function replaceIn(m: Machine, tree: Value, find: (subtree: Value) => Value | undefined): Value {
   const found = find(tree);
-  if (found !== undefined) return found.cdr;
+  if (found !== undefined) return found;
   if (!(tree instanceof Cons)) return tree;
   m.tick(1);
-  const first = replaceByPairs(m, tree.car, find);
-  const rest = replaceByPairs(m, tree.cdr, find);
+  const first = replaceIn(m, tree.car, find);
+  const rest = replaceIn(m, tree.cdr, find);
   return first === tree.car && rest === tree.cdr ? tree : m.cons(first, rest);
 }
 

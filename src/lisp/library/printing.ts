@@ -283,12 +283,12 @@ function defineFormat(): void {
 function defineReading(): void {
   defineValues(
     "READ-FROM-STRING string &optional eof-error-p eof-value &key start end preserve-whitespace",
-    (m, string, isError = T, atEnd = NIL, start, end) => {
+    (m, string, isError = T, atEnd = NIL, start, end, keepsBlank = NIL) => {
       if (!(string instanceof Str)) return m.typeError(string, "STRING");
       const span = spanOf(m, start, end, string.length, string);
       const reader = new Reader(m, sliceText(string, 0, span.end), span.start);
       const value = reader.next() ?? noForm(m, isError, atEnd);
-      return m.values(value, afterBlank(reader));
+      return m.values(value, keepsBlank === NIL ? afterBlank(reader) : reader.at);
     },
   );
   for (const name of ["READ", "READ-PRESERVING-WHITESPACE"]) {

@@ -144,7 +144,9 @@ export function defineBits(): void {
   defineFunction("INTEGER-LENGTH integer", (m, value) => lengthInBits(m, value));
   defineFunction("ASH integer count", (m, value, count) => shiftBits(m, value, count));
   defineFields();
-  defineBoole();
+  booleNames.forEach((name, index) => {
+    defineConstant(`BOOLE-${name}`, index);
+  });
 }
 
 const pairs: ReadonlyMap<string, (m: Machine, a: Value, b: Value) => Int> = new Map([
@@ -212,41 +214,6 @@ function fieldEnd(m: Machine, value: Value): number {
 }
 
 const booleNames = words("CLR SET 1 2 C1 C2 AND IOR XOR EQV NAND NOR ANDC1 ANDC2 ORC1 ORC2");
-
-function defineBoole(): void {
-  booleNames.forEach((name, index) => {
-    defineConstant(`BOOLE-${name}`, index);
-  });
-  defineFunction("BOOLE op integer1 integer2", (m, op, a, b) => {
-    const name = typeof op === "number" ? booleNames[op] : undefined;
-    switch (name) {
-      case undefined:
-        return m.typeError(op, "(MOD 16)");
-      case "CLR":
-        return 0;
-      case "SET":
-        return -1;
-      case "1":
-        return toInteger(m, a);
-      case "2":
-        return toInteger(m, b);
-      case "C1":
-        return invertBits(m, a);
-      case "C2":
-        return invertBits(m, b);
-      case "AND":
-        return combineBits(m, "and", a, b);
-      case "IOR":
-        return combineBits(m, "or", a, b);
-      case "XOR":
-        return combineBits(m, "xor", a, b);
-      case "EQV":
-        return invertBits(m, combineBits(m, "xor", a, b));
-      default:
-        return pair(m, name, a, b);
-    }
-  });
-}
 
 // Integers as infinite two's complement. Values below 2^31 use numbers, others bigints.
 

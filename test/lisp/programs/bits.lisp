@@ -38,3 +38,5 @@
 (let ((v (make-array 4 :element-type 'bit :initial-element 0))) (setf (bit v 2) 1) (list v (bit v 2) (sbit v 0) (count 1 v)))
 ;; --- bit vector takes only bits
 (setf (aref (make-array 2 :element-type 'bit) 0) 2)
+;; --- all operations of boole
+(loop for op in (list boole-clr boole-set boole-1 boole-2 boole-c1 boole-c2 boole-and boole-ior boole-xor boole-eqv boole-nand boole-nor boole-andc1 boole-andc2 boole-orc1 boole-orc2) collect (boole op 12 10))

@@ -140,3 +140,5 @@
 (let ((x (list 1 2 3)) (y (list 1 2 3 4 5))) (list (nbutlast x) x (nbutlast y 3) y (nbutlast (list 1 2) 5) (nbutlast (list 1 2) 2) (nbutlast nil) (nbutlast (list* 1 2 3 4))))
 ;; --- nconc of a list with itself
 (let ((s (list 1 2))) (nconc s s) (list (first s) (fifth s) (nth 99 s)))
+;; --- nsubst, sublis and subst-if-not
+(list (nsubst 'x 1 (list 1 (list 2 1))) (sublis '((a . 1) (b . 2)) '(a (b c))) (subst-if-not 0 #'consp '(1 (2))))

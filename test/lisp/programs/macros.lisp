@@ -173,3 +173,9 @@ Macros, setf places, packages, types.
     (let ((new (gensym)) (cell (gensym)))
       (values (append temps (list cell)) (append values (list access)) (list new) `(progn (rplaca ,cell ,new) ,new) `(car ,cell)))))
 (let ((p (list 1 2))) (macrolet ((place () 'p)) (setf (pair-head (place)) 9)) p)
+;; --- define-modify-macro with optional and rest parameters
+(define-modify-macro appendf (&rest lists) append) (define-modify-macro scalef (&optional (by 2)) *) (let ((l (list 1)) (n 5)) (appendf l '(2) '(3)) (scalef n) (scalef n 10) (list l n))
+;; --- defsetf with an environment
+(defvar *cells* (list 1 2 3)) (defun cell (n) (nth n *cells*)) (defsetf cell (n &environment env) (new) (declare (ignore env)) `(setf (nth ,n *cells*) ,new)) (setf (cell 1) 'x) (incf (cell 2) 10) *cells*
+;; --- a splice without a list
+(handler-case (read-from-string "`,@nil") (error () :refused))
