@@ -8,14 +8,19 @@
         `(%defsetf-long ',name ,(length stores)
            (lambda (,environment ,@stores ,@plain)
              (declare (ignorable ,environment))
-             (block ,name ,@body))))))
+             ,@(%in-block name body))))))
 
 (defmacro define-setf-expander (name lambda-list &body body)
   (multiple-value-bind (plain environment) (%without-environment lambda-list)
     `(%define-setf-expander ',name
        (lambda (%place ,environment)
          (declare (ignorable ,environment))
-         (destructuring-bind ,plain (cdr %place) (block ,name ,@body))))))
+         (destructuring-bind ,plain (cdr %place) ,@(%in-block name body))))))
+
+(defun %in-block (name body)
+  (when (and (stringp (first body)) (rest body)) (pop body))
+  (let ((forms (member-if-not (lambda (form) (typep form '(cons (eql declare)))) body)))
+    `(,@(ldiff body forms) (block ,name ,@forms))))
 
 (defun %without-environment (lambda-list)
   (let ((found (member '&environment lambda-list)))
