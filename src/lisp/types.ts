@@ -149,7 +149,6 @@ export function defineTypeTable(): void {
     "SATISFIES",
     (m, value, [predicate]) => m.call1(m.fn(predicate ?? NIL), value) !== NIL,
   );
-  defineType("VALUES", (m, value, [type]) => type === undefined || typep(m, value, type));
   defineType("ATOM", (_, value) => !(value instanceof Cons));
   defineType("BOOLEAN", (_, value) => value === NIL || value === T);
   defineType(
@@ -231,7 +230,9 @@ export function defineTypeTable(): void {
     sized((value) => value instanceof Vec && value.elementType === named("BIT") && isSimple(value)),
   );
   for (const name of ["FUNCTION", "COMPILED-FUNCTION"])
-    defineType(name, (_, value) => value instanceof Fn);
+    defineType(name, (m, value, args) =>
+      args.length === 0 ? value instanceof Fn : m.fail("typep cannot tell the type of a function"),
+    );
   defineType(
     "STRUCTURE-OBJECT",
     (_, value) => value instanceof Instance && value.cls.kind === "structure",

@@ -275,10 +275,11 @@ export function defineVariables(): void {
   defineVariable("*BREAK-ON-SIGNALS*", NIL);
   defineVariable("*DEBUGGER-HOOK*", NIL);
   defineVariable("*MACROEXPAND-HOOK*", named("FUNCALL"));
-  defineVariable("*COMPILE-PRINT*", NIL);
-  defineVariable("*COMPILE-VERBOSE*", NIL);
-  defineVariable("*LOAD-PRINT*", NIL);
-  defineVariable("*LOAD-VERBOSE*", NIL);
+  for (const name of words(
+    "COMPILE-PRINT COMPILE-VERBOSE COMPILE-FILE-PATHNAME COMPILE-FILE-TRUENAME LOAD-PRINT LOAD-VERBOSE LOAD-PATHNAME LOAD-TRUENAME",
+  ))
+    defineVariable(`*${name}*`, NIL);
+  defineFunction("PATHNAMEP object", () => NIL);
   defineConstant("CALL-ARGUMENTS-LIMIT", 100_000);
   defineConstant("LAMBDA-PARAMETERS-LIMIT", 100_000);
   defineConstant("MULTIPLE-VALUES-LIMIT", 100_000);

@@ -1,4 +1,5 @@
 /** `format`: control strings are parsed once, cached, and run with the table of directives. */
+import { named } from "../define.ts";
 import { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
 import { Str } from "../string.ts";
@@ -55,7 +56,9 @@ export function formatTo(
 
 function runControl(run: Run, control: Value): Ending {
   if (control instanceof Fn) {
-    run.m.apply(control, [run.target.stream, ...run.args.slice(run.at)]);
+    const rest = run.m.apply(control, [run.target.stream, ...run.args.slice(run.at)]);
+    // A function of `formatter` returns the arguments that it did not use.
+    if (control.code.name === named("FORMATTER")) run.at = run.args.length - itemsOf(rest).length;
     return "end";
   }
   if (!(control instanceof Str)) return run.m.typeError(control, "(OR STRING FUNCTION)");

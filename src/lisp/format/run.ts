@@ -48,8 +48,31 @@ const closers = new Map([
 
 /** Throws a ControlFault. */
 export function parseControl(control: string): readonly Piece[] {
-  return new Parser(control).pieces();
+  const pieces = new Parser(control).pieces();
+  const all = directivesIn(pieces);
+  const justified = all.filter(({ character, closing }) => character === "<" && !closing?.colon);
+  const isMixed = justified.some(
+    ({ clauses }) =>
+      (clauses[0]?.separator?.colon && all.some(isLayout)) ||
+      clauses.some((clause) => directivesIn(clause.pieces).some(isLayout)),
+  );
+  if (isMixed) throw new ControlFault("~<…~> cannot be combined with logical blocks", 0);
+  return pieces;
 }
+
+function directivesIn(pieces: readonly Piece[]): Directive[] {
+  return pieces.flatMap((piece) =>
+    typeof piece === "string"
+      ? []
+      : [piece, ...piece.clauses.flatMap((clause) => directivesIn(clause.pieces))],
+  );
+}
+
+/** `~W`, `~_`, `~I`, `~:T` and `~<…~:>`. */
+const isLayout = ({ character, colon, closing }: Directive): boolean =>
+  "W_I".includes(character) ||
+  (character === "T" && colon) ||
+  (character === "<" && closing?.colon === true);
 
 class Parser {
   readonly #control: string;
@@ -88,14 +111,14 @@ class Parser {
         return { pieces, end: directive };
       }
       if (directive.character !== "\n") pieces.push(directive);
-      else pieces.push(...this.#newline(directive));
+      else pieces.push(this.#newline(directive));
     }
   }
 
   /** `~newline` skips the indentation of the next line; `@` keeps the newline, `:` the indentation. */
-  #newline({ colon, at }: Directive): string[] {
+  #newline({ colon, at }: Directive): string {
     if (!colon) while (/[^\S\n]/.test(this.#control.charAt(this.#at))) this.#at += 1;
-    return at ? ["\n"] : [];
+    return at ? "\n" : "";
   }
 
   #directive(): Directive {

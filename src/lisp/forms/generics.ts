@@ -42,6 +42,8 @@ export class Generic {
   /** The arguments in the order in which they decide; empty for from left to right. */
   order: readonly number[] = [];
   methods: Method[] = [];
+  /** The largest number of arguments. */
+  max = Number.POSITIVE_INFINITY;
   /** The number of leading arguments used for dispatch, and the values of `eql` specializers. */
   #width = 0;
   #wanted: (Set<unknown> | null)[] = [];
@@ -71,7 +73,8 @@ export class Generic {
   }
 
   forget(): void {
-    const { required } = this.shape;
+    const { required, optional, rest, keys } = this.shape;
+    this.max = rest || keys !== null ? Number.POSITIVE_INFINITY : required + optional;
     const decides = (index: number) =>
       this.methods.some(({ specializers }) => !isAny(specializers[index]));
     this.#width = 0;
@@ -199,19 +202,20 @@ function codeFor(generic: Generic, name: Value): Code {
     return settle(m, method, method.code.c1(m, method, a));
   };
   code.c2 = (m, fn, a, b) => {
-    if (generic.shape.required > 2) return m.wrongCount(fn, 2);
+    if (generic.shape.required > 2 || generic.max < 2) return m.wrongCount(fn, 2);
     const { fn: method, run } = generic.find(m, a, () => [a, b]);
     if (method === null) return run(m, [a, b]);
     return settle(m, method, method.code.c2(m, method, a, b));
   };
   code.c3 = (m, fn, a, b, c) => {
-    if (generic.shape.required > 3) return m.wrongCount(fn, 3);
+    if (generic.shape.required > 3 || generic.max < 3) return m.wrongCount(fn, 3);
     const { fn: method, run } = generic.find(m, a, () => [a, b, c]);
     if (method === null) return run(m, [a, b, c]);
     return settle(m, method, method.code.c3(m, method, a, b, c));
   };
   code.cn = (m, fn, args) => {
-    if (args.length < generic.shape.required) return m.wrongCount(fn, args.length);
+    if (args.length < generic.shape.required || args.length > generic.max)
+      return m.wrongCount(fn, args.length);
     return generic.find(m, args[0] ?? NIL, () => args).run(m, args);
   };
   return code;

@@ -14,7 +14,7 @@ import { formatText, formatTo } from "../format/format.ts";
 import { streamTarget } from "../format/run.ts";
 import type { Fn } from "../function.ts";
 import type { Machine } from "../machine.ts";
-import { inBlock } from "../pretty.ts";
+import { inBlock, type Pretty } from "../pretty.ts";
 import { type Dispatch, dispatchOf, printInto, printText } from "../printer.ts";
 import { Reader } from "../reader.ts";
 import { sliceText, spanOf } from "../sequences.ts";
@@ -187,24 +187,30 @@ function defineDispatch(): void {
   });
 }
 
+/** The logical block that a stream collects; none while `*print-pretty*` is off. */
+function prettyOf(m: Machine, stream: Value | undefined): Pretty | null {
+  const { pretty } = outputOf(m, stream);
+  return cl("*PRINT-PRETTY*").value === NIL ? null : pretty;
+}
+
 function definePrettyCalls(): void {
   defineDispatch();
   defineFunction("PPRINT-NEWLINE kind &optional stream", (m, kind, stream) => {
-    outputOf(m, stream).pretty?.newline(oneOf(m, kind, newlineKinds));
-    oneOf(m, kind, newlineKinds);
+    const how = oneOf(m, kind, newlineKinds);
+    prettyOf(m, stream)?.newline(how);
     return NIL;
   });
   defineFunction("PPRINT-INDENT relative-to n &optional stream", (m, from, by, stream) => {
     const isCurrent = oneOf(m, from, ["BLOCK", "CURRENT"]) === "CURRENT";
     const amount = m.call1(m.fn(cl("ROUND")), by);
-    outputOf(m, stream).pretty?.indent(isCurrent, amount as number);
+    prettyOf(m, stream)?.indent(isCurrent, amount as number);
     return NIL;
   });
   defineFunction(
     "PPRINT-TAB kind column increment &optional stream",
     (m, kind, column, step, stream) => {
       const name = oneOf(m, kind, tabKinds);
-      outputOf(m, stream).pretty?.tab({
+      prettyOf(m, stream)?.tab({
         isSection: name.startsWith("SECTION"),
         isRelative: name.endsWith("RELATIVE"),
         column: amountOf(m, column),
@@ -217,9 +223,9 @@ function definePrettyCalls(): void {
     "%PPRINT-BLOCK stream list prefix per-line-prefix suffix body",
     (m, stream, object, prefix, perLine, suffix, body) => {
       const target = outputOf(m, stream);
-      for (const text of [prefix, perLine, suffix])
-        if (text !== NIL && !(text instanceof Str)) m.typeError(text, "STRING");
-      const isPerLine = perLine !== NIL;
+      const isPerLine = perLine !== named("%NONE");
+      for (const text of [prefix, suffix, ...(isPerLine ? [perLine] : [])])
+        if (!(text instanceof Str)) m.typeError(text, "STRING");
       const block = {
         prefix: String(isPerLine ? perLine : (prefix as Str)),
         isPerLine,

@@ -69,6 +69,12 @@
                     `(%call-method ,(quoted method) (list ,@(mapcar #'quoted next)) %arguments))))
        ,form)))
 
+(defun method-combination-error (control &rest arguments)
+  (error 'simple-error :format-control control :format-arguments arguments))
+
+(defun invalid-method-error (method control &rest arguments)
+  (error "~s is not valid: ~?" method control arguments))
+
 (defun ensure-generic-function (name &key argument-precedence-order declare documentation environment
                                      generic-function-class lambda-list method-class method-combination)
   (declare (ignore declare environment generic-function-class method-class))

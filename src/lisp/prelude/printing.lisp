@@ -1,10 +1,11 @@
 ;;; Logical blocks of the pretty printer.
 
-(defmacro pprint-logical-block ((stream-name list &key (prefix "") per-line-prefix (suffix ""))
+(defmacro pprint-logical-block ((stream-name list &key (prefix "" prefixed)
+                                                       (per-line-prefix ''%none per-line) (suffix ""))
                                 &body body)
   (let ((stream (case stream-name ((nil) '*standard-output*) ((t) '*terminal-io*) (t stream-name))))
-    (unless (symbolp stream)
-      (error 'type-error :datum stream :expected-type 'symbol))
+    (when (or (not (symbolp stream)) (and prefixed per-line))
+      (error 'program-error))
     `(let ((%list ,list) (%count 0))
        (%pprint-block ,stream %list ,prefix ,per-line-prefix ,suffix
          (lambda (,stream)
