@@ -433,6 +433,9 @@ const converted = { UPCASE: /\p{Ll}/u, DOWNCASE: /\p{Lu}/u, PRESERVE: /$^/, INVE
 const numeric = /^(?=.*\d)(?!.*[a-z]{2})(?!.*[+-]$)[\d+\-.^_][\da-z+\-./^_]*$/i;
 
 function needsBars(name: string, base: number): boolean {
+  // Most names are plain; the other patterns are slow to compile.
+  if (base <= 10 && /^[A-Z*%&][A-Z0-9*%&+/-]*$/.test(name) && readtableCase() === "UPCASE")
+    return false;
   if (name === "" || special.test(name) || /^\.+$/.test(name) || name.startsWith("#")) return true;
   if (converted[readtableCase()].test(name)) return true;
   if (numeric.test(name)) return true;
@@ -446,15 +449,13 @@ function isInteger(name: string, base: number): boolean {
 
 function inCase(name: string, letterCase: LetterCase): string {
   const readCase = readtableCase();
-  if (readCase === "PRESERVE") return name;
-  const [isUpper, isLower] = [!/\p{Ll}/u.test(name), !/\p{Lu}/u.test(name)];
+  if (readCase === "PRESERVE" || letterCase === readCase) return name;
   if (readCase === "INVERT") {
-    if (isUpper) return name.toLowerCase();
-    return isLower ? name.toUpperCase() : name;
+    if (!/\p{Ll}/u.test(name)) return name.toLowerCase();
+    return /\p{Lu}/u.test(name) ? name : name.toUpperCase();
   }
   // Only letters of the case that the reader makes are converted.
   const letters = readCase === "UPCASE" ? /\p{Lu}+/gu : /\p{Ll}+/gu;
-  if (letterCase === readCase) return name;
   if (letterCase === "UPCASE") return name.replace(letters, (found) => found.toUpperCase());
   if (letterCase === "DOWNCASE") return name.replace(letters, (found) => found.toLowerCase());
   return name.replace(/[\p{L}\p{N}]+/gu, (word) =>

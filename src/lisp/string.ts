@@ -150,7 +150,9 @@ export function characterName(code: number): string | undefined {
   if (code <= 32) return controls[code];
   if (code === 127) return "Rubout";
   if (code === 160) return "No-break_space";
-  return isGraphic(code) ? undefined : `U${code.toString(16).toUpperCase().padStart(4, "0")}`;
+  // Line and paragraph separators would break the line that shows them.
+  const isShown = isGraphic(code) && code !== 0x2028 && code !== 0x2029;
+  return isShown ? undefined : `U${code.toString(16).toUpperCase().padStart(4, "0")}`;
 }
 
 /** Accepts names in any case, and `U+00E9` or `UE9` for any code. */
