@@ -121,8 +121,8 @@ export function upgradedType(m: Machine, elementType: Value): Sym {
   const name = type instanceof Cons ? type.car : type;
   if (name === named("CHARACTER") || name === named("BASE-CHAR") || name === named("STANDARD-CHAR"))
     return named("CHARACTER");
-  if (name === named("BIT")) return named("BIT");
-  return T;
+  const bits = ["BIT", "(INTEGER 0 1)", "(UNSIGNED-BYTE 1)", "(MOD 2)"];
+  return bits.includes(m.show(type)) ? named("BIT") : T;
 }
 
 const isSimple = (value: Value): boolean =>

@@ -1,5 +1,6 @@
 // `defgeneric` and `defmethod`. A method that may call the next one gets it as a hidden first argument.
 import { designatedClass } from "../classes.ts";
+import { declarationsOf } from "../core/macros.ts";
 import {
   defineFunction,
   defineMacro,
@@ -123,7 +124,8 @@ function expandMethod(m: Machine, [name = NIL, ...rest]: readonly Value[]): Valu
   const { qualifiers, lambdaList, body } = splitMethod(m, name, rest);
   const { specializers, plain } = splitLambdaList(m, lambdaList);
   const usesNext = mentionsNext(body);
-  const { declarations, forms } = splitDeclarations(body);
+  const isDocumented = body[0] instanceof Str && body.length > 1;
+  const { declarations, rest: forms } = declarationsOf(isDocumented ? body.slice(1) : body);
   const block = name instanceof Cons && name.cdr instanceof Cons ? name.cdr.car : name;
   const inBlock = lisp`(block ${block} @${forms})`;
   const parameters = itemsOf(withOpenKeys(plain));
@@ -171,14 +173,6 @@ function withOpenKeys(lambdaList: Value): Value {
   const auxAt = items.indexOf(named("&AUX"));
   const end = auxAt < 0 ? items.length : auxAt;
   return listOf([...items.slice(0, end), named("&ALLOW-OTHER-KEYS"), ...items.slice(end)]);
-}
-
-function splitDeclarations(body: readonly Value[]): { declarations: Value[]; forms: Value[] } {
-  let at = 0;
-  const isDeclaration = (item: Value | undefined) =>
-    item instanceof Cons && item.car === named("DECLARE");
-  while (isDeclaration(body[at]) || (body[at] instanceof Str && at + 1 < body.length)) at++;
-  return { declarations: body.slice(0, at), forms: body.slice(at) };
 }
 
 /** Also true if a macro of the program could expand to it. */

@@ -4,7 +4,7 @@ import type { Machine } from "../machine.ts";
 import { badIndex, elements, fitting, listItems } from "../sequences.ts";
 import { char, Str } from "../string.ts";
 import { bool, cl, NIL, Sym, T } from "../symbol.ts";
-import { expandType } from "../types.ts";
+import { expandType, upgradedType } from "../types.ts";
 import { Cons, Float, listOf, type Value, Vec, viewOf } from "../values.ts";
 import { codeOf } from "./strings.ts";
 
@@ -129,26 +129,14 @@ function vecOf(m: Machine, items: Value[], kind: string): Vec {
 }
 
 /** Vectors of element type NIL are strings, too. */
-const kindOf = (m: Machine, elementType: Value): "CHARACTER" | "BIT" | "T" =>
-  elementType === NIL ? "CHARACTER" : upgraded(m, elementType);
+const kindOf = (m: Machine, elementType: Value): string =>
+  elementType === NIL ? "CHARACTER" : upgradedType(m, elementType).name;
 
 function fillOf(m: Machine, fill: Value, size: number): number {
   if (fill === T) return size;
   return typeof fill === "number" && fill >= 0 && fill <= size
     ? fill
     : m.typeError(fill, `(INTEGER 0 ${size})`);
-}
-
-/** The upgraded element type: characters, bits or T. */
-function upgraded(m: Machine, type: Value): "CHARACTER" | "BIT" | "T" {
-  const expanded = expandType(m, type);
-  const name = expanded instanceof Sym ? expanded.name : "";
-  if (name === "CHARACTER" || name === "BASE-CHAR" || name === "STANDARD-CHAR") return "CHARACTER";
-  if (name === "BIT") return "BIT";
-  const parts = expanded instanceof Cons ? m.show(expanded) : "";
-  return parts === "(INTEGER 0 1)" || parts === "(UNSIGNED-BYTE 1)" || parts === "(MOD 2)"
-    ? "BIT"
-    : "T";
 }
 
 function dimensionsOf(m: Machine, value: Value): number[] {
@@ -285,7 +273,7 @@ function defineShape(): void {
     return found instanceof Str ? cl("CHARACTER") : found.elementType;
   });
   defineFunction("UPGRADED-ARRAY-ELEMENT-TYPE type &optional environment", (m, type) =>
-    cl(upgraded(m, type)),
+    upgradedType(m, type),
   );
   defineFunction("ADJUSTABLE-ARRAY-P array", (m, array) => bool(arrayOf(m, array).adjustable));
   defineFunction("ARRAY-HAS-FILL-POINTER-P array", (m, array) => bool(arrayOf(m, array).fill >= 0));

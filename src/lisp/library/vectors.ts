@@ -136,8 +136,8 @@ export function defineBits(): void {
     fold(m, integers, -1, (a, b) => invertBits(m, combineBits(m, "xor", a, b))),
   );
   defineFunction("LOGNOT integer", (m, value) => invertBits(m, value));
-  for (const name of pairs.keys())
-    defineFunction(`LOG${name} integer1 integer2`, (m, a, b) => pair(m, name, a, b));
+  for (const [name, combine] of pairs)
+    defineFunction(`LOG${name} integer1 integer2`, (m, a, b) => combine(m, a, b));
   defineFunction("LOGTEST integer1 integer2", (m, a, b) => bool(combineBits(m, "and", a, b) !== 0));
   defineFunction("LOGBITP index integer", (m, index, value) => bool(bitAt(m, index, value)));
   defineFunction("LOGCOUNT integer", (m, value) => countBits(m, value));
@@ -149,18 +149,14 @@ export function defineBits(): void {
   });
 }
 
-const pairs: ReadonlyMap<string, (m: Machine, a: Value, b: Value) => Int> = new Map([
+const pairs: readonly [string, (m: Machine, a: Value, b: Value) => Int][] = [
   ["NAND", (m, a, b) => invertBits(m, combineBits(m, "and", a, b))],
   ["NOR", (m, a, b) => invertBits(m, combineBits(m, "or", a, b))],
   ["ANDC1", (m, a, b) => combineBits(m, "and", invertBits(m, a), b)],
   ["ANDC2", (m, a, b) => combineBits(m, "and", a, invertBits(m, b))],
   ["ORC1", (m, a, b) => combineBits(m, "or", invertBits(m, a), b)],
   ["ORC2", (m, a, b) => combineBits(m, "or", a, invertBits(m, b))],
-]);
-
-function pair(m: Machine, name: string, a: Value, b: Value): Int {
-  return pairs.get(name)?.(m, a, b) ?? 0;
-}
+];
 
 function fold(
   m: Machine,
