@@ -34,6 +34,8 @@ import {
  * what the server's version expects; progress, logs and questions find the call they belong to.
  */
 export interface McpConnectionOptions extends Omit<HandshakeOptions, "scope"> {
+  /** Receives output of the server that is not a message. */
+  readonly junk?: ((text: string) => void) | undefined;
   readonly limits: Limits;
   readonly log?: Log | undefined;
   /** Only for transports on which a server can ask for a pause. */
@@ -102,6 +104,7 @@ export class McpConnection {
     this.#peer = new Peer(channel, {
       limits: options.limits,
       ignoresJunk: true,
+      ...(options.junk ? { junk: options.junk } : {}),
       handle: (request, exchange) => this.#handle(request, exchange),
       notified: (notification) => this.#notified(notification),
       explain: options.explain ?? explainFailure,

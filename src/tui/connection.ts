@@ -1,4 +1,4 @@
-import { setImmediate } from "node:timers/promises";
+import { setImmediate, setTimeout as sleep } from "node:timers/promises";
 import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { sanitize, wordOf } from "../base/sanitize.ts";
@@ -16,10 +16,12 @@ export interface TargetConnectionOptions {
   onState(state: ConnectionState): void;
   onListChanged(kind: ListKind): void;
   onStderr(line: string): void;
+  onReplaced(): void;
 }
 
 const startMsMax = 30_000;
 const goodbyeMsMax = 1_000;
+const lossMsMax = 1_000;
 const backoff = { firstMs: 500, maxMs: 30_000 };
 
 /** The connection to the target. Reconnects whenever it is lost. */
@@ -30,6 +32,7 @@ export class TargetConnection {
   #starting: Scope | undefined;
   #wake = (): void => {};
   #onLost = (_reason: string): void => {};
+  #loss: Promise<string> | undefined;
   #isClosed = false;
 
   constructor(options: TargetConnectionOptions) {
@@ -52,6 +55,12 @@ export class TargetConnection {
     this.#server = undefined;
     this.#onLost(error.message);
     void server.close().catch(() => {});
+  }
+
+  /** Why a lost connection was lost, such as the exit code, if it is known soon. */
+  async lossReason(): Promise<string | undefined> {
+    if (this.#server && !this.#server.isLost) return undefined;
+    return Promise.race([this.#loss, sleep(lossMsMax, undefined, { ref: false })]);
   }
 
   /** Ends the wait for the next attempt. */
@@ -101,15 +110,17 @@ export class TargetConnection {
 
   /** Resolves with the reason once the connection is lost. Throws if it could not be opened. */
   async #stayConnected(): Promise<string> {
-    const { target, capabilities, onState, onListChanged, onStderr } = this.#options;
+    const { target, capabilities, onState, onListChanged, onStderr, onReplaced } = this.#options;
     const scope = new Scope(undefined, startMsMax, target.view.name);
     this.#starting = scope;
     const lost = new Promise<string>((resolve) => {
       this.#onLost = resolve;
     });
+    this.#loss = lost;
     const handlers = {
       listChanged: onListChanged,
       said: onStderr,
+      replaced: onReplaced,
       lost: (reason: string) => this.#onLost(reason),
     };
     let server: ServerConnection;

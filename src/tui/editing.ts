@@ -9,8 +9,6 @@ export interface Editing {
   readonly text: string;
   /** Earlier texts, oldest first, for up and down. */
   readonly history?: readonly string[];
-  /** A search field: while it is empty, digits switch screens. */
-  readonly isSearch?: boolean;
   change(text: string): Intention;
 }
 

@@ -17,8 +17,8 @@ import type {
   TargetView,
   ToolView,
   TuiState,
-  WorkflowStep,
 } from "./state.ts";
+import type { StepName } from "./steps.ts";
 
 type Kind<K extends string, Fields = unknown> = Readonly<{ kind: K } & Fields>;
 
@@ -51,10 +51,18 @@ export type Intention =
   | Kind<"confirm", { isYes: boolean }>
   | Kind<"open feature", { name: string }>
   | Kind<"open document", { path: string }>
-  /** Creates a feature from the draft. */
-  | Kind<"specify">
-  /** Without `step`, the feature's next one. */
-  | Kind<"run step", { feature: string; step?: WorkflowStep; arguments?: JsonObject }>
+  /** Runs the step of the draft with what was typed. */
+  | Kind<"send draft">
+  /** Without `step`, the feature's next one. `isConfirmed`: the user has just said that it may run. */
+  | Kind<
+      "run step",
+      {
+        feature: string | undefined;
+        step?: StepName;
+        arguments?: JsonObject;
+        isConfirmed?: boolean;
+      }
+    >
   /** Undefined means the project's own folder. A missing worktree is created. */
   | Kind<"switch worktree", { feature: string | undefined }>
   /** Asks for confirmation. */

@@ -34,7 +34,8 @@ export function drawFrame(snapshot: Snapshot, palette: Palette): string {
 function frameLines(snapshot: Snapshot): readonly Line[] {
   const { columns, rows } = snapshot.state.size;
   if (columns < columnsMin || rows < rowsMin) {
-    return fitRows([textLine(`Terminal smaller than ${columnsMin}x${rowsMin}`)], rows);
+    const text = `The terminal is smaller than ${columnsMin}x${rowsMin}.`;
+    return fitRows(wrapLines(text, Math.max(1, columns)), rows);
   }
   const body = { ...snapshot, columns, rows: bodyRows(snapshot.state) };
   return [
@@ -158,11 +159,13 @@ function waitingQuestion(snapshot: Snapshot): string | undefined {
     : undefined;
 }
 
-/** As many key hints as fit, and always the one that leads to the rest. */
+/** As many key hints as fit, and always the one that leads to the rest and the one that quits. */
 function hintsLine(snapshot: Snapshot): Line {
   const isTyping = editingOf(snapshot) !== undefined;
-  const helpHint = isTyping ? "F1 keys" : "? keys";
-  const last = layerOf(snapshot) === "screen" ? helpHint : "^C quit";
+  const layer = layerOf(snapshot);
+  const quit = isTyping || layer === "confirmation" || layer === "question" ? "^C quit" : "q quit";
+  const help = isTyping ? "F1 keys" : "? keys";
+  const last = layer === "screen" ? `${help}  ${quit}` : quit;
   const hints: string[] = [];
   let left = snapshot.state.size.columns - last.length;
   for (const binding of bindingsOf(snapshot)) {

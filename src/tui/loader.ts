@@ -15,7 +15,8 @@ import type { TargetConnection } from "./connection.ts";
 import { type Dispatch, type LoadedPart, set, type TuiEvent } from "./events.ts";
 import { explainFailure } from "./failure.ts";
 import { readFeatures } from "./features.ts";
-import { loaded, type ScreenName, stepNames, type ToolView, type TuiState } from "./state.ts";
+import { loaded, type ScreenName, type ToolView, type TuiState } from "./state.ts";
+import { allSteps } from "./steps.ts";
 import { listBranches, listWorktrees } from "./worktrees.ts";
 
 export interface LoaderOptions {
@@ -211,7 +212,7 @@ export async function readTools(server: ServerConnection): Promise<ToolList> {
   return {
     tools,
     agents: tools.filter(isAgent),
-    missing: stepNames.map((step) => `speckit.${step}`).filter((name) => !names.has(name)),
+    missing: allSteps.map((step) => `speckit.${step}`).filter((name) => !names.has(name)),
     isCut: found.length > toolsMax,
   };
 }

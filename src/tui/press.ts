@@ -9,18 +9,13 @@ import { bindingsFrom, type KeyAction, type KeyBinding, on, type Snapshot } from
 /** The actions of a key. A confirmation has the keys first, then a question, help, and the screen. */
 export function press(snapshot: Snapshot, key: KeyPress): readonly KeyAction[] {
   const editing = editingOf(snapshot);
-  const isActive = (name: string): boolean =>
-    editing === undefined || key.text === undefined || isCommand(name, editing);
-  const found = bindingsOf(snapshot).find(({ keys }) =>
-    keys.some((name) => name === key.name && isActive(name)),
-  );
+  // Printable keys are text while something is typed.
+  const isText = editing !== undefined && key.text !== undefined;
+  const found = isText
+    ? undefined
+    : bindingsOf(snapshot).find(({ keys }) => keys.includes(key.name));
   if (found) return [found.run() ?? []].flat();
   return (editing && typeKey(editing, snapshot.view, key)) ?? [];
-}
-
-/** Printable keys that are commands while the text is still empty. */
-function isCommand(name: string, { text, isSearch = false }: Editing): boolean {
-  return text === "" && (name === "?" || (isSearch && /^[1-9]$/.test(name)));
 }
 
 /** All active bindings, most important first. */
@@ -45,7 +40,7 @@ export function ownBindings(snapshot: Snapshot): readonly KeyBinding[] {
     case "question":
       return questionBindings(snapshot);
     case "help":
-      return [on("esc ? f1 q", "close", { kind: "help", isShown: false })];
+      return [on("esc ? f1", "close", { kind: "help", isShown: false })];
     case "screen":
       return screens[snapshot.state.screen].bindings(snapshot);
   }
@@ -100,7 +95,8 @@ export function tabsOf(state: TuiState): readonly ScreenName[] {
 function globalBindings(snapshot: Snapshot): readonly KeyBinding[] {
   const { state } = snapshot;
   const quit = (keys: string): KeyBinding => on(keys, "quit", { kind: "quit" });
-  if (layerOf(snapshot) !== "screen") return [quit("ctrl+c")];
+  const layer = layerOf(snapshot);
+  if (layer !== "screen" && layer !== "help") return [quit("ctrl+c")];
   const tabs = tabsOf(state);
   const at = tabs.indexOf(state.screen === "feature" ? "features" : state.screen);
   const go = (screen: ScreenName | undefined) => screen && ({ kind: "go", screen } as const);

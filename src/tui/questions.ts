@@ -15,6 +15,8 @@ export interface QuestionSource {
   readonly run: string;
   /** Cancelled when the answer is no longer wanted. */
   readonly scope: Scope;
+  /** The user has agreed to the call itself. */
+  readonly isConfirmed?: boolean;
 }
 
 export interface QuestionQueueOptions {
@@ -26,15 +28,22 @@ export interface QuestionQueueOptions {
   readonly sample?: ((params: JsonObject, signal: AbortSignal) => Promise<JsonObject>) | undefined;
 }
 
+/** The keys of a hall's own questions whether a call may run. */
+const approvalKey = "approval-";
 const messageCharactersMax = 20_000;
 const openMax = 50;
 
 type Reply = { readonly action: "accept" | "decline" | "cancel"; readonly values: JsonObject };
 
+interface Waiting {
+  resolve(reply: Reply): void;
+  reject(reason: HallError): void;
+}
+
 /** Questions of servers during a call. The user answers them, or lets the model answer. */
 export class QuestionQueue {
   readonly #options: QuestionQueueOptions;
-  readonly #waiting = new Map<string, (reply: Reply) => void>();
+  readonly #waiting = new Map<string, Waiting>();
   #count = 0;
 
   constructor(options: QuestionQueueOptions) {
@@ -49,14 +58,18 @@ export class QuestionQueue {
 
   async ask(
     questions: Questions,
-    { run, scope }: QuestionSource,
+    { run, scope, isConfirmed = false }: QuestionSource,
   ): Promise<Readonly<Record<string, JsonObject>>> {
+    const answerFor = (key: string, one: Question): Promise<JsonObject> =>
+      isConfirmed && key.startsWith(approvalKey)
+        ? Promise.resolve({ action: "accept", content: { decision: "once" } })
+        : this.#answerOne(one, { run, scope: all });
     // When one question fails, the others are cancelled.
     const all = new Scope(scope);
     try {
       const answers = await Promise.all(
         Object.entries(questions).map(
-          async ([key, one]) => [key, await this.#answerOne(one, { run, scope: all })] as const,
+          async ([key, one]) => [key, await answerFor(key, one)] as const,
         ),
       );
       return Object.fromEntries(answers);
@@ -69,7 +82,12 @@ export class QuestionQueue {
   answer(view: QuestionView | undefined, action: Reply["action"]): void {
     const read = view && readForm(view.form);
     if (!read || (action === "accept" && "problems" in read)) return;
-    this.#waiting.get(view.id)?.({ action, values: "values" in read ? read.values : {} });
+    this.#waiting.get(view.id)?.resolve({ action, values: "values" in read ? read.values : {} });
+  }
+
+  /** Nobody waits for the answers any more: the calls that asked fail with this reason. */
+  withdraw(reason: HallError): void {
+    for (const { reject } of this.#waiting.values()) reject(reason);
   }
 
   /** Opens the page and accepts. Throws EXECUTION when it cannot; the question then stays. */
@@ -88,7 +106,9 @@ export class QuestionQueue {
     if (this.#waiting.size >= openMax)
       throw new HallError("OVERLOADED", `too many open questions (limit ${openMax})`);
     const id = `question_${++this.#count}`;
-    const answered = new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
+    const answered = new Promise<Reply>((resolve, reject) =>
+      this.#waiting.set(id, { resolve, reject }),
+    );
     dispatch({ kind: "asked", question: { ...view, id } });
     return scope.race(answered).finally(() => {
       this.#waiting.delete(id);

@@ -151,9 +151,7 @@ function addRun(state: TuiState, run: RunView): TuiState {
   switch (run.kind) {
     case "step": {
       const shown = { ...next, shownRun: run.id, screen: "run" } as const;
-      return run.tool === "speckit.specify"
-        ? patch(shown, "features", { draft: undefined })
-        : shown;
+      return patch(shown, "features", { draft: undefined });
     }
     case "tool":
       return patch(next, "tools", { run: run.id });

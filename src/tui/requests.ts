@@ -5,14 +5,8 @@ import type { Intention } from "./events.ts";
 import { placeNewFeature } from "./features.ts";
 import { readForm } from "./form.ts";
 import type { CallRequest } from "./runner.ts";
-import {
-  type Confirmation,
-  type FeatureView,
-  findRun,
-  isAtWork,
-  type TuiState,
-  type WorkflowStep,
-} from "./state.ts";
+import { type Confirmation, type FeatureView, findRun, isAtWork, type TuiState } from "./state.ts";
+import { type StepName, steps } from "./steps.ts";
 import { openWorktree, refuseDelete } from "./worktrees.ts";
 
 /** The state's forms, drafts and selections as calls. Undefined where nothing can be called yet. */
@@ -41,36 +35,56 @@ export function repeatedRequest(state: TuiState, id: string): CallRequest | unde
   return { kind: run.kind, tool: run.tool, arguments: run.arguments, about: run.about };
 }
 
-/** A new feature from the draft. Throws HallError. */
-export async function specifyRequest(state: TuiState, now: Date): Promise<CallRequest> {
-  const { draft = "", folder } = state.features;
-  if (draft.trim() === "")
+/** The step of the draft with what was typed. Throws HallError. */
+export async function draftRequest(state: TuiState, now: Date): Promise<CallRequest | undefined> {
+  const { draft, folder } = state.features;
+  if (!draft) return undefined;
+  const { step, feature, text } = draft;
+  const { argument = "", isList = false } = steps[step].input ?? {};
+  if (step === "specify" && text.trim() === "")
     throw new HallError("VALIDATION", "the description is empty", {
       hint: "Describe what the feature should do.",
     });
+  const lines = text.split("\n").filter((line) => line.trim() !== "");
+  const args = lines.length === 0 ? {} : { [argument]: isList ? lines : text };
+  if (feature !== undefined || step !== "specify")
+    return stepRequest(state, { kind: "run step", feature, step, arguments: args });
   // A hall chooses the folder itself.
   const isHall = state.target.kind === "hall";
-  const directory = isHall ? join(folder, "specs") : await placeNewFeature(folder, draft, now);
-  const args = { feature_description: draft, spec_directory: directory };
-  return requestOf(state, "specify", args, isHall ? "new" : basename(directory));
+  const directory = isHall ? join(folder, "specs") : await placeNewFeature(folder, text, now);
+  const about = isHall ? "new" : basename(directory);
+  return requestOf(state, step, { ...args, spec_directory: directory }, about);
 }
 
 /** The given step, or the next one. Throws HallError when an earlier step is missing. */
 export function stepRequest(
   state: TuiState,
-  { feature: name, step, arguments: more = {} }: Extract<Intention, { kind: "run step" }>,
+  {
+    feature: name,
+    step,
+    arguments: more = {},
+    isConfirmed,
+  }: Extract<Intention, { kind: "run step" }>,
 ): CallRequest {
+  if (step === "constitution" || name === undefined)
+    return requestOf(
+      state,
+      "constitution",
+      { ...more, spec_directory: state.features.folder },
+      "constitution",
+    );
   const feature = findFeature(state, name);
   const next = step ?? (feature.phase === "done" ? undefined : feature.phase);
   if (next === undefined)
     throw new HallError("VALIDATION", `${name} is done`, { hint: "It has no next step." });
-  const missing = neededFiles[next].find(({ file }) => !feature.files.includes(file));
+  const missing = steps[next].needs.find(({ file }) => !feature.files.includes(file));
   if (missing)
     throw new HallError("VALIDATION", `${next} needs ${missing.file} of ${name}`, {
       next: [{ do: "run-step", step: missing.step }],
     });
   const args = { ...interruptedArguments(feature, next), ...more };
-  return requestOf(state, next, { ...args, spec_directory: feature.directory }, name);
+  const request = requestOf(state, next, { ...args, spec_directory: feature.directory }, name);
+  return { ...request, isConfirmed };
 }
 
 function findFeature({ features }: TuiState, name: string): FeatureView {
@@ -80,13 +94,13 @@ function findFeature({ features }: TuiState, name: string): FeatureView {
 }
 
 /** An interrupted step resumes with its arguments. */
-function interruptedArguments({ run }: FeatureView, step: WorkflowStep): JsonObject {
+function interruptedArguments({ run }: FeatureView, step: StepName): JsonObject {
   return run && !run.isAtWork && run.step === step ? run.arguments : {};
 }
 
 function requestOf(
   { features }: TuiState,
-  step: WorkflowStep,
+  step: StepName,
   args: JsonObject,
   about: string,
 ): CallRequest {
@@ -97,17 +111,6 @@ function requestOf(
     });
   return { kind: "step", tool, arguments: args, about };
 }
-
-const specFile = { file: "spec.md", step: "specify" } as const;
-const neededFiles: Readonly<
-  Record<WorkflowStep, readonly { readonly file: string; readonly step: WorkflowStep }[]>
-> = {
-  specify: [],
-  clarify: [specFile],
-  plan: [specFile],
-  tasks: [specFile, { file: "plan.md", step: "plan" }],
-  implement: [{ file: "tasks.md", step: "tasks" }],
-};
 
 /** The worktree of the feature's branch, created if needed; without a name, the project. */
 export async function openCheckout(state: TuiState, name: string | undefined): Promise<string> {

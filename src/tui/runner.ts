@@ -23,6 +23,8 @@ import { type PictureReader, showResult } from "./result.ts";
 import type { RunState, RunView } from "./state.ts";
 
 export type CallRequest = Pick<RunView, "kind" | "tool" | "arguments" | "about"> & {
+  /** The user has just agreed to this call, so the hall's question whether it may run is answered. */
+  readonly isConfirmed?: boolean | undefined;
   /** Receives the result before the run ends. */
   readonly onResult?: ((run: string, result: JsonObject) => void) | undefined;
   /** Awaited before the run is shown as ended. */
@@ -126,11 +128,14 @@ export class CallRunner {
     return ended;
   }
 
-  async #call({ tool, arguments: args, onResult }: CallRequest, run: ActiveRun): Promise<RunState> {
+  async #call(
+    { tool, arguments: args, onResult, isConfirmed = false }: CallRequest,
+    run: ActiveRun,
+  ): Promise<RunState> {
     const { connection, folder, readPicture } = this.#options;
     const { id, output, log } = run;
     const timeout = this.#startTimeout(run.scope);
-    const context = createCallContext(run, timeout, this.#options.questions);
+    const context = createCallContext({ ...run, isConfirmed }, timeout, this.#options.questions);
     let failure: Failure;
     try {
       const line = connection.get();
@@ -150,13 +155,23 @@ export class CallRunner {
       const pages = pagesNeeded(error);
       // The answers do not matter: the server knows what happened on its pages.
       if (pages) await context.ask(pages).catch(() => {});
-      failure = explainFailure(error, tool);
+      failure = await this.#explain(error, tool);
       connection.onCallError(error);
     } finally {
       timeout.end();
     }
     const kind = failure.kind === "unavailable" ? "failed" : failure.kind;
     return { kind, endedAt: Date.now(), failure };
+  }
+
+  /** A lost server is named with the reason, such as its exit code. */
+  async #explain(error: unknown, tool: string): Promise<Failure> {
+    const failure = explainFailure(error, tool);
+    if (failure.kind !== "unavailable") return failure;
+    const reason = await this.#options.connection.lossReason();
+    if (reason === undefined) return failure;
+    const message = `${tool} failed: the server ${reason}`;
+    return { ...failure, message, hint: "The client reconnects by itself; then press r to retry." };
   }
 
   #startTimeout(scope: Scope): ActivityTimeout {
@@ -208,7 +223,7 @@ function createView(id: string, { kind, tool, arguments: args, about }: CallRequ
 
 /** Passes progress, log messages and questions of a call to the screen. */
 function createCallContext(
-  { id: run, scope, output }: ActiveRun,
+  { id: run, scope, output, isConfirmed }: ActiveRun & { readonly isConfirmed: boolean },
   timeout: ActivityTimeout,
   questionQueue: QuestionQueue,
 ): CallContext {
@@ -239,7 +254,7 @@ function createCallContext(
         if (page) output.put([{ source: "log", text: `page to open: ${page.url}` }]);
       }
       const answers = await timeout.pauseWhile(() =>
-        questionQueue.ask(questions, { run, scope: asked ?? scope }),
+        questionQueue.ask(questions, { run, scope: asked ?? scope, isConfirmed }),
       );
       // The user may take any time on a page; Esc ends the call.
       const hasOpened = Object.entries(answers).some(

@@ -1,4 +1,7 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import type { PlannerConfig } from "../agents/planners.ts";
+import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Secrets } from "../base/log.ts";
 import { sanitize } from "../base/sanitize.ts";
@@ -13,16 +16,22 @@ import { reduce } from "./reducer.ts";
 import {
   agentRequest,
   confirmDelete,
+  draftRequest,
   lispRequest,
   openCheckout,
   repeatedRequest,
-  specifyRequest,
   stepRequest,
   toolRequest,
 } from "./requests.ts";
 import { type PictureReader, readLispResult } from "./result.ts";
 import { type CallRequest, CallRunner } from "./runner.ts";
-import { createInitialState, type QuestionView, type Size, type TuiState } from "./state.ts";
+import {
+  createInitialState,
+  type QuestionView,
+  type ScreenName,
+  type Size,
+  type TuiState,
+} from "./state.ts";
 import type { ClientTarget } from "./target.ts";
 import { deleteWorktree } from "./worktrees.ts";
 
@@ -70,7 +79,7 @@ export class TuiSession {
     const { timeoutMs = timeoutMsDefault, pollMs = pollMsDefault } = options;
     this.#target = target;
     this.#project = target.view.folder;
-    this.#state = createInitialState({ target: target.view, size });
+    this.#state = createInitialState({ target: target.view, size, screen: firstScreen(target) });
     const dispatch = (event: TuiEvent): void => this.#dispatch(event);
     this.#questions = new QuestionQueue({
       folder: this.#project,
@@ -84,6 +93,7 @@ export class TuiSession {
       onState: (connection) => this.#onConnection(connection),
       onListChanged: (kind) => void this.#loader.onListChanged(kind),
       onStderr: (line) => this.#runner.onStderr(line),
+      onReplaced: () => this.#questions.withdraw(hallEnded()),
     });
     this.#runner = new CallRunner({
       connection: this.#connection,
@@ -168,6 +178,7 @@ export class TuiSession {
     if (connection.kind !== "ready") return;
     if (wasLost) this.#inform("reconnected");
     void this.#loader.tools();
+    if (this.#admin) void this.#loader.poll(this.#state.screen);
   }
 
   async #carryOut(intention: Intention, before: TuiState): Promise<void> {
@@ -186,8 +197,8 @@ export class TuiSession {
       case "open feature":
       case "open document":
         return this.#loader.document();
-      case "specify":
-        return this.#run(await specifyRequest(this.#state, new Date()));
+      case "send draft":
+        return this.#run(await draftRequest(this.#state, new Date()));
       case "run step":
         return this.#run(stepRequest(this.#state, intention));
       case "cancel run":
@@ -263,10 +274,23 @@ export class TuiSession {
     const beforeEnd = (): Promise<void> => this.#loader.features();
     await this.#runner.run({
       ...request,
+      isConfirmed: request.isConfirmed === true && this.#target.view.kind === "hall",
       onResult: request.kind === "lisp" ? onResult : undefined,
       beforeEnd: request.kind === "step" ? beforeEnd : undefined,
     });
   }
+}
+
+function hallEnded(): HallError {
+  return new HallError("UNAVAILABLE", "the hall ended before its question was answered", {
+    hint: "Nothing was done. Press r to retry with the new hall.",
+  });
+}
+
+/** Servers come first, unless the project uses the workflow; another server is there for its tools. */
+function firstScreen({ view }: ClientTarget): ScreenName {
+  if (existsSync(join(view.folder, ".specify"))) return "features";
+  return view.kind === "hall" ? "servers" : "features";
 }
 
 /** The subject of the intention, for its failure message. */

@@ -8,6 +8,7 @@ import type { Failure } from "./failure.ts";
 import type { Form } from "./form.ts";
 import type { OutputRing } from "./output.ts";
 import type { BrowserPage } from "./questions.ts";
+import type { StepName } from "./steps.ts";
 
 /**
  * Everything the screens show, as one plain value that only the reducer replaces. It includes typed
@@ -47,14 +48,14 @@ export interface TuiState {
 }
 
 export const screenNames = [
+  "servers",
+  "tools",
+  "agents",
+  "approvals",
   "features",
   "feature",
   "run",
-  "tools",
-  "agents",
   "lisp",
-  "servers",
-  "approvals",
   "stats",
 ] as const;
 export type ScreenName = (typeof screenNames)[number];
@@ -114,8 +115,15 @@ export interface FeaturesState {
   readonly folder: string;
   /** Workflow tools the server lacks, such as speckit.plan. */
   readonly missing: readonly string[];
-  /** The description of a new feature while it is typed. */
-  readonly draft: string | undefined;
+  /** The text for a step while it is typed. */
+  readonly draft: StepDraft | undefined;
+}
+
+export interface StepDraft {
+  readonly step: StepName;
+  /** Undefined for a new feature. */
+  readonly feature: string | undefined;
+  readonly text: string;
 }
 
 export interface FeatureView extends Feature {
@@ -276,14 +284,18 @@ export const runsMax = 8;
 export const noticesMax = 20;
 export const lispEntriesMax = 500;
 
-export function createInitialState({ target, size }: Pick<TuiState, "target" | "size">): TuiState {
+export function createInitialState({
+  target,
+  size,
+  screen,
+}: Pick<TuiState, "target" | "size" | "screen">): TuiState {
   const load: Load = { kind: "loading" };
   const list = { load, items: [], selected: undefined };
   return {
     target,
     size,
     connection: { kind: "connecting", attempt: 1 },
-    screen: "features",
+    screen,
     isHelpShown: false,
     features: { ...list, folder: target.folder, missing: [], draft: undefined },
     feature: undefined,

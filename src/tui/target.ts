@@ -30,16 +30,18 @@ export interface TargetHandlers {
   readonly capabilities: JsonObject;
   lost(reason: string): void;
   listChanged(kind: ListKind): void;
-  /** One line of the server's stderr. */
+  /** One line of the server's stderr, or of its stdout if it is not a message. */
   said(line: string): void;
+  /** Another hall took the place of the one that ended; the connection stays. */
+  replaced(): void;
 }
 
 export interface HallTargetOptions {
   readonly name: string;
   readonly folder: string;
   readonly log: Log;
-  /** Connects to the hall, in this process or another. */
-  reach(): Promise<Channel>;
+  /** Connects to the hall, in this process or another, and to the next one when that ends. */
+  reach(replaced: () => void): Promise<Channel>;
   /** True if this process runs the hall. */
   isHere(): boolean;
   admin(): Promise<AdminClient | undefined>;
@@ -57,8 +59,8 @@ export function createHallTarget({
 }: HallTargetOptions): ClientTarget {
   return {
     view: { kind: "hall", name, folder, transport: "socket" },
-    async connect({ scope, capabilities, lost, listChanged }) {
-      const channel = await reach();
+    async connect({ scope, capabilities, lost, listChanged, replaced }) {
+      const channel = await reach(replaced);
       let isOpen = false;
       const connection = await openMcpConnection(channel, {
         limits: defaultLimits,
@@ -90,7 +92,7 @@ export type ClientConfig = NonNullable<Config["mcp"]>;
 
 const startMsMax = 20_000;
 
-/** Throws INVALID_PARAMS without a command or endpoint. */
+/** Throws INVALID_PARAMS for a server that the config describes only in part. */
 export function createServerTarget(
   config: ClientConfig,
   { folder, log }: { readonly folder: string; readonly log: Log },
@@ -142,23 +144,33 @@ const serverDefaults = {
   allowPrivate: true,
 } as const;
 
-function serverOf(
+/** True if the config names no server at all, only how to treat the hall. */
+export function namesNoServer({ transport, command, args, endpoint }: ClientConfig): boolean {
+  const isNamed = command !== undefined || endpoint !== undefined || args.length > 0;
+  return transport === "stdio" && !isNamed;
+}
+
+export function serverOf(
   { transport, command, args, endpoint, headers = {} }: ClientConfig,
   folder: string,
 ): ServerConfig {
   if (transport === "stdio") {
+    if (endpoint !== undefined)
+      throw half("mcp.endpoint needs a transport", 'Set transport = "http" or "websocket".');
     if (command === undefined)
-      throw new HallError("INVALID_PARAMS", "mcp.command is missing", {
-        hint: "Give the program with --command or in [mcp].",
-      });
+      throw half("mcp.command is missing", "Give the program with --command or in [mcp].");
     // Started from the user's terminal, the program gets the user's environment.
     return { ...serverDefaults, type: "stdio", command, args, env: ownEnvironment(), cwd: folder };
   }
+  if (command !== undefined)
+    throw half(`mcp.command does not fit transport "${transport}"`, 'Set transport = "stdio".');
   if (endpoint === undefined)
-    throw new HallError("INVALID_PARAMS", "mcp.endpoint is missing", {
-      hint: "Give the address with --endpoint or in [mcp].",
-    });
+    throw half("mcp.endpoint is missing", "Give the address with --endpoint or in [mcp].");
   return { ...serverDefaults, type: transport === "http" ? "http" : "ws", url: endpoint, headers };
+}
+
+function half(message: string, hint: string): HallError {
+  return new HallError("INVALID_PARAMS", message, { hint });
 }
 
 function ownEnvironment(): Record<string, string> {

@@ -43,6 +43,8 @@ export interface PeerOptions {
   readonly isNotification?: IsNotification;
   /** Unreadable input is counted and not answered, for programs that print a banner on stdout. */
   readonly ignoresJunk?: boolean;
+  /** Receives the beginning of unreadable input. */
+  junk?(text: string): void;
   /** The notification that cancels a request of ours. */
   withdrawal?(id: Id, reason: string): { readonly method: string; readonly params: unknown };
   /** No more input; the peer may still read answers. */
@@ -193,6 +195,8 @@ export class Peer implements RequestSender {
       return;
     }
     const parsed = parseFrame(bytes, this.#limits, this.#options.isNotification ?? never);
+    if ("kind" in parsed && parsed.kind === "invalid")
+      this.#options.junk?.(bytes.toString("utf8", 0, junkShown));
     this.receive(owner === undefined ? parsed : withOwner(parsed, owner));
   }
 
@@ -410,6 +414,7 @@ function withOwner(
 }
 
 const never = (): boolean => false;
+const junkShown = 500;
 
 /** Built once: every request in the registry dialect over HTTP closes a peer. */
 const shuttingDown = new HallError("UNAVAILABLE", "the hall is shutting down");

@@ -106,6 +106,7 @@ async function call(id, { name, arguments: args = {}, _meta = {} }, send) {
     case "speckit.plan": {
       progress(_meta.progressToken, 10, "Reading the repository");
       console.error("plan: warming up \u001b]0;owned\u0007");
+      if (transport === "stdio") process.stdout.write("no message at all\n");
       writeFileSync(join(args.spec_directory, "plan.md"), "# Plan\n");
       return text("planned");
     }

@@ -4,7 +4,12 @@ import { describe, expect, test } from "vitest";
 import { createLog } from "../../src/base/log.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import { set } from "../../src/tui/events.ts";
-import { createServerTarget } from "../../src/tui/target.ts";
+import {
+  type ClientConfig,
+  createServerTarget,
+  namesNoServer,
+  serverOf,
+} from "../../src/tui/target.ts";
 import { startOpenAi } from "../servers/openai-endpoint.ts";
 import { startScripted } from "../servers/scripted.ts";
 import { benchOf, makeFolder, openForeign, outputOf } from "./client-bench.ts";
@@ -20,9 +25,14 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
       version: "2025-11-25",
       server: "foreign",
     });
-    expect(ready.features.missing).toEqual(["speckit.clarify"]);
-    await session.send(set("features", { draft: "Export reports as PDF" }));
-    await session.send({ kind: "specify" });
+    expect(ready.features.missing).toContain("speckit.clarify");
+    expect(ready.features.missing).not.toContain("speckit.plan");
+    await session.send(
+      set("features", {
+        draft: { step: "specify", feature: undefined, text: "Export reports as PDF" },
+      }),
+    );
+    await session.send({ kind: "send draft" });
     const specify = await bench.ended();
     expect(specify).toMatchObject({
       tool: "speckit.specify",
@@ -46,6 +56,10 @@ describe.each(["stdio", "http", "websocket"] as const)("a foreign agent over %s"
           run !== undefined && outputOf(run, "err").includes("plan: warming up "),
       );
     const log = readFileSync(join(folder, String(plan.logPath)), "utf8");
+    if (transport === "stdio") {
+      expect(outputOf(plan, "err")).toContain("stdout: no message at all");
+      expect(log).toContain("stdout: no message at all");
+    }
     expect(log).toContain("speckit.plan on ");
     expect(log).toContain("out      planned");
   });
@@ -235,7 +249,12 @@ test("a server that crashes during a call is restarted, and typed text is kept",
   const run = await bench.ended();
   expect(run.state).toMatchObject({
     kind: "failed",
-    failure: { kind: "unavailable", mayRetry: true },
+    failure: {
+      kind: "unavailable",
+      message: "crash failed: the server exited with code 3",
+      hint: "The client reconnects by itself; then press r to retry.",
+      mayRetry: true,
+    },
   });
   const lost = await bench.until(({ connection }) => connection.kind === "lost");
   expect(lost.connection).toMatchObject({
@@ -309,6 +328,62 @@ test("reads the server from the file given with --config", async () => {
   rmSync(folder, { recursive: true });
 });
 
+test.each([
+  ['transport = "http"', "mcp.endpoint is missing"],
+  ['transport = "websocket"\ntimeout = 5', "mcp.endpoint is missing"],
+  ['endpoint = "http://localhost:8080/mcp"', "mcp.endpoint needs a transport"],
+  ['args = ["--mcp"]', "mcp.command is missing"],
+  ['transport = "http"\ncommand = "claude"', 'mcp.command does not fit transport "http"'],
+])("half an [mcp] section is refused: %j", async (text, message) => {
+  const folder = makeFolder();
+  const file = join(folder, "client.toml");
+  writeFileSync(file, `[mcp]\n${text}\n`);
+  const { config } = await loadConfig({ folder, projectFile: file, env: { HOME: folder } });
+  const mcp = config.mcp as ClientConfig;
+  expect(namesNoServer(mcp)).toBe(false);
+  expect(() => serverOf(mcp, folder)).toThrow(message);
+  rmSync(folder, { recursive: true });
+});
+
+test("an [mcp] section with a timeout alone is about the hall", async () => {
+  const folder = makeFolder();
+  const file = join(folder, "client.toml");
+  writeFileSync(file, "[mcp]\ntimeout = 90\n");
+  const { config } = await loadConfig({ folder, projectFile: file, env: { HOME: folder } });
+  expect(namesNoServer(config.mcp as ClientConfig)).toBe(true);
+  rmSync(folder, { recursive: true });
+});
+
+test.each([
+  [
+    "clarify",
+    "Who may see it?\n\nFor how long?",
+    { questions: ["Who may see it?", "For how long?"] },
+  ],
+  ["clarify", "", {}],
+  ["implement", "US1", { task_filter: "US1" }],
+  ["specify", "Exports as CSV, too", { feature_description: "Exports as CSV, too" }],
+  ["constitution", "Small: one file", { principles: ["Small: one file"] }],
+  ["checklist", "security", { domain: "security" }],
+] as const)("%s is sent with what was typed: %j", async (step, text, args) => {
+  await using bench = await openForeign();
+  await bench.until(({ tools }) => tools.load.kind === "loaded");
+  const directory = join(bench.folder, "specs", "001-export");
+  mkdirSync(directory, { recursive: true });
+  for (const name of ["spec", "plan", "tasks"])
+    writeFileSync(join(directory, `${name}.md`), "# X\n");
+  await bench.session.send({ kind: "refresh", screen: "features" });
+  // This server has only some of the steps.
+  await bench.session.send(set("features", { missing: [] }));
+  await bench.session.send(set("features", { draft: { step, feature: "001-export", text } }));
+  await bench.session.send({ kind: "send draft" });
+  const { runs, features } = bench.state();
+  const where = step === "constitution" ? bench.folder : directory;
+  expect(runs[0]).toMatchObject({ tool: `speckit.${step}` });
+  expect(runs[0]?.arguments).toEqual({ ...args, spec_directory: where });
+  expect(features.draft).toBeUndefined();
+});
+
 test("a missing program is named in the failure and retried", async () => {
   const folder = makeFolder();
   const target = createServerTarget(
@@ -378,8 +453,12 @@ test("a new feature gets the project's numbering", async () => {
     '{"feature_numbering":"timestamp"}',
   );
   await bench.until(({ tools }) => tools.load.kind === "loaded");
-  await bench.session.send(set("features", { draft: "Export reports as PDF" }));
-  await bench.session.send({ kind: "specify" });
+  await bench.session.send(
+    set("features", {
+      draft: { step: "specify", feature: undefined, text: "Export reports as PDF" },
+    }),
+  );
+  await bench.session.send({ kind: "send draft" });
   expect(bench.state().features.items[0]?.name).toMatch(/^\d{8}-\d{6}-export-reports-pdf$/);
 });
 

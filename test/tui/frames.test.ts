@@ -50,7 +50,15 @@ const scenes: Readonly<
   "features-draft": {
     events: [
       features,
-      intended(set("features", { draft: "Let people share an album\nwith those they trust" })),
+      intended(
+        set("features", {
+          draft: {
+            step: "specify",
+            feature: undefined,
+            text: "Let people share an album\nwith those they trust",
+          },
+        }),
+      ),
     ],
   },
   feature: {
@@ -285,7 +293,8 @@ test("every golden frame belongs to a screen", () => {
 });
 
 test("a terminal that is too small says so", () => {
-  expect(frameOf("features", { columns: 30, rows: 8 })).toContain("Terminal smaller than 40x12");
+  const small = frameOf("features", { columns: 20, rows: 8 });
+  expect(small.replace(/\s+/g, " ")).toContain("The terminal is smaller than 40x12.");
 });
 
 test("without colours there are none, and the selection is still visible", () => {

@@ -1,4 +1,4 @@
-import { mkdirSync, rmSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { createLog, Secrets } from "../../src/base/log.ts";
@@ -59,9 +59,13 @@ test("steps are found in a hall that shows names with underscores", async () => 
   // A person sees names as the config and the audit write them.
   const names = ready.tools.items.map(({ name }) => name);
   expect(names).toEqual(expect.arrayContaining(["speckit.specify", "calculator.calculate"]));
-  expect(ready.features.missing).toEqual([]);
-  await bench.session.send(set("features", { draft: "Users can upload photos" }));
-  await bench.session.send({ kind: "specify" });
+  expect(ready.features.missing).not.toContain("speckit.specify");
+  await bench.session.send(
+    set("features", {
+      draft: { step: "specify", feature: undefined, text: "Users can upload photos" },
+    }),
+  );
+  await bench.session.send({ kind: "send draft" });
   expect(bench.session.state().runs[0]).toMatchObject({ state: { kind: "completed" } });
 });
 
@@ -75,9 +79,13 @@ test("with its own hall: from a description to a question, and the hall's screen
     target: { kind: "hall", transport: "in process" },
     connection: { kind: "ready", era: "modern" },
   });
-  expect(ready.features.missing).toEqual([]);
-  await session.send(set("features", { draft: "Users can upload photos" }));
-  await session.send({ kind: "specify" });
+  expect(ready.features.missing).not.toContain("speckit.specify");
+  await session.send(
+    set("features", {
+      draft: { step: "specify", feature: undefined, text: "Users can upload photos" },
+    }),
+  );
+  await session.send({ kind: "send draft" });
   const [feature] = session.state().features.items;
   expect(feature).toMatchObject({
     name: "001-users-upload-photos",
@@ -121,8 +129,12 @@ test("a call of another client can be approved here", async () => {
   await using bench = await openClient(makeFolder());
   const { session, folder } = bench;
   await bench.until(({ tools }) => tools.load.kind === "loaded" && tools.items.length > 0);
-  await session.send(set("features", { draft: "Users can upload photos" }));
-  await session.send({ kind: "specify" });
+  await session.send(
+    set("features", {
+      draft: { step: "specify", feature: undefined, text: "Users can upload photos" },
+    }),
+  );
+  await session.send({ kind: "send draft" });
   const other = await connectHall({ folder, settings: await settingsOf(folder) });
   try {
     const call = {
@@ -166,6 +178,80 @@ test("when the hall ends, an attached client becomes the next hall", async () =>
   });
   await second.session.send({ kind: "go", screen: "servers" });
   expect(second.state().servers.status?.pid).toBe(process.pid);
+});
+
+test("opens on the servers, or on the features of a project with a .specify folder", async () => {
+  await using plain = await openClient(makeFolder());
+  expect(plain.state().screen).toBe("servers");
+  await plain.until(({ servers }) => servers.status !== undefined);
+  const folder = makeFolder();
+  mkdirSync(join(folder, ".specify"));
+  await using workflow = await openClient(folder);
+  expect(workflow.state().screen).toBe("features");
+});
+
+/** A client at a feature whose tasks can be implemented. */
+async function openAtTasks(folder = makeFolder()): Promise<ClientBench> {
+  const feature = join(folder, "specs", "001-x");
+  mkdirSync(feature, { recursive: true });
+  for (const name of ["spec", "plan"]) writeFileSync(join(feature, `${name}.md`), "# X\n");
+  const tasks = "# Tasks: X\n\n## Phase 1: Setup\n\n- [ ] T001 Write a\n- [ ] T002 Write b\n";
+  writeFileSync(join(feature, "tasks.md"), tasks);
+  const bench = await openClient(folder);
+  await bench.until(({ tools, features }) => tools.items.length > 0 && features.items.length > 0);
+  return bench;
+}
+
+test("after the user's own done, implement is not asked about again", async () => {
+  await using bench = await openAtTasks();
+  const step = { kind: "run step", feature: "001-x", step: "implement" } as const;
+  const asking = bench.session.send(step);
+  const { questions } = await bench.until((state) => state.questions.length > 0);
+  await bench.session.send({
+    kind: "fill question",
+    question: String(questions[0]?.id),
+    field: "decision",
+    text: "once",
+  });
+  await bench.session.send({
+    kind: "answer question",
+    question: String(questions[0]?.id),
+    action: "accept",
+  });
+  await asking;
+  expect((await bench.ended()).state.kind).toBe("completed");
+
+  let wasAsked = false;
+  bench.session.subscribe(() => {
+    wasAsked ||= bench.state().questions.length > 0;
+  });
+  await bench.session.send({ ...step, arguments: { completed: ["T001"] }, isConfirmed: true });
+  expect((await bench.ended()).state.kind).toBe("completed");
+  expect(wasAsked).toBe(false);
+  expect(readFileSync(join(bench.folder, "specs/001-x/tasks.md"), "utf8")).toContain("[X] T001");
+});
+
+test("the question of a hall that ended is withdrawn, and the run can be retried", async () => {
+  const folder = makeFolder();
+  const first = await openClient(folder);
+  await first.until(({ connection }) => connection.kind === "ready");
+  await using second = await openAtTasks(folder);
+  const step = { kind: "run step", feature: "001-x", step: "implement" } as const;
+  void second.session.send(step);
+  await second.until(({ questions }) => questions.length > 0);
+  await first.session.close();
+  const run = await second.ended();
+  expect(second.state().questions).toEqual([]);
+  expect(run.state).toMatchObject({
+    kind: "failed",
+    failure: {
+      message: expect.stringContaining("the hall ended before its question was answered"),
+      hint: "Nothing was done. Press r to retry with the new hall.",
+      mayRetry: true,
+    },
+  });
+  void second.session.send({ kind: "retry run", run: run.id });
+  await second.until(({ questions }) => questions.length > 0);
 });
 
 test("flags name one server by its program or its address", () => {

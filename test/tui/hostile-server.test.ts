@@ -283,7 +283,7 @@ test.each(transports)(
 
     await session.send({ kind: "go", screen: "tools" });
     await terminal.until("search:", "Tool", "Tool-title");
-    terminal.stdin.push("Tool");
+    terminal.stdin.push("/Tool");
     await terminal.until("1 of ");
     terminal.stdin.push("\r");
     await terminal.until(

@@ -84,7 +84,7 @@ test("progress is a bar with a total and a number without", () => {
     "██░░░░░░  25 %  1/4  halfway",
   );
   expect(textOfLine(progressLine({ progress: 9, total: 4 }, 24))).toBe("████████ 100 %  9/4  ");
-  expect(textOfLine(progressLine({ progress: 7, message: "files" }, 24))).toBe("7 files");
+  expect(textOfLine(progressLine({ progress: 7, message: "files" }, 24))).toBe("files · 7");
 });
 
 test("a narrow sparkline keeps its peaks", () => {

@@ -24,7 +24,10 @@ export function stateAt(size: Size, events: readonly TuiEvent[] = []): TuiState 
     transport: "socket",
     folder: "/home/ada/photo-albums",
   } as const;
-  return [connected, ...events].reduce(reduce, createInitialState({ target, size }));
+  return [connected, ...events].reduce(
+    reduce,
+    createInitialState({ target, size, screen: "features" }),
+  );
 }
 
 export function intended(intention: Intention): TuiEvent {

@@ -1,11 +1,13 @@
+import { stripVTControlCharacters } from "node:util";
 import { expect, test } from "vitest";
 import type { TuiEvent } from "../../src/tui/events.ts";
 import { set } from "../../src/tui/events.ts";
 import { createForm } from "../../src/tui/form.ts";
+import { drawFrame } from "../../src/tui/frame.ts";
 import { Keyboard, KeyGuard } from "../../src/tui/keyboard.ts";
-import { bindingsOf, press, unexpectedQuestion } from "../../src/tui/press.ts";
+import { bindingsOf, press, tabsOf, unexpectedQuestion } from "../../src/tui/press.ts";
 import { reduce } from "../../src/tui/reducer.ts";
-import type { TuiState } from "../../src/tui/state.ts";
+import { screenNames, type TuiState } from "../../src/tui/state.ts";
 import { initialView, type KeyAction, type View, withFocus } from "../../src/tui/view.ts";
 import {
   approvals,
@@ -18,11 +20,13 @@ import {
   question,
   runOf,
   stateAt,
+  status,
   tools,
   worktrees,
 } from "./moments.ts";
 
 const size = { columns: 80, rows: 24 };
+const plain = { hasColours: false, colourDepth: 1 };
 
 interface Pressed {
   readonly state: TuiState;
@@ -49,10 +53,65 @@ function follow({ state, view, acts }: Pressed, act: KeyAction): Pressed {
   return { state: reduce(state, intended(act)), view, acts: [...acts, act] };
 }
 
-test("a digit switches screens in an empty search and is text in a started one", () => {
+test.each(screenNames)("digits, ? and q mean the same on the screen %s", (screen) => {
+  const there = [features, tools, status, approvals, intended({ kind: "go", screen })];
+  const tabs = tabsOf(stateAt(size, there));
+  for (const [index, tab] of tabs.entries())
+    expect(type(there, `${index + 1}`).state.screen).toBe(tab);
+  expect(type(there, "?").state).toMatchObject({ isHelpShown: true, screen });
+  expect(type(there, "?2").state).toMatchObject({ isHelpShown: false, screen: tabs[1] });
+  expect(type(there, "q").acts).toEqual([{ kind: "quit" }]);
+  const frame = drawFrame({ state: stateAt(size, there), view: initialView, now }, plain);
+  const footer = stripVTControlCharacters(frame).split("\n").at(-1);
+  expect(footer).toMatch(/\? keys {2}q quit$/);
+});
+
+test("in a text field that was opened, digits, ? and q are text, and Esc leaves it", () => {
   const atTools = [tools, intended({ kind: "go", screen: "tools" })];
-  expect(type(atTools, "1").state.screen).toBe("features");
-  expect(type(atTools, "a1").state).toMatchObject({ screen: "tools", tools: { search: "a1" } });
+  const typed = type(atTools, "/q1?");
+  expect(typed.state).toMatchObject({ screen: "tools", tools: { search: "q1?" } });
+  expect(drawFrame({ ...typed, now }, plain)).toMatch(/Esc end the search.*F1 keys {2}\^C quit/);
+  expect(type(atTools, "/q1?\u001b1").state).toMatchObject({ screen: "servers" });
+});
+
+const specDraft = { step: "specify", feature: undefined, text: "" } as const;
+const taskify = "001-create-taskify";
+
+test.each([
+  ["c", "clarify", "Who may see it?\u001b\rFor how long?"],
+  ["i", "implement", "US1"],
+  ["u", "specify", "Members can also export boards"],
+  ["p", "plan", "TypeScript"],
+  ["o", "constitution", "Small: one file a day"],
+  ["x", "checklist", "security"],
+] as const)("%s asks what %s should be told, and sends it", (key, step, text) => {
+  const typed = text.replace("\u001b\r", "\n");
+  for (const events of [
+    [features],
+    [features, intended({ kind: "open feature", name: taskify })],
+  ]) {
+    const { state, acts } = type(events, `${key}${text}\r`);
+    expect(state.features.draft).toEqual({ step, feature: taskify, text: typed });
+    expect(acts.at(-1)).toEqual({ kind: "send draft" });
+    expect(type(events, `${key}${text}\u001b`).state.features.draft).toBeUndefined();
+  }
+});
+
+test.each([
+  ["a", "analyze"],
+  ["t", "tasks"],
+  ["v", "converge"],
+  ["f", "taskstoissues"],
+] as const)("%s runs %s at once", (key, step) => {
+  expect(type([features], key).acts).toEqual([{ kind: "run step", feature: taskify, step }]);
+});
+
+test("steps that the server lacks have no key, and the constitution needs no feature", () => {
+  const lacking = set("features", { missing: ["speckit.converge"] });
+  expect(type([features, lacking], "v").acts).toEqual([]);
+  const none: TuiEvent = { kind: "features", items: [] };
+  expect(type([none], "o").state.features.draft?.step).toBe("constitution");
+  expect(type([none], "c").acts).toEqual([]);
 });
 
 test("the next step can be run from the list and from the feature", () => {
@@ -69,13 +128,13 @@ test("a description can be typed, corrected, pasted into and sent", () => {
     [features],
     "nShare albmu\u007f\u007fum\u001b\rwith \u001b[200~friends\nq?\u001b[201~\r",
   );
-  expect(state.features.draft).toBe("Share album\nwith friends\nq?");
-  expect(acts.at(-1)).toEqual({ kind: "specify" });
+  expect(state.features.draft?.text).toBe("Share album\nwith friends\nq?");
+  expect(acts.at(-1)).toEqual({ kind: "send draft" });
 });
 
 test("letters are text in a text field and keys elsewhere", () => {
-  expect(type([features], "n").acts).toEqual([set("features", { draft: "" })]);
-  expect(type([features], "nq1?s").state.features.draft).toBe("q1?s");
+  expect(type([features], "n").acts).toEqual([set("features", { draft: specDraft })]);
+  expect(type([features], "nq1?s").state.features.draft?.text).toBe("q1?s");
   expect(type([features], "q").acts).toEqual([{ kind: "quit" }]);
   expect(type([features], "nabc\u0003").acts.at(-1)).toEqual({ kind: "quit" });
 });
@@ -111,18 +170,18 @@ test("? opens and closes help; F1 does while typing", () => {
   expect(type([tools, intended({ kind: "go", screen: "tools" })], "?").state.isHelpShown).toBe(
     true,
   );
-  const typed = type([tools, intended({ kind: "go", screen: "tools" })], "a?");
+  const typed = type([tools, intended({ kind: "go", screen: "tools" })], "/a?");
   expect([typed.state.isHelpShown, typed.state.tools.search]).toEqual([false, "a?"]);
   expect(
-    type([tools, intended({ kind: "go", screen: "tools" })], "a\u001bOP").state.isHelpShown,
+    type([tools, intended({ kind: "go", screen: "tools" })], "/a\u001bOP").state.isHelpShown,
   ).toBe(true);
 });
 
 test("digits, Tab and Shift-Tab switch screens", () => {
-  expect(type([features], "7").state.screen).toBe("approvals");
-  expect(type([features], "\t\t").state.screen).toBe("tools");
-  expect(type([features], "\u001b[Z").state.screen).toBe("stats");
-  expect(type([features], "3\u001b5").state.screen).toBe("lisp");
+  expect(type([features], "4").state.screen).toBe("approvals");
+  expect(type([features], "\t\t").state.screen).toBe("lisp");
+  expect(type([features], "\u001b[Z").state.screen).toBe("approvals");
+  expect(type([features], "7\r(\u001b1").state.screen).toBe("servers");
 });
 
 test("documents can be switched, scrolled to their end and edited", () => {
@@ -207,7 +266,7 @@ test("calls from other screens are on the run screen, too", () => {
       run: runOf({ id: "t1", kind: "tool", tool: "weather.forecast", about: "" }),
     },
   ];
-  expect(type(called, "2\u001b").acts.at(-1)).toEqual({ kind: "cancel run", run: "t1" });
+  expect(type(called, "6\u001b").acts.at(-1)).toEqual({ kind: "cancel run", run: "t1" });
 });
 
 test("one key reports handed-back tasks as done", () => {
@@ -222,12 +281,13 @@ test("one key reports handed-back tasks as done", () => {
     feature: "001-create-taskify",
     step: "implement",
     arguments: { completed: ["T010", "T011"] },
+    isConfirmed: true,
   };
   expect(type(given, "d").acts).toEqual([report]);
 });
 
 test("no key is listed twice", () => {
-  const open = type([tools, intended({ kind: "go", screen: "tools" })], "weather\r");
+  const open = type([tools, intended({ kind: "go", screen: "tools" })], "/weather\r");
   for (const { state, view } of [
     open,
     type([features, worktrees], ""),
@@ -250,7 +310,7 @@ test("infos end with the screen, errors stay", () => {
 test("a tool is searched, its form filled in, and called", () => {
   const { state, acts } = type(
     [tools, intended({ kind: "go", screen: "tools" })],
-    "weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013",
+    "/weather\rBerlin\t\u001b[C\u001b[C\u001b[C\t\u007f5\u0013",
   );
   expect(state.tools).toMatchObject({
     search: "weather",
@@ -281,8 +341,9 @@ test("a question waits during typing until Ctrl-G", () => {
     intended(set("agents", { task: "count" })),
     question,
   ];
-  expect(type(typing, " all").state.agents.task).toBe("count all");
-  expect(type(typing, "\u0007\u001b").acts).toEqual([
+  const field = withFocus(initialView, "agents", "task");
+  expect(type(typing, " all", field).state.agents.task).toBe("count all");
+  expect(type(typing, "\u0007\u001b", field).acts).toEqual([
     { kind: "answer question", question: "q1", action: "cancel" },
   ]);
   expect(type([features, question], "\u000e").acts).toEqual([
@@ -340,17 +401,17 @@ test("Lisp: scrolling back ends at the first entry", () => {
 
 test("Lisp: Enter evaluates a complete form or continues an open one; Up recalls forms", () => {
   const lisp = intended({ kind: "go", screen: "lisp" });
-  expect(type([tools, lisp], '(f ")"\r').state.lisp.input).toBe('(f ")"\n');
-  expect(type([tools, lisp], "(f #\\( 1) ; (\r").acts.at(-2)).toEqual({ kind: "evaluate" });
+  expect(type([tools, lisp], '\r(f ")"\r').state.lisp.input).toBe('(f ")"\n');
+  expect(type([tools, lisp], "\r(f #\\( 1) ; (\r").acts.at(-2)).toEqual({ kind: "evaluate" });
   const entry = (id: string, code: string): TuiEvent => ({
     kind: "run started",
     run: runOf({ id, kind: "lisp", about: code }),
   });
   expect(
-    type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "dra\u001b[A\u001b[A").state.lisp
-      .input,
+    type([tools, lisp, entry("1", "(one)"), entry("2", "(two)")], "\rdra\u001b[A\u001b[A").state
+      .lisp.input,
   ).toBe("(one)");
-  expect(type([tools, lisp, entry("1", "(one)")], "dra\u001b[A\u001b[Bft").state.lisp.input).toBe(
+  expect(type([tools, lisp, entry("1", "(one)")], "\rdra\u001b[A\u001b[Bft").state.lisp.input).toBe(
     "draft",
   );
 });

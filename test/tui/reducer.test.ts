@@ -15,7 +15,11 @@ import {
 } from "../../src/tui/state.ts";
 
 const hall = { kind: "hall", name: "project", transport: "socket", folder: "/project" } as const;
-const initial = createInitialState({ target: hall, size: { columns: 80, rows: 24 } });
+const initial = createInitialState({
+  target: hall,
+  size: { columns: 80, rows: 24 },
+  screen: "features",
+});
 
 function after(events: readonly TuiEvent[], state: TuiState = initial): TuiState {
   return events.reduce(reduce, state);
@@ -106,7 +110,7 @@ test("a failed reload keeps the old list", () => {
 
 test("a step shows the run screen and clears its draft", () => {
   const state = after([
-    ...wanted(set("features", { draft: "reports" })),
+    ...wanted(set("features", { draft: { step: "specify", feature: undefined, text: "reports" } })),
     { kind: "run started", run: run("run_1", { tool: "speckit.specify" }) },
   ]);
   expect(state).toMatchObject({ screen: "run", shownRun: "run_1", features: { draft: undefined } });
@@ -186,6 +190,7 @@ test("the hall's own screens are there only for a hall", () => {
   const foreign = createInitialState({
     target: { ...hall, kind: "server" },
     size: { columns: 80, rows: 24 },
+    screen: "features",
   });
   expect(screensOf(foreign)).not.toContain("approvals");
   expect(screensOf(initial)).toContain("approvals");

@@ -34,14 +34,17 @@ export function openHallTarget(options: ProjectOptions): ClientTarget {
     name: basename(folder),
     folder,
     log: settings.log,
-    async reach() {
+    async reach(replaced) {
       // A failure of the first attempt is reported; after a later one the client reconnects.
       let first: Channel | undefined = await dial();
       const [near, far] = createMemoryPair();
       const connect = async (): Promise<Channel> => {
         const ready = first;
         first = undefined;
-        return ready ?? dial();
+        if (ready) return ready;
+        const next = await dial();
+        replaced();
+        return next;
       };
       void attach(far, { limits: defaultLimits, connect }).catch(() => near.close({ now: true }));
       return near;

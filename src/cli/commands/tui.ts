@@ -101,17 +101,17 @@ async function openTarget(
 ): Promise<ClientTarget> {
   const given = readFlags(args, options);
   const config = given ?? place.settings.config.mcp;
-  if (!config || (config.command === undefined && config.endpoint === undefined))
+  const { createServerTarget, namesNoServer, serverOf } = await import("../../tui/target.ts");
+  if (!config || namesNoServer(config))
     return (await import("./tui-target.ts")).openHallTarget(place);
   const { folder, settings } = place;
+  // Before anyone is asked whether to trust it.
+  serverOf(config, folder);
   if (!given && options.config === undefined) {
     const { requireConsent } = await import("./tui-target.ts");
     await requireConsent(config, { file: settings.loaded.files.at(-1), folder, log: settings.log });
   }
-  return (await import("../../tui/target.ts")).createServerTarget(config, {
-    folder,
-    log: settings.log,
-  });
+  return createServerTarget(config, { folder, log: settings.log });
 }
 
 /** The server named by the flags, if any. Throws INVALID_PARAMS. */

@@ -1,7 +1,7 @@
 import type { Progress } from "../../tool.ts";
 import type { Failure } from "../failure.ts";
 import { isAtWork, type Load, type RunView, type TuiState } from "../state.ts";
-import { fitRows, type Line, type Role, textLine, wrapLines } from "./line.ts";
+import { fitRows, type Line, type Role, type TextSpan, textLine, wrapLines } from "./line.ts";
 import { outputLines } from "./output.ts";
 
 /** The state of a run and its duration. */
@@ -89,24 +89,25 @@ export function callResultLines(
 
 const barColumnsMax = 30;
 
-/** A bar with its message; without a total, only the number. */
+/** A bar with its message; without a total, the message, or how much is done. */
 export function progressLine(
   { progress, total, message = "", elapsedSeconds }: Progress,
   columns: number,
 ): Line {
   const age = elapsedSeconds === undefined ? "" : ` (${formatDuration(elapsedSeconds * 1000)})`;
   const text: Line[number] = { text: message + age };
+  const count: TextSpan = { text: elapsedSeconds ? "" : ` · ${round(progress)}`, role: "quiet" };
   if (total === undefined || total <= 0)
-    return [{ text: `${round(progress)} `, role: "accent" }, text];
+    return message === "" ? textLine(`${round(progress)} done`, "accent") : [text, count];
   const share = Math.min(1, Math.max(0, progress / total));
   const width = Math.min(barColumnsMax, Math.floor(columns / 3));
   const full = Math.round(share * width);
   // A total of 100 would repeat the percentage.
-  const count = total === 100 ? "" : `${round(progress)}/${round(total)}  `;
+  const parts = total === 100 ? "" : `${round(progress)}/${round(total)}  `;
   return [
     { text: "█".repeat(full), role: "accent" },
     { text: "░".repeat(width - full), role: "quiet" },
-    { text: ` ${String(Math.floor(share * 100)).padStart(3)} %  ${count}` },
+    { text: ` ${String(Math.floor(share * 100)).padStart(3)} %  ${parts}` },
     text,
   ];
 }

@@ -7,19 +7,23 @@ import { callResultLines, loadLines } from "../parts/run.ts";
 import { nameWidth, tableLines } from "../parts/table.ts";
 import { wrapUpTo } from "../parts/text.ts";
 import { type AgentsState, findRun, isAtWork, type TuiState } from "../state.ts";
-import { bindingsFrom, bodyRows, on, type Screen, selectBindings } from "../view.ts";
+import { bindingsFrom, bodyRows, on, type Screen, selectBindings, type View } from "../view.ts";
 
 /** Agents take a task in plain words; their progress is shown below it. */
 export const agentsScreen: Screen = {
   title: "Agents",
 
-  bindings({ state }) {
+  bindings({ state, view }) {
     const { items, selected, task } = state.agents;
+    const isTyping = isTypingTask(view);
+    const type = (part: "task" | "list") => ({ kind: "focus", on: focusName, part }) as const;
     const run = findRun(state, state.agents.run);
     const page = Math.max(1, Math.floor(bodyRows(state) / 3));
     const isReady = selected !== undefined && task.trim() !== "";
     return bindingsFrom(
-      isReady && on("enter", "ask", { kind: "ask agent" }),
+      isTyping && isReady && on("enter", "ask", [{ kind: "ask agent" }, type("list")]),
+      isTyping && on("esc", "stop typing", type("list")),
+      !isTyping && selected !== undefined && on("enter", "write a task", type("task")),
       run && isAtWork(run) && on("esc", "cancel", { kind: "cancel run", run: run.id }),
       selectBindings(items, ({ name }) => name === selected, {
         select: ({ name }) => set("agents", { selected: name }),
@@ -30,9 +34,10 @@ export const agentsScreen: Screen = {
     );
   },
 
-  editing: ({ state }) => taskField(state),
+  editing: ({ state, view }) => (isTypingTask(view) ? taskField(state) : undefined),
 
-  body({ state, view, now, columns, rows }) {
+  body({ state, view: whole, now, columns, rows }) {
+    const view = isTypingTask(whole) ? whole : undefined;
     const { items, selected, load, run: runId } = state.agents;
     const run = findRun(state, runId);
     const field = textFieldLines(taskField(state), {
@@ -40,7 +45,7 @@ export const agentsScreen: Screen = {
       view,
       columns,
       rows: taskRows,
-      placeholder: "what should the agent do?",
+      placeholder: view ? "what should the agent do?" : "press Enter to write it",
     });
     const loading = loadLines(load, columns);
     const about = run ? [] : aboutLines(state.agents, columns);
@@ -64,6 +69,8 @@ export const agentsScreen: Screen = {
   },
 };
 
+const focusName = "agents";
+const isTypingTask = ({ focus }: View): boolean => focus[focusName] === "task";
 const taskRows = 3;
 const aboutRows = 8;
 

@@ -1,9 +1,10 @@
 import { join } from "node:path";
-import { type Line, textLine } from "../parts/line.ts";
+import { fitRows, type Line, textLine } from "../parts/line.ts";
 import { markdownLines } from "../parts/markdown.ts";
 import { failureLines } from "../parts/run.ts";
 import { firstShown } from "../parts/table.ts";
-import { type FeatureState, type FeatureView, stepNames, type TuiState } from "../state.ts";
+import type { FeatureState, FeatureView, TuiState } from "../state.ts";
+import { stepBindings } from "../steps.ts";
 import {
   type BodyOptions,
   bindingsFrom,
@@ -14,7 +15,15 @@ import {
   type Screen,
   scrollBindings,
 } from "../view.ts";
-import { describeWorktree, nextStep, nextStepBinding, worktreeOf } from "./features.ts";
+import {
+  describeWorktree,
+  draftBindings,
+  draftField,
+  draftLines,
+  nextStep,
+  nextStepBinding,
+  worktreeOf,
+} from "./features.ts";
 
 /** One feature: its documents and its next step. */
 export const featureScreen: Screen = {
@@ -24,6 +33,7 @@ export const featureScreen: Screen = {
     const back = on("esc", "all features", { kind: "go", screen: "features" });
     const { feature: opened } = state;
     const feature = opened && viewOf(state, opened);
+    if (state.features.draft) return draftBindings(state.features.draft);
     if (!feature) return [back];
     const { document, text = "" } = opened;
     const page = bodyRows(state) - headRows - 1;
@@ -34,24 +44,26 @@ export const featureScreen: Screen = {
         on("e", "edit", { kind: "edit file", path: join(feature.directory, document) }),
       back,
       documentBindings(feature, opened),
-      // `specify` starts from a description, on the list. The keys are the steps' first letters.
-      stepNames
-        .slice(1)
-        .map((step) => on(step.charAt(0), step, { kind: "run step", feature: feature.name, step })),
+      stepBindings(state, feature),
       scrollBindings(scrollName(opened), state, { page, last: count - page - 1 }),
     );
   },
 
-  body(options) {
-    const { state, columns } = options;
+  editing: ({ state }) => draftField(state),
+
+  body({ rows, ...options }) {
+    const { state, view, columns } = options;
     const { feature: opened } = state;
     const feature = opened && viewOf(state, opened);
     if (!feature) return [textLine("No feature is open. Esc shows the list.", "quiet")];
+    const draft = draftLines(state, view, columns);
+    const room = { ...options, rows: rows - draft.length };
     return [
       titleLine(feature, state),
       documentsLine(feature, opened, columns),
       [],
-      ...documentLines(opened, options),
+      ...fitRows(documentLines(opened, room), room.rows - headRows),
+      ...draft,
     ];
   },
 };

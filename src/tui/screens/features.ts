@@ -1,12 +1,26 @@
 import { plural } from "../../base/text.ts";
 import type { Editing } from "../editing.ts";
-import { set } from "../events.ts";
+import { type Change, set } from "../events.ts";
 import { textFieldLines } from "../parts/form.ts";
 import { type Line, textLine } from "../parts/line.ts";
 import { loadLines } from "../parts/run.ts";
 import { type Column, tableLines } from "../parts/table.ts";
-import type { FeatureView, TuiState, Worktree } from "../state.ts";
-import { bindingsFrom, type KeyBinding, on, type Screen, selectBindings } from "../view.ts";
+import {
+  type FeatureView,
+  type StepDraft,
+  stepNames,
+  type TuiState,
+  type Worktree,
+} from "../state.ts";
+import { stepBindings, steps } from "../steps.ts";
+import {
+  bindingsFrom,
+  type KeyBinding,
+  on,
+  type Screen,
+  selectBindings,
+  type View,
+} from "../view.ts";
 
 /** All features of the project, with their next steps and worktrees. */
 export const featuresScreen: Screen = {
@@ -14,16 +28,13 @@ export const featuresScreen: Screen = {
 
   bindings({ state }) {
     const { draft, items, selected } = state.features;
-    if (draft !== undefined)
-      return [
-        on("enter", "create the feature", { kind: "specify" }),
-        on("esc", "discard", set("features", { draft: undefined })),
-      ];
+    if (draft) return draftBindings(draft);
     const feature = selectedFeature(state);
     return bindingsFrom(
       feature && on("enter", "open", { kind: "open feature", name: feature.name }),
-      on("n", "new feature", set("features", { draft: "" })),
+      on("n", "new feature", set("features", { draft: newFeature })),
       feature && nextStepBinding("s", feature),
+      stepBindings(state, feature),
       feature && worktreeBindings(state, feature),
       selectBindings(items, ({ name }) => name === selected, {
         select: ({ name }) => set("features", { selected: name }),
@@ -35,14 +46,11 @@ export const featuresScreen: Screen = {
 
   body({ state, view, columns, rows }) {
     const { items, selected, missing, load } = state.features;
-    const field = draftField(state);
-    const placeholder = "a description in plain words";
-    const layout = { label: "> ", view, columns, rows: draftRows, placeholder };
     const below = [
       ...detailLines(state),
       ...missingLines(missing),
       ...loadLines(load, columns),
-      ...(field ? [draftTitle, ...textFieldLines(field, layout)] : []),
+      ...draftLines(state, view, columns),
     ];
     const none = "No features yet. Press n and describe the first one.";
     const table = tableLines({
@@ -58,11 +66,28 @@ export const featuresScreen: Screen = {
 };
 
 const draftRows = 5;
-const draftTitle = textLine("What should the feature do, for whom, and why?", "strong");
+const newFeature: StepDraft = { step: "specify", feature: undefined, text: "" };
 
-function draftField({ features: { draft } }: TuiState): Editing | undefined {
-  if (draft === undefined) return undefined;
-  return { id: "draft", text: draft, change: (text) => set("features", { draft: text }) };
+export function draftField({ features: { draft } }: TuiState): Editing | undefined {
+  if (!draft) return undefined;
+  const change = (text: string): Change => set("features", { draft: { ...draft, text } });
+  return { id: "draft", text: draft.text, change };
+}
+
+export function draftBindings({ step, feature }: StepDraft): readonly KeyBinding[] {
+  const label = step === "specify" && feature === undefined ? "create the feature" : `run ${step}`;
+  return [
+    on("enter", label, { kind: "send draft" }),
+    on("esc", "discard", set("features", { draft: undefined })),
+  ];
+}
+
+export function draftLines(state: TuiState, view: View, columns: number): readonly Line[] {
+  const field = draftField(state);
+  const input = state.features.draft && steps[state.features.draft.step].input;
+  if (!field || !input) return [];
+  const layout = { label: "> ", view, columns, rows: draftRows, placeholder: input.placeholder };
+  return [textLine(input.title, "strong"), ...textFieldLines(field, layout)];
 }
 
 function selectedFeature({ features: { items, selected } }: TuiState): FeatureView | undefined {
@@ -97,12 +122,13 @@ export function nextStep({ phase, run }: FeatureView): string {
 
 function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>[] {
   const isWide = width >= 100;
+  const hasGit = width >= gitColumnsMin && state.worktrees.items.length > 0;
   const shortName = ({ name, number }: FeatureView): string =>
     name.startsWith(`${number}-`) ? name.slice(number.length + 1) : name;
   return [
     { title: "No.", width: 4, text: ({ number, isActive }) => number + (isActive ? "*" : "") },
     { title: "feature", text: shortName },
-    { title: "branch", width: isWide ? 30 : 18, text: ({ branch }) => branch ?? "none" },
+    ...(hasGit ? [branchColumn(isWide)] : []),
     {
       title: "next step",
       width: 10,
@@ -115,12 +141,20 @@ function columnsOf(state: TuiState, width: number): readonly Column<FeatureView>
       side: "left",
       text: ({ tasks }) => (tasks ? `${tasks.done}/${tasks.total}` : ""),
     },
-    {
-      title: "worktree",
-      width: isWide ? 16 : 12,
-      text: (feature) => describeWorktree(worktreeOf(state, feature)),
-    },
+    ...(hasGit ? [worktreeColumn(state, isWide)] : []),
   ];
+}
+
+/** A narrower list keeps only what every project has. */
+const gitColumnsMin = 76;
+
+function branchColumn(isWide: boolean): Column<FeatureView> {
+  return { title: "branch", width: isWide ? 30 : 18, text: ({ branch }) => branch ?? "none" };
+}
+
+function worktreeColumn(state: TuiState, isWide: boolean): Column<FeatureView> {
+  const text = (feature: FeatureView): string => describeWorktree(worktreeOf(state, feature));
+  return { title: "worktree", width: isWide ? 16 : 12, text };
 }
 
 export function describeWorktree(worktree: Worktree | undefined): string {
@@ -145,7 +179,8 @@ function detailLines(state: TuiState): readonly Line[] {
   return [folder, ...notes.map((text) => textLine(text, "warning"))];
 }
 
-function missingLines(missing: readonly string[]): readonly Line[] {
+function missingLines(lacking: readonly string[]): readonly Line[] {
+  const missing = lacking.filter((tool) => stepNames.some((step) => tool === `speckit.${step}`));
   if (missing.length === 0) return [];
   const text = `! The server does not offer ${missing.join(", ")}; those steps cannot run.`;
   return [textLine(text, "warning")];

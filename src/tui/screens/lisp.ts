@@ -4,13 +4,15 @@ import { textFieldLines } from "../parts/form.ts";
 import { fitRows, hangingLines, type Line, textLine, wrapLines } from "../parts/line.ts";
 import { widthOf } from "../parts/text.ts";
 import type { LispEntry, LispState, TuiState } from "../state.ts";
-import { bindingsFrom, bodyRows, on, type Screen } from "../view.ts";
+import { bindingsFrom, bodyRows, on, type Screen, type View } from "../view.ts";
 
 /** A Lisp prompt: one form at a time. */
 export const lispScreen: Screen = {
   title: "Lisp",
 
-  bindings({ state }) {
+  bindings({ state, view }) {
+    const isTyping = isTypingForm(view);
+    const type = (part: "input" | "list") => ({ kind: "focus", on: focusName, part }) as const;
     const { input, entries, mode } = state.lisp;
     const running = entries.findLast((entry) => entry.state === "running");
     const isEmpty = input.trim() === "";
@@ -20,11 +22,13 @@ export const lispScreen: Screen = {
     const to = (lines: number) => ({ kind: "scroll", view: scrollName, to: lines }) as const;
     const isExploring = mode === "explore";
     return bindingsFrom(
+      !isTyping && on("enter", "type a form", type("input")),
       !isEmpty && isComplete && on("enter", "evaluate", [{ kind: "evaluate" }, to(0)]),
       !isEmpty &&
         !isComplete &&
         on("enter", "new line (open parenthesis)", set("lisp", { input: `${input}\n` })),
       running && on("esc", "stop", { kind: "cancel run", run: running.run }),
+      isTyping && on("esc", "stop typing", type("list")),
       on(
         "ctrl+t",
         isExploring ? "allow changes" : "explore only",
@@ -35,18 +39,16 @@ export const lispScreen: Screen = {
     );
   },
 
-  editing: ({ state }) => inputField(state),
+  editing: ({ state, view }) => (isTypingForm(view) ? inputField(state) : undefined),
 
-  body({ state, view, columns, rows }) {
+  body({ state, view: whole, columns, rows }) {
+    const view = isTypingForm(whole) ? whole : undefined;
     const field = textFieldLines(inputField(state), {
       label: promptOf(state.lisp),
       view,
       columns,
       rows: inputRows,
-      placeholder:
-        state.lisp.isOffered === false
-          ? "the server does not offer evaluate-lisp"
-          : "a form, such as (+ 1 2) or (list-tools)",
+      placeholder: placeholderOf(state.lisp, view !== undefined),
     });
     const transcriptRows = Math.max(1, rows - field.length - 1);
     return [
@@ -56,6 +58,14 @@ export const lispScreen: Screen = {
     ];
   },
 };
+
+const focusName = "lisp";
+const isTypingForm = ({ focus }: View): boolean => focus[focusName] === "input";
+
+function placeholderOf({ isOffered }: LispState, isTyping: boolean): string {
+  if (isOffered === false) return "the server does not offer evaluate-lisp";
+  return isTyping ? "a form, such as (+ 1 2) or (list-tools)" : "press Enter to type a form";
+}
 
 const inputRows = 6;
 const scrollName = "lisp";

@@ -75,7 +75,13 @@ function doneBinding({ tool, state }: RunView, { name }: FeatureView): KeyBindin
       ? `${first} is done, continue`
       : `${first} to ${completed.at(-1)} are done, continue`;
   const args = { completed };
-  return on("d", label, { kind: "run step", feature: name, step: "implement", arguments: args });
+  return on("d", label, {
+    kind: "run step",
+    feature: name,
+    step: "implement",
+    arguments: args,
+    isConfirmed: true,
+  });
 }
 
 /** A new feature gets its name from the server, and is then the active one. */

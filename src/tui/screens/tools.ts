@@ -38,7 +38,7 @@ export const toolsScreen: Screen = {
   bindings(snapshot) {
     const { state, view } = snapshot;
     const form = openForm(snapshot);
-    if (!form) return listBindings(state);
+    if (!form) return listBindings(snapshot);
     const run = runOf(state);
     return bindingsFrom(
       run && isAtWork(run)
@@ -52,7 +52,8 @@ export const toolsScreen: Screen = {
 
   editing(snapshot) {
     const form = openForm(snapshot);
-    return form ? formEditing(form, snapshot.view) : searchField(snapshot.state);
+    if (form) return formEditing(form, snapshot.view);
+    return isSearching(snapshot) ? searchField(snapshot.state) : undefined;
   },
 
   body(options) {
@@ -61,8 +62,12 @@ export const toolsScreen: Screen = {
   },
 };
 
-/** The focus of this screen: the list, or the form of the selected tool. */
+/** The focus of this screen: the list, its search, or the form of the selected tool. */
 const focusName = "tools";
+
+function isSearching({ view }: Pick<Snapshot, "view">): boolean {
+  return view.focus[focusName] === "search";
+}
 
 interface ToolForm extends ActiveForm {
   readonly tool: ToolView;
@@ -94,7 +99,9 @@ function pageOf(state: TuiState): number {
   return Math.max(1, Math.floor(bodyRows(state) / 2) - 3);
 }
 
-function listBindings(state: TuiState): readonly KeyBinding[] {
+function listBindings(snapshot: Snapshot): readonly KeyBinding[] {
+  const { state } = snapshot;
+  const toList = { kind: "focus", on: focusName, part: "list" } as const;
   const found = foundTools(state.tools);
   const tool = currentTool(state, found);
   const go = (step: number) => () => {
@@ -107,9 +114,11 @@ function listBindings(state: TuiState): readonly KeyBinding[] {
         { kind: "select tool", name: tool.name },
         { kind: "focus", on: focusName, part: "form" },
       ]),
-    state.tools.search !== "" && on("esc", "clear the search", set("tools", { search: "" })),
-    on("up", "up", go(-1)),
-    on("down", "down", go(1)),
+    !isSearching(snapshot) && on("/", "search", { kind: "focus", on: focusName, part: "search" }),
+    (isSearching(snapshot) || state.tools.search !== "") &&
+      on("esc", "end the search", [set("tools", { search: "" }), toList]),
+    on("up k", "up", go(-1)),
+    on("down j", "down", go(1)),
     on("pageup", "page up", go(-pageOf(state))),
     on("pagedown", "page down", go(pageOf(state))),
   );
@@ -122,10 +131,12 @@ function currentTool({ tools }: TuiState, found: readonly ToolView[]): ToolView 
 
 function searchField({ tools }: TuiState): Editing {
   const change: Editing["change"] = (search) => set("tools", { search });
-  return { id: "search", isSearch: true, text: tools.search, change };
+  return { id: "search", text: tools.search, change };
 }
 
-function listLines({ state, view, columns, rows }: BodyOptions): readonly Line[] {
+function listLines(options: BodyOptions): readonly Line[] {
+  const { state, columns, rows } = options;
+  const view = isSearching(options) ? options.view : undefined;
   const { items, load } = state.tools;
   const found = foundTools(state.tools);
   const current = currentTool(state, found);
@@ -134,7 +145,7 @@ function listLines({ state, view, columns, rows }: BodyOptions): readonly Line[]
     view,
     columns,
     rows: 1,
-    placeholder: "type to filter",
+    placeholder: view ? "a word of the name or description" : "press / to search",
   });
   const foot = [
     textLine(`${found.length} of ${items.length} tools`, "quiet"),
