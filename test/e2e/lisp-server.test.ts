@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
 import { type ProcessClient, spawnHall } from "../servers/process.ts";
@@ -55,7 +56,7 @@ test("params of a wrong type are -32602, and null counts as absent", async () =>
   });
 });
 
-test("progress is sent while a program computes", async () => {
+test("while a program computes, progress is sent, a ping is answered, and a cancel ends it", async () => {
   await using server = spawnHall(lispServer);
   await server.greet();
   const id = server.ask("tools/call", evaluation("(loop)"));
@@ -65,8 +66,12 @@ test("progress is sent while a program computes", async () => {
     { progressToken: "p", progress: 1, message: "evaluating" },
     { progressToken: "p", progress: 2, message: "evaluating" },
   ]);
-  server.notify("notifications/cancelled", { requestId: id });
   expect(await server.result("ping")).toEqual({});
+  server.notify("notifications/cancelled", { requestId: id });
+  expect(resultOf(await server.request("tools/call", evaluation("(+ 1 2)")))).toMatchObject({
+    values: ["3"],
+  });
+  expect(server.received.filter((message) => message.id === id)).toEqual([]);
 });
 
 test("the steps of a stopped program are counted, and the step limit stops it", async () => {
@@ -110,6 +115,31 @@ describe.each(Object.keys(endings))("%s", (how) => {
       expect(await server.exited).toEqual({ code: 0, signal: null });
     },
   );
+});
+
+test("of thirty evaluations at once in one session twenty are served, the others refused at once", async () => {
+  await using server = spawnHall(lispServer);
+  await server.greet();
+  await server.request("tools/call", evaluation("(defun f () 1)"));
+  const asked = ["(sleep 2)", ...Array.from({ length: 29 }, () => "(f)")];
+  const ids = asked.map((code) => server.ask("tools/call", evaluation(code)));
+  const answers = await Promise.all(ids.map((id) => server.answer(id)));
+  const errors = answers.map(({ result }) => (isObject(result) ? result.isError : undefined));
+  expect(errors.filter((isError) => isError === false)).toHaveLength(20);
+  expect(errors.slice(20)).toEqual(Array(10).fill(true));
+});
+
+test("the protocol page explains the handshake, the transport and the document's terms", () => {
+  const page = readFileSync(new URL("../../docs/protocol.md", import.meta.url), "utf8");
+  for (const word of [
+    "`initialize`",
+    "stdio",
+    "**JSON-RPC**",
+    "**Method**",
+    "**Notification**",
+    "**Capabilities**",
+  ])
+    expect(page).toContain(word);
 });
 
 test("a short program whose input ends at once is still answered with its value", async () => {

@@ -25,7 +25,7 @@ test.each([
       await using pane = await openPane({ folder: project.folder, env: own });
       await pane.type(`sh -c "${before}exec '${process.execPath}' '${cli}' tui"`);
       await pane.press("Enter");
-      await pane.until("No features yet", "2026-07-28");
+      await pane.until("No servers configured", "2026-07-28");
       const pid = await pane.program();
       expect(isAlive(pid)).toBe(true);
       await pane[Symbol.asyncDispose]();

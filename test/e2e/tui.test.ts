@@ -114,15 +114,15 @@ test("reconnects to a server that crashed during a call, and keeps typed text", 
   await pane.until("2025-11-25");
   await pane.type("nhalf a thought");
   await pane.until("> half a thought");
-  await pane.press("M-3");
+  await pane.press("M-1");
   await pane.until("search:");
-  await pane.type("crash");
+  await pane.type("/crash");
   await pane.until(/1 of \d+ tools/);
   await pane.press("Enter");
   await pane.until("It takes no arguments.");
   await pane.press("C-s");
   await pane.until("failed after");
-  await pane.press("M-1");
+  await pane.press("M-3");
   await pane.until("> half a thought", /foreign.*2025-11-25/);
   await expectScreen(pane, place, "back");
 });

@@ -525,7 +525,10 @@ test("closing sends shutdown and exit, and the server exits", async () => {
   const bench = await openForeign();
   await bench.until(({ tools }) => tools.load.kind === "loaded");
   await bench.session.close();
-  expect(bench.journal().slice(-2)).toEqual(["shutdown", "exit"]);
+  const journal = bench.journal();
+  const order = ["initialize", "notifications/initialized", "tools/list", "shutdown", "exit"];
+  expect(journal.filter((method) => order.includes(method))).toEqual(order);
+  expect(journal.slice(-2)).toEqual(["shutdown", "exit"]);
   expect(bench.state().connection).toEqual({ kind: "closed" });
   await bench[Symbol.asyncDispose]();
   expect(existsSync(bench.folder)).toBe(false);
