@@ -527,6 +527,7 @@ test("closing sends shutdown and exit, and the server exits", async () => {
   await bench.session.close();
   const journal = bench.journal();
   const order = ["initialize", "notifications/initialized", "tools/list", "shutdown", "exit"];
+  expect(journal[0]).toBe("initialize");
   expect(journal.filter((method) => order.includes(method))).toEqual(order);
   expect(journal.slice(-2)).toEqual(["shutdown", "exit"]);
   expect(bench.state().connection).toEqual({ kind: "closed" });
