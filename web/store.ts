@@ -35,7 +35,7 @@ interface Entry {
 const follows: Readonly<Record<PagePart, readonly (keyof PageMethods)[]>> = {
   approvals: ["approvals"],
   servers: ["servers", "status"],
-  tools: ["tools", "tool", "servers"],
+  tools: ["tools", "tool", "servers", "exposure"],
   review: ["review"],
 };
 

@@ -8,16 +8,14 @@ import { parseFaces } from "../server/faces.ts";
 import { globToExpression } from "../upstream/lists.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
 import { defaultLimits } from "../wire/channel.ts";
-import { type EditedFile, editConfig, editServer } from "./config-edit.ts";
+import { type EditedFile, type EditOptions, editConfig, editServer } from "./config-edit.ts";
 import { acceptInside, openAlone } from "./project.ts";
 import { type Settings, unknownName } from "./settings.ts";
 
-export interface SwitchedTools {
+export interface SwitchedTools extends EditedFile {
   readonly server: string;
   /** Full names of the known tools that the pattern means. */
   readonly tools: readonly string[];
-  readonly file: string;
-  readonly isChanged: boolean;
 }
 
 /** A pattern of tools of one server, as `tools.exclude` writes it. */
@@ -36,19 +34,17 @@ export async function switchTools(
   settings: Settings,
   pattern: string,
   isOn: boolean,
+  options: EditOptions = {},
 ): Promise<SwitchedTools> {
   const meant = await readPattern(settings, pattern);
   const { server, prefix, glob, tools } = meant;
-  const { file, isChanged } = await editServer(
-    settings.folder,
-    server,
-    ({ tools: given, ...entry }) => {
-      const filter = isOn ? include(given, meant) : exclude(given, glob);
-      return { ...entry, ...(Object.keys(filter).length > 0 ? { tools: filter } : {}) };
-    },
-  );
+  const change = ({ tools: given, ...entry }: JsonObject): JsonObject => {
+    const filter = isOn ? include(given, meant) : exclude(given, glob);
+    return { ...entry, ...(Object.keys(filter).length > 0 ? { tools: filter } : {}) };
+  };
+  const edited = await editServer(settings.folder, server, change, options);
   const names = tools.map((tool) => (prefix === "" ? tool : `${prefix}.${tool}`));
-  return { server, tools: names, file, isChanged };
+  return { server, tools: names, ...edited };
 }
 
 function exclude(given: unknown, glob: string): JsonObject {

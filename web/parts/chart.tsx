@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
+import { formatTime } from "./shown.tsx";
 
 export interface Series {
   readonly label: string;
@@ -70,9 +71,10 @@ function optionsFor(element: HTMLElement, series: readonly Series[]): uPlot.Opti
     legend: { show: false },
     cursor: { points: { size: 6 }, drag: { x: false, y: false } },
     scales: { y: { range: (_plot, _min, max) => [0, Math.max(1, max * 1.15)] } },
+    padding: [8, 8, 0, 0],
     axes: [
-      { ...axis(), grid: { show: false } },
-      { ...axis(), size: 44 },
+      { ...axis(), grid: { show: false }, size: 26, space: 70, values: clockTimes },
+      { ...axis(), size: 40 },
     ],
     series: [
       {},
@@ -85,6 +87,10 @@ function optionsFor(element: HTMLElement, series: readonly Series[]): uPlot.Opti
       })),
     ],
   };
+}
+
+function clockTimes(_plot: uPlot, splits: readonly number[]): string[] {
+  return splits.map((at) => formatTime(at * 1_000).slice(11, 16));
 }
 
 function withAlpha(colour: string): string {

@@ -121,7 +121,26 @@ function Tiles(props: {
         tone={waiting > 0 ? "warn" : ""}
         to="approvals"
       />
+      <Saved />
     </div>
+  );
+}
+
+/** What the chosen face keeps out of a client's context. */
+function Saved() {
+  const { expose = "", faces = [] } = useData("exposure", {}).data ?? {};
+  const shown = faces.find(({ name }) => name === expose);
+  const all = faces.find(({ name }) => name === "tools");
+  if (!shown || !all) return null;
+  const saved = Math.max(0, all.tokens - shown.tokens);
+  return (
+    <Tile
+      label="Tokens saved"
+      value={saved.toLocaleString("en")}
+      note={`clients list ${plural(shown.tools, "tool")}`}
+      tone=""
+      to="settings"
+    />
   );
 }
 
@@ -160,7 +179,9 @@ function ServerCard({ servers }: { readonly servers: readonly PageServer[] }) {
             <a key={server.name} href={hrefOf("servers", server.name)}>
               <ServerDot server={server} />
               <strong class="ellipsis">{server.name}</strong>
-              <span class="faint small ellipsis">{plural(server.tools, "tool")}</span>
+              <span class="faint small end number">
+                {plural(server.tools, "tool")}, {plural(server.calls, "call")}
+              </span>
             </a>
           ))}
         </div>

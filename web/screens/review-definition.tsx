@@ -23,8 +23,11 @@ export function Definition(props: {
     <details class="definition" open={item.state === "changed" || item.suspicions.length > 0}>
       <summary>
         <strong class="ellipsis">{item.name}</strong>
-        <span class="faint small">{kind}</span>
-        <Badge tone={tone}>{label}</Badge>
+        <span class="faint small ellipsis what">
+          {typeof description === "string" ? description : kind}
+        </span>
+        {isAsking && <Badge tone="warn">asks</Badge>}
+        {item.state !== "same" && <Badge tone={tone}>{label}</Badge>}
         {item.suspicions.length > 0 && <Badge tone="bad">suspicious text</Badge>}
       </summary>
       <div class="stack">

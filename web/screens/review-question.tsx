@@ -157,18 +157,20 @@ function Servers({
             {server.gone.length > 0 && (
               <p class="soft small">No longer offered: {server.gone.join(", ")}</p>
             )}
-            {[...server.tools].sort(openFirst).map((tool) => (
-              <Definition
-                key={tool.name}
-                kind="tool"
-                item={tool}
-                isAsking={(asking[server.name] ?? []).includes(tool.name)}
-                toggle={() => toggle(server.name, tool.name)}
-              />
-            ))}
-            {server.others.map((other) => (
-              <Definition key={`${other.kind} ${other.name}`} kind={other.kind} item={other} />
-            ))}
+            <div class="definitions">
+              {[...server.tools].sort(openFirst).map((tool) => (
+                <Definition
+                  key={tool.name}
+                  kind="tool"
+                  item={tool}
+                  isAsking={(asking[server.name] ?? []).includes(tool.name)}
+                  toggle={() => toggle(server.name, tool.name)}
+                />
+              ))}
+              {server.others.map((other) => (
+                <Definition key={`${other.kind} ${other.name}`} kind={other.kind} item={other} />
+              ))}
+            </div>
           </div>
         </section>
       ))}

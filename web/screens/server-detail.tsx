@@ -16,6 +16,7 @@ import { EditServer } from "./server-edit.tsx";
 
 type Action = "startServer" | "stopServer" | "restartServer";
 type Change = "enable" | "disable" | "remove";
+const titles = { enable: "Enable", disable: "Disable", remove: "Remove" } as const;
 
 /** One server: its state, what a person can do, its tools and its log. */
 export function ServerDetail({
@@ -63,12 +64,12 @@ export function ServerDetail({
         choose={(next) => go("servers", name, next)}
       />
       {tab === "state" && <State server={server} />}
-      {tab === "tools" && <ServerTools name={name} />}
+      {tab === "tools" && <ServerTools server={server} />}
       {tab === "logs" && <Log name={name} />}
       {tab === "edit" && <EditServer name={name} />}
       {change && (
         <ChangeDialog
-          title={`${change} ${name}`}
+          title={`${titles[change]} ${name}`}
           change={{ kind: change, server: name }}
           close={() => setChange(undefined)}
         />
@@ -139,7 +140,7 @@ function State({ server }: { readonly server: PageServer }) {
         <dt>Tools</dt>
         <dd>
           {server.tools}
-          {server.disabledTools > 0 && `, ${server.disabledTools} disabled`}
+          {server.disabledTools.length > 0 && `, ${server.disabledTools.length} disabled`}
         </dd>
         <dt>Calls</dt>
         <dd>
@@ -174,9 +175,11 @@ function Login({ name }: { readonly name: string }) {
   );
 }
 
-function ServerTools({ name }: { readonly name: string }) {
+function ServerTools({ server: { name, disabledTools } }: { readonly server: PageServer }) {
+  const [enabling, setEnabling] = useState<string>();
   const tools = (useData("tools", {}).data?.tools ?? []).filter(({ toolkit }) => toolkit === name);
-  if (tools.length === 0) return <p class="body soft">No tools are known yet. Start the server.</p>;
+  if (tools.length + disabledTools.length === 0)
+    return <p class="body soft">No tools are known yet. Start the server.</p>;
   return (
     <div class="list-lines">
       {tools.slice(0, 500).map((tool) => (
@@ -187,6 +190,21 @@ function ServerTools({ name }: { readonly name: string }) {
           </span>
         </a>
       ))}
+      {disabledTools.map((tool) => (
+        <div key={tool}>
+          <span class="faint ellipsis">{tool}</span>
+          <button type="button" class="tiny end" onClick={() => setEnabling(tool)}>
+            Enable
+          </button>
+        </div>
+      ))}
+      {enabling !== undefined && (
+        <ChangeDialog
+          title={`Enable ${name}.${enabling}`}
+          change={{ kind: "enable tool", tool: `${name}.${enabling}` }}
+          close={() => setEnabling(undefined)}
+        />
+      )}
     </div>
   );
 }

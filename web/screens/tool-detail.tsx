@@ -13,6 +13,7 @@ import { Badge, formatMs } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go, hrefOf } from "../router.ts";
 import { useData } from "../store.ts";
+import { ChangeDialog } from "./change-dialog.tsx";
 
 type Called = PageMethods["callTool"]["result"];
 
@@ -22,6 +23,7 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
   const [tab, setTab] = useState("call");
   const [called, setCalled] = useState<Called>();
   const [args, setArguments] = useState<JsonObject>();
+  const [isDisabling, setDisabling] = useState(false);
   const action = useAction();
   const call = (given: JsonObject): void => {
     setArguments(given);
@@ -53,6 +55,11 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
             </Badge>
           ))}
           <a href={hrefOf("calls", "", line.name)}>Its calls</a>
+          {line.source === "upstream" && (
+            <button type="button" class="tiny" onClick={() => setDisabling(true)}>
+              Disable
+            </button>
+          )}
         </div>
       </header>
       <Tabs
@@ -115,6 +122,13 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
         <div class="body">
           <Code label="Definition" text={JSON.stringify(tool.definition, null, 2)} />
         </div>
+      )}
+      {isDisabling && (
+        <ChangeDialog
+          title={`Disable ${line.name}`}
+          change={{ kind: "disable tool", tool: line.name }}
+          close={() => setDisabling(false)}
+        />
       )}
     </section>
   );

@@ -114,15 +114,14 @@ export async function runToolsDisable(pattern: string, options: JsonOption): Pro
 }
 
 async function runSwitch(pattern: string, isOn: boolean, options: JsonOption): Promise<void> {
-  const done = await switchTools(await loadProject(), pattern, isOn);
-  const { server, tools, file, isChanged } = done;
+  const { server, tools, file, isChanged } = await switchTools(await loadProject(), pattern, isOn);
   const state = isOn ? "enabled" : "disabled";
   const names = tools.length > 0 ? `: ${tools.map(visible).join(", ")}` : "; no known tool matches";
   const undo = `to undo: \`guildhall tools ${isOn ? "disable" : "enable"} '${pattern}'\``;
   const text = isChanged
     ? `${state} ${plural(tools.length, "tool")} of ${server} in ${file}${names}\n${undo}`
     : `already ${state}${names}`;
-  print({ pattern, ...done, enabled: isOn }, wrapProse(text), options);
+  print({ pattern, server, tools, file, isChanged, enabled: isOn }, wrapProse(text), options);
 }
 
 export async function runResources(options: JsonOption): Promise<void> {

@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from "../../base/json.ts";
 import { addServers } from "../add-servers.ts";
 import { type EditOptions, editServer } from "../config-edit.ts";
 import { entryFrom, readPasted, splitWords } from "../import/pasted.ts";
+import { switchTools } from "../shown-tools.ts";
 import type { Area, PageParts } from "./area.ts";
 
 /** Changes of the config. A person sees what would be written, and writes exactly that. */
@@ -22,7 +23,9 @@ export type ConfigChange =
   /** `text`: a command line, a URL, or JSON of any client. */
   | { readonly kind: "add"; readonly name: string; readonly text: string }
   | { readonly kind: "edit"; readonly server: string; readonly entry: JsonObject }
-  | { readonly kind: "enable" | "disable" | "remove"; readonly server: string };
+  | { readonly kind: "enable" | "disable" | "remove"; readonly server: string }
+  /** One tool by its full name. */
+  | { readonly kind: "enable tool" | "disable tool"; readonly tool: string };
 
 export interface PlannedChange {
   readonly file: string;
@@ -37,19 +40,20 @@ export interface PlannedChange {
   readonly variables: readonly string[];
 }
 
-export function configArea({ hall, folder }: PageParts): Area<ConfigMethods> {
+export function configArea(parts: PageParts): Area<ConfigMethods> {
+  const { hall, folder } = parts;
   return {
     planChange: {
       scope: "admin",
       fields: { change: "object" },
-      run: ({ change }) => applyChange(folder, change, { dryRun: true }),
+      run: ({ change }) => applyChange(parts, change, { dryRun: true }),
     },
     makeChange: {
       scope: "admin",
       fields: { change: "object", seen: "string" },
       async run({ change, seen }, { principal }) {
-        const made = await applyChange(folder, change, { seen });
-        const subject = "server" in change ? change.server : made.servers.join(", ");
+        const made = await applyChange(parts, change, { seen });
+        const subject = subjectOf(change, made);
         const reason = `${change.kind} in the page`;
         await hall.note({ kind: "changed", subject, caller: principal, reason });
         return made;
@@ -68,7 +72,7 @@ export function configArea({ hall, folder }: PageParts): Area<ConfigMethods> {
 }
 
 async function applyChange(
-  folder: string,
+  { folder, settings }: PageParts,
   change: ConfigChange,
   options: EditOptions,
 ): Promise<PlannedChange> {
@@ -80,8 +84,24 @@ async function applyChange(
       notes: added.flatMap(({ name, notes }) => notes.map((note) => `${name}: ${note}`)),
     };
   }
+  const none = { servers: [], notes: [], secrets: [], variables: [] };
+  if ("tool" in change) {
+    const isOn = change.kind === "enable tool";
+    const { file, before, after } = await switchTools(
+      await settings(),
+      String(change.tool),
+      isOn,
+      options,
+    );
+    return { file, before, after, ...none };
+  }
   const edited = await editServer(folder, String(change.server), editOf(change), options);
-  return { ...edited, servers: [], notes: [], secrets: [], variables: [] };
+  return { ...edited, ...none };
+}
+
+function subjectOf(change: ConfigChange, { servers }: PlannedChange): string {
+  if ("server" in change) return change.server;
+  return "tool" in change ? change.tool : servers.join(", ");
 }
 
 function entriesOf({ name, text }: Extract<ConfigChange, { kind: "add" }>) {
@@ -99,7 +119,7 @@ function entriesOf({ name, text }: Extract<ConfigChange, { kind: "add" }>) {
 }
 
 function editOf(
-  change: Exclude<ConfigChange, { kind: "add" }>,
+  change: Extract<ConfigChange, { readonly server: string }>,
 ): (entry: JsonObject) => JsonObject | undefined {
   switch (change.kind) {
     case "edit":

@@ -44,7 +44,8 @@ export interface PageServer extends Omit<ListedServer, "tools" | "disabledTools"
   readonly version: string | undefined;
   readonly protocol: string | undefined;
   readonly tools: number;
-  readonly disabledTools: number;
+  /** Names of tools that the config leaves out. */
+  readonly disabledTools: readonly string[];
   readonly calls: number;
   readonly errors: number;
   readonly lastError: string | undefined;
@@ -115,7 +116,7 @@ async function describeServers({ hall, settings }: PageParts): Promise<readonly 
       version: versionOf(upstream?.handshake()?.info),
       protocol: upstream?.handshake()?.version,
       tools: tools?.length ?? upstream?.offer().tools.length ?? 0,
-      disabledTools: disabledTools.length,
+      disabledTools,
       calls,
       errors,
       lastError,
