@@ -41,7 +41,7 @@ async function findFor(task: string, options: JsonOption): Promise<void> {
   await withHall(async (client) => {
     const { isError, structuredContent } = await client.request("tools/call", {
       name: "find_tools",
-      arguments: { task, limit: foundMax },
+      arguments: { task, limit: foundMax, detail: "full" },
     });
     if (isError)
       throw new HallError("VALIDATION", "cannot search for this", {
@@ -73,7 +73,7 @@ function formatFound({ fits, total, tools, notes = [] }: FoundTools): string {
     tool.name,
     stateOf(tool),
     tool.matched.join(", "),
-    shortenLine(tool.description, descriptionMax),
+    shortenLine(tool.description ?? "", descriptionMax),
   ]);
   const head = fits
     ? `best matches of ${plural(total, "tool")}:`

@@ -42,15 +42,28 @@ export function answerFinding(finding: Finding, options: AnswerOptions): Outcome
   if (tools.length > 0) text.push('Run one with call_tool {"name": …, "arguments": {…}}.');
   return {
     content: [{ type: "text", text: text.join("\n\n") }],
-    structuredContent: { fits, total, tools, ...(notes.length > 0 ? { notes } : {}) },
+    structuredContent: {
+      fits,
+      total,
+      tools: options.detail === "full" ? tools : tools.map(withoutText),
+      ...(notes.length > 0 ? { notes } : {}),
+    },
   };
 }
+
+/** The text says how a tool is called and what it does; data repeats it only on request. */
+function withoutText({ description: _, signature: __, ...facts }: DescribedTool): ToldTool {
+  return facts;
+}
+
+type DescribedTool = ToldTool & Required<Pick<ToldTool, "description" | "signature">>;
 
 /** One tool as an answer tells of it. */
 export interface ToldTool {
   readonly name: string;
-  readonly description: string;
-  readonly signature: string;
+  /** With `detail: "full"`, as are signature and schemas. */
+  readonly description?: string;
+  readonly signature?: string;
   readonly score: number;
   readonly matched: readonly string[];
   readonly alike?: readonly string[];
@@ -65,7 +78,7 @@ export interface ToldTool {
 function describeFound(
   { target, score, words, alike }: Found,
   { detail = "signature", health, trust, spell, reader }: AnswerOptions,
-): ToldTool {
+): DescribedTool {
   const { tool } = target;
   const name = spell(target, reader);
   const asks = trust?.judge(target).ask;
@@ -73,10 +86,10 @@ function describeFound(
   const isFull = detail === "full";
   return {
     name,
-    description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 240),
+    description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 200),
     signature: signatureOf(name, tool.inputSchema),
     score,
-    matched: words.slice(0, 8),
+    matched: words.slice(0, 5),
     ...(alike.length > 0 ? { alike: alike.slice(0, 10).map((other) => spell(other, reader)) } : {}),
     ...(isFull && { inputSchema: tool.inputSchema }),
     ...(isFull && tool.outputSchema && { outputSchema: tool.outputSchema }),
@@ -124,12 +137,11 @@ function sayHead({ fits, total, found: { length: count } }: Finding): string {
 
 function sayTool(
   place: number,
-  { signature, description, matched, alike, asks, unavailable, inputSchema }: ToldTool,
+  { signature, description, alike, asks, unavailable, inputSchema }: DescribedTool,
 ): string {
   const lines = [
     `${place}. ${signature}`,
     description,
-    matched.length > 0 ? `matched: ${matched.join(", ")}` : "",
     alike ? `the same: ${alike.join(", ")}` : "",
     asks === undefined ? "" : `asks a person first: ${asks}`,
     unavailable === undefined ? "" : `not available right now: ${unavailable}`,
