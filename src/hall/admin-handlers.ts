@@ -1,6 +1,8 @@
+import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { version } from "../base/version.ts";
+import { answers } from "../trust/approvals.ts";
 import { noEntries } from "../trust/ledger.ts";
 import { type OfferKind, pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
@@ -60,6 +62,8 @@ export function createHandlers(
         ),
     }),
     async approve({ token, answer }) {
+      if (!answers.includes(answer))
+        throw new HallError("INVALID_PARAMS", `"answer" must be one of ${answers.join(", ")}`);
       // A grant revoked earlier does not count as this approval.
       hall.trust?.refresh();
       // The tool as it was when approval was requested; it may have changed since.

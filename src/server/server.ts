@@ -175,9 +175,9 @@ export class Server {
     return connection;
   }
 
-  /** The tools that a client with this face alone gets. */
-  listFace(face: Face): readonly ShownTool[] {
-    return this.#parts.shownTools(this.#parts.names, [face]);
+  /** The tools that a client gets with this face alone. Default: the faces of the hall. */
+  listFace(face?: Face): readonly ShownTool[] {
+    return this.#parts.shownTools(this.#parts.names, face && [face]);
   }
 
   /** Serves one modern request that has no connection. */

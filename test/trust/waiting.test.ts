@@ -159,3 +159,20 @@ test("a call that its client cancels waits no longer, and its approval stays", a
   const again = client.ask("tools/call", deleting);
   expect(await answerOf(client, again)).toMatchObject({ content: [{ text: "done" }] });
 });
+
+test("an unknown answer over the control socket approves nothing, and the call still waits", async () => {
+  await using world = await openWaiting();
+  const { client, door, left, ran } = world;
+  const id = client.ask("tools/call", deleting);
+  await untilLeft(world, 1);
+  const { approve } = createHandlers(door.hall, async () => {}, { folder: "" } as Settings);
+  const token = left[0]?.token ?? "";
+  await expect(approve({ token, answer: "maybe" as never })).rejects.toMatchObject({
+    code: "INVALID_PARAMS",
+  });
+  expect(ran).toEqual([]);
+
+  await approve({ token, answer: "no" });
+  expect(await answerOf(client, id)).toMatchObject({ isError: true });
+  expect(ran).toEqual([]);
+});

@@ -38,8 +38,6 @@ export function Programs({ openMenu }: ScreenProps) {
   const functions = data?.functions ?? [];
   const action = useAction();
   const field = useRef<HTMLTextAreaElement>(null);
-  const end = useRef<HTMLDivElement>(null);
-  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [entries.length]);
 
   function write(next: string): void {
     draft = next;
@@ -49,21 +47,7 @@ export function Programs({ openMenu }: ScreenProps) {
   function run(): void {
     if (code.trim() === "" || action.isBusy) return;
     action.run(async () => {
-      const args = { code, mode, ...(session.handle ? { session: session.handle } : {}) };
-      const { outcome, ms } = await ask("callTool", { name: "evaluate-lisp", arguments: args });
-      const about = (outcome.structuredContent ?? {}) as {
-        readonly session?: string;
-        readonly calls?: readonly unknown[];
-      };
-      if (about.session !== undefined) session.handle = about.session;
-      session.entries.push({
-        id: session.entries.length,
-        code,
-        text: textOf(outcome.content),
-        isError: outcome.isError === true,
-        ms,
-        calls: about.calls?.length ?? 0,
-      });
+      session.entries.push(await evaluate(code, mode));
       setEntries([...session.entries]);
       setPast(0);
       write("");
@@ -108,23 +92,7 @@ export function Programs({ openMenu }: ScreenProps) {
     >
       <div class="split content programs">
         <div class="content program">
-          <div class="results" role="log" aria-label="Results">
-            {entries.map((entry) => (
-              <article key={entry.id} class="stack tight">
-                <pre class="mono given">{entry.code}</pre>
-                <Code
-                  label="Result"
-                  text={entry.text}
-                  {...(entry.isError ? { tone: "removed" } : {})}
-                />
-                <span class="faint small">
-                  {formatMs(entry.ms)}
-                  {entry.calls > 0 && ` · ${plural(entry.calls, "call")}`}
-                </span>
-              </article>
-            ))}
-            <div ref={end} />
-          </div>
+          <Results entries={entries} />
           {action.error && <Problem error={action.error} />}
           <form
             class="composer"
@@ -178,6 +146,44 @@ export function Programs({ openMenu }: ScreenProps) {
         />
       </div>
     </Page>
+  );
+}
+
+async function evaluate(code: string, mode: string): Promise<Evaluated> {
+  const args = { code, mode, ...(session.handle ? { session: session.handle } : {}) };
+  const { outcome, ms } = await ask("callTool", { name: "evaluate-lisp", arguments: args });
+  const about = (outcome.structuredContent ?? {}) as {
+    readonly session?: string;
+    readonly calls?: readonly unknown[];
+  };
+  if (about.session !== undefined) session.handle = about.session;
+  return {
+    id: session.entries.length,
+    code,
+    text: textOf(outcome.content),
+    isError: outcome.isError === true,
+    ms,
+    calls: about.calls?.length ?? 0,
+  };
+}
+
+function Results({ entries }: { readonly entries: readonly Evaluated[] }) {
+  const end = useRef<HTMLDivElement>(null);
+  useEffect(() => end.current?.scrollIntoView({ block: "end" }), [entries.length]);
+  return (
+    <div class="results" role="log" aria-label="Results">
+      {entries.map((entry) => (
+        <article key={entry.id} class="stack tight">
+          <pre class="mono given">{entry.code}</pre>
+          <Code label="Result" text={entry.text} {...(entry.isError ? { tone: "removed" } : {})} />
+          <span class="faint small">
+            {formatMs(entry.ms)}
+            {entry.calls > 0 && ` · ${plural(entry.calls, "call")}`}
+          </span>
+        </article>
+      ))}
+      <div ref={end} />
+    </div>
   );
 }
 

@@ -128,8 +128,7 @@ function Tiles(props: {
 
 /** What the chosen face keeps out of a client's context. */
 function Saved() {
-  const { expose = "", faces = [] } = useData("exposure", {}).data ?? {};
-  const shown = faces.find(({ name }) => name === expose);
+  const { shown, faces = [] } = useData("exposure", {}).data ?? {};
   const all = faces.find(({ name }) => name === "tools");
   if (!shown || !all) return null;
   const saved = Math.max(0, all.tokens - shown.tokens);

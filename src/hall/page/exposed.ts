@@ -26,14 +26,19 @@ export interface ExposedMethods {
 export interface Exposed {
   /** As the config has it, or "default". */
   readonly expose: string;
+  /** What clients list now. */
+  readonly shown: ListSize;
   readonly faces: readonly FaceSize[];
   readonly presets: readonly { readonly name: string; readonly tools: readonly string[] }[];
   readonly lines: readonly ClientLine[];
 }
 
-export interface FaceSize {
+export interface FaceSize extends ListSize {
   readonly name: string;
   readonly summary: string;
+}
+
+export interface ListSize {
   readonly tools: number;
   readonly bytes: number;
   /** Estimated: four bytes each. */
@@ -51,6 +56,7 @@ export function exposedArea({ hall, folder, settings }: PageParts): Area<Exposed
         const { url } = hall.server;
         return {
           expose: config.expose ?? "default",
+          shown: measure(hall.server.listFace()),
           faces: Object.entries(faces).map(([name, { summary }]) => ({
             name,
             summary,
@@ -91,7 +97,7 @@ export function exposedArea({ hall, folder, settings }: PageParts): Area<Exposed
   };
 }
 
-function measure(list: readonly unknown[]): Pick<FaceSize, "tools" | "bytes" | "tokens"> {
+function measure(list: readonly unknown[]): ListSize {
   const bytes = Buffer.byteLength(JSON.stringify(list));
   return { tools: list.length, bytes, tokens: Math.ceil(bytes / 4) };
 }
