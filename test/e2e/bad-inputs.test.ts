@@ -618,6 +618,7 @@ function good(era: Era): JsonObject {
   const echo = {
     content: [{ type: "text", text: '{"still":"here"}' }],
     structuredContent: { still: "here" },
+    isError: false,
   };
   return {
     jsonrpc: "2.0",

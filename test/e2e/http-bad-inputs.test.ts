@@ -170,10 +170,11 @@ const inputs: Readonly<Record<string, readonly BadInput[]>> = {
     '"method":"notifications/cancelled","params":{}',
     '"method":"notifications/cancelled"',
   ].map((fields) => ({ what: fields, input: `{"jsonrpc":"2.0",${fields}}`, status: 202 })),
-  "params that are not an object": ["[]", '"x"', "null", "1"].map((value) => ({
+  "params that are not an object": ["[]", '"x"', "1"].map((value) => ({
     what: value,
     input: `{"jsonrpc":"2.0","id":"bad","method":"tools/list","params":${value}}`,
-    ...invalid,
+    status: 400,
+    code: -32602,
     id: "bad",
   })),
   "an incomplete envelope": [

@@ -41,6 +41,7 @@ describe("an answer", () => {
         resultType: "complete",
         content: [{ type: "text", text: '{"a":"1\\n2"}' }],
         structuredContent: { a: "1\n2" },
+        isError: false,
         _meta: { [keys.serverInfo]: expect.objectContaining({ name: "guildhall" }) },
       },
     });
