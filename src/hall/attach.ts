@@ -29,9 +29,11 @@ interface Waiting {
 }
 
 const replayId = "guildhall/replay";
+let replays = 0;
 
 function asReplay(frame: string): string {
-  return JSON.stringify({ ...(JSON.parse(frame) as object), id: replayId });
+  replays += 1;
+  return JSON.stringify({ ...(JSON.parse(frame) as object), id: `${replayId} ${replays}` });
 }
 
 /** The toolkit a registration, or its end, is about. */
@@ -214,7 +216,7 @@ class Relay {
     const id = answerHead.exec(frame.slice(0, 600))?.[1];
     if (id !== undefined) {
       const answered = JSON.parse(id) as Id;
-      if (answered === replayId) return;
+      if (String(answered).startsWith(replayId)) return;
       // The subscription continues with the next hall.
       if (this.#isLeaving && this.#waiting.get(answered)?.method === "subscriptions/listen") return;
       this.#waiting.delete(answered);

@@ -58,7 +58,7 @@ export async function loadSettings(
   const load = async (): Promise<LoadedConfig> => {
     const next = await loadConfig({
       folder,
-      flags: { ...flags, expose },
+      flags: expose === undefined ? flags : { ...flags, expose },
       projectFile: options.projectFile,
     });
     facesOf(next.config);

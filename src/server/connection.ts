@@ -351,22 +351,26 @@ export class ClientConnection {
   }
 
   /** Answered once the server has agreed. */
-  async #watch(uri: string): Promise<JsonObject> {
+  #watch(uri: string): Promise<JsonObject> | JsonObject {
     if (this.#watched.has(uri)) return {};
     if (this.#watched.size >= watchedMax)
       throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
         hint: "Unsubscribe from some of them first.",
       });
     requireScope(this.#rights, "call", "resources/subscribe");
+    const watching = watchResource(uri, this.#rights, this.#parts, () =>
+      this.#peer.notify("notifications/resources/updated", { uri }),
+    );
+    return this.#keep(uri, watching);
+  }
+
+  async #keep(uri: string, watching: Promise<() => void>): Promise<JsonObject> {
     let isWanted = true;
-    const cancel = (): void => {
+    this.#watched.set(uri, () => {
       isWanted = false;
-    };
-    this.#watched.set(uri, cancel);
+    });
     try {
-      const stop = await watchResource(uri, this.#rights, this.#parts, () =>
-        this.#peer.notify("notifications/resources/updated", { uri }),
-      );
+      const stop = await watching;
       if (isWanted) this.#watched.set(uri, stop);
       else stop();
     } catch (error) {

@@ -93,8 +93,11 @@ function readUris(uris: unknown): readonly string[] {
   return uris;
 }
 
-/** Throws NOT_FOUND for an unknown URI, DENIED for one that the caller may not read, or the server's refusal. */
-export async function watchResource(
+/**
+ * Throws NOT_FOUND at once for an unknown URI, so that the request can wait for servers that are still being listed;
+ * DENIED for one that the caller may not read. Rejects with the server's refusal.
+ */
+export function watchResource(
   uri: string,
   rights: Rights,
   { registry }: ServerParts,
@@ -102,5 +105,6 @@ export async function watchResource(
 ): Promise<() => void> {
   const owned = registry.getResourceOwner(uri);
   requireUse(rights, owned.toolkit);
-  return (await owned.toolkit.resources?.watch?.(owned.uri, changed)) ?? (() => {});
+  const watching = owned.toolkit.resources?.watch?.(owned.uri, changed);
+  return Promise.resolve(watching).then((stop) => stop ?? (() => {}));
 }

@@ -27,7 +27,7 @@ describe("guildhall mcp", () => {
     await using hall = spawnHall();
     expect(await hall.greet()).toMatchObject({
       serverInfo: { name: "guildhall", version },
-      _meta: { resources_count: 3, prompts_count: 8 },
+      _meta: { resources_count: 3, prompts_count: 10 },
     });
     const difference = {
       name: "time_tool.time_difference",
