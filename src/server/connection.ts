@@ -36,7 +36,7 @@ import {
 } from "./methods.ts";
 import { isAllowed, localRights, type Rights, requireScope } from "./rights.ts";
 import type { AcceptOptions, ServerParts } from "./server.ts";
-import { watchedMax, watchResource } from "./subscriptions.ts";
+import { Watches } from "./subscriptions.ts";
 
 /** Handshake state of a legacy client; modern requests ignore it. */
 type State =
@@ -60,7 +60,7 @@ export class ClientConnection {
   readonly #gone: () => void;
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
-  readonly #watched = new Map<string, () => void>();
+  readonly #watches: Watches;
   readonly #link: ClientLink;
   /** Who hears of the client's progress on a question, by token. */
   readonly #reports = new Map<string, Report>();
@@ -95,6 +95,9 @@ export class ClientConnection {
     this.#quota = isNetwork ? (quota ?? this.id) : undefined;
     this.#gone = gone;
     this.#link = this.#createLink();
+    this.#watches = new Watches(rights, parts, (uri) =>
+      this.#peer.notify("notifications/resources/updated", { uri }),
+    );
     this.#peer = new Peer(channel, {
       limits: parts.limits,
       isNotification,
@@ -180,7 +183,7 @@ export class ClientConnection {
   #lost(): void {
     this.#isClosed = true;
     this.#leave?.();
-    for (const stop of this.#watched.values()) stop();
+    this.#watches.close();
     this.#gone();
     for (const listener of this.#onClosed) listener();
     this.#onClosed.clear();
@@ -332,9 +335,10 @@ export class ClientConnection {
         this.#tellToolkits({ logLevel: this.#logLevel });
         return {};
       case "resources/subscribe":
-        return this.#watch(readString(params, "uri"));
+        requireScope(this.#rights, "call", method);
+        return this.#watches.add(readString(params, "uri"));
       case "resources/unsubscribe":
-        this.#unwatch(readString(params, "uri"));
+        this.#watches.remove(readString(params, "uri"));
         return {};
       case "shutdown":
         this.#state = { kind: "leaving", version: this.version ?? newestLegacy };
@@ -348,41 +352,6 @@ export class ClientConnection {
   #tellToolkits(change: { readonly logLevel: LogLevel } | "roots"): void {
     for (const toolkit of this.#parts.registry.toolkits())
       toolkit.clientChanged?.(this.#link, change);
-  }
-
-  /** Answered once the server has agreed. */
-  #watch(uri: string): Promise<JsonObject> | JsonObject {
-    if (this.#watched.has(uri)) return {};
-    if (this.#watched.size >= watchedMax)
-      throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
-        hint: "Unsubscribe from some of them first.",
-      });
-    requireScope(this.#rights, "call", "resources/subscribe");
-    const watching = watchResource(uri, this.#rights, this.#parts, () =>
-      this.#peer.notify("notifications/resources/updated", { uri }),
-    );
-    return this.#keep(uri, watching);
-  }
-
-  async #keep(uri: string, watching: Promise<() => void>): Promise<JsonObject> {
-    let isWanted = true;
-    this.#watched.set(uri, () => {
-      isWanted = false;
-    });
-    try {
-      const stop = await watching;
-      if (isWanted) this.#watched.set(uri, stop);
-      else stop();
-    } catch (error) {
-      if (isWanted) this.#watched.delete(uri);
-      throw error;
-    }
-    return {};
-  }
-
-  #unwatch(uri: string): void {
-    this.#watched.get(uri)?.();
-    this.#watched.delete(uri);
   }
 
   #initialize(params: JsonObject): JsonObject {

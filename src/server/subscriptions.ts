@@ -76,7 +76,7 @@ const filterOf = {
   prompts: "promptsListChanged",
 } as const satisfies Record<ListKind, string>;
 /** Limit of watched resources per client. */
-export const watchedMax = 1_000;
+const watchedMax = 1_000;
 
 function readUris(uris: unknown): readonly string[] {
   if (uris === undefined) return [];
@@ -97,7 +97,7 @@ function readUris(uris: unknown): readonly string[] {
  * Throws NOT_FOUND at once for an unknown URI, so that the request can wait for servers that are still being listed;
  * DENIED for one that the caller may not read. Rejects with the server's refusal.
  */
-export function watchResource(
+function watchResource(
   uri: string,
   rights: Rights,
   { registry }: ServerParts,
@@ -107,4 +107,54 @@ export function watchResource(
   requireUse(rights, owned.toolkit);
   const watching = owned.toolkit.resources?.watch?.(owned.uri, changed);
   return Promise.resolve(watching).then((stop) => stop ?? (() => {}));
+}
+
+/** The resources that a legacy client watches. */
+export class Watches {
+  readonly #rights: Rights;
+  readonly #parts: ServerParts;
+  readonly #changed: (uri: string) => void;
+  readonly #watched = new Map<string, () => void>();
+
+  constructor(rights: Rights, parts: ServerParts, changed: (uri: string) => void) {
+    this.#rights = rights;
+    this.#parts = parts;
+    this.#changed = changed;
+  }
+
+  /** Answered once the server has agreed. */
+  add(uri: string): Promise<JsonObject> | JsonObject {
+    if (this.#watched.has(uri)) return {};
+    if (this.#watched.size >= watchedMax)
+      throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
+        hint: "Unsubscribe from some of them first.",
+      });
+    const watching = watchResource(uri, this.#rights, this.#parts, () => this.#changed(uri));
+    return this.#keep(uri, watching);
+  }
+
+  remove(uri: string): void {
+    this.#watched.get(uri)?.();
+    this.#watched.delete(uri);
+  }
+
+  close(): void {
+    for (const stop of this.#watched.values()) stop();
+  }
+
+  async #keep(uri: string, watching: Promise<() => void>): Promise<JsonObject> {
+    let isWanted = true;
+    this.#watched.set(uri, () => {
+      isWanted = false;
+    });
+    try {
+      const stop = await watching;
+      if (isWanted) this.#watched.set(uri, stop);
+      else stop();
+    } catch (error) {
+      if (isWanted) this.#watched.delete(uri);
+      throw error;
+    }
+    return {};
+  }
 }
