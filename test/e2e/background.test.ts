@@ -48,7 +48,19 @@ test.each([[], ["--user"]])("a hall starts, answers, is found and stops: %s", as
       code: 0,
       out: { started: false, url, pid },
     });
-    expect((await run("open", ...flags)).out).toEqual({ url: `${url}/`, opened: false });
+    const { out } = await run("open", ...flags);
+    expect(out).toEqual({ url: expect.any(String), opened: false });
+    // The address signs in one browser, once.
+    const [page, code] = String(out.url).split("/#/sign-in/");
+    expect(page).toBe(url);
+    const signIn = () =>
+      fetch(`${url}/api/page/sign-in`, {
+        method: "POST",
+        headers: { "content-type": "application/json", origin: url },
+        body: JSON.stringify({ code }),
+      });
+    expect((await signIn()).status).toBe(200);
+    expect((await signIn()).status).toBe(401);
     expect(existsSync(logFile)).toBe(true);
   } finally {
     expect((await run("stop", ...flags)).out).toMatchObject({ stopped: true, pid, url });
