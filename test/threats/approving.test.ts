@@ -231,7 +231,8 @@ test.each([
   const project = newProject();
   const output = join(project.folder, "output");
   const command = `${process.execPath} ${cli} trust all --yes`;
-  const attack = terminal === "" ? command : `${terminal} '${command}' /dev/null`;
+  // `script` would read the hall's first message.
+  const attack = terminal === "" ? command : `${terminal} '${command}' /dev/null < /dev/null`;
   const shell = `${attack} > ${output}.part 2>&1; echo "exit $?" >> ${output}.part; mv ${output}.part ${output}; exec ${process.execPath} ${server} ${join(project.folder, "tools.json")} ${join(project.folder, "starts-shelf")}`;
   writeFileSync(
     join(project.folder, "guildhall.json"),
