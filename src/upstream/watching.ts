@@ -6,7 +6,7 @@ import type { Supervisor } from "./supervisor.ts";
 
 /** Subscriptions to the resources of one server. */
 export interface Watching {
-  /** Calls back when the resource changes. Resolves with a function that unsubscribes once the server has agreed. */
+  /** Calls back when the resource changes. Resolves with a function that unsubscribes once the server has agreed, or is down. */
   watch(uri: string, changed: () => void): Promise<() => void>;
   updated(uri: string): void;
   isNeeded(): boolean;
@@ -75,6 +75,8 @@ export function createWatching({
       try {
         await start(uri);
       } catch (error) {
+        // A server that is down is subscribed when it is back; a refusal of its own ends the watch.
+        if (isUnavailable(error)) return leave;
         leave();
         throw error;
       }
@@ -103,4 +105,8 @@ export function createWatching({
 function requireAccepted(uris: readonly unknown[], uri: string): void {
   if (!uris.includes(uri))
     throw new HallError("EXECUTION", `the server does not report changes of ${uri}`);
+}
+
+function isUnavailable(error: unknown): boolean {
+  return error instanceof HallError && error.code === "UNAVAILABLE" && !error.relayed;
 }
