@@ -65,10 +65,13 @@ function foreignMeta(meta: unknown): JsonObject | undefined {
   return entries.length === 0 ? undefined : Object.fromEntries(entries);
 }
 
-/** Reserves the progress token while the request runs. Throws INVALID_PARAMS if it is in use. */
+/**
+ * Reserves the progress token until the request is answered or cancelled, even if its work ends later.
+ * Throws INVALID_PARAMS if it is in use.
+ */
 export function claimProgressToken(
   params: JsonObject,
-  { progressTokens }: ClientRequest,
+  { progressTokens, exchange }: ClientRequest,
 ): (() => void) | undefined {
   const token = tokenOf(params);
   if (token === undefined || !progressTokens) return undefined;
@@ -78,7 +81,13 @@ export function claimProgressToken(
       `progress token ${JSON.stringify(token)} is already in use`,
     );
   progressTokens.add(token);
-  return () => void progressTokens.delete(token);
+  let isHeld = true;
+  const release = (): void => {
+    if (isHeld) progressTokens.delete(token);
+    isHeld = false;
+  };
+  exchange.scope.onCancel(release);
+  return release;
 }
 
 function tokenOf(params: JsonObject): string | number | undefined {

@@ -68,6 +68,7 @@ test("while a program computes, progress is sent, a ping is answered, and a canc
   ]);
   expect(await server.result("ping")).toEqual({});
   server.notify("notifications/cancelled", { requestId: id });
+  // The cancelled request's progress token is free again.
   expect(resultOf(await server.request("tools/call", evaluation("(+ 1 2)")))).toMatchObject({
     values: ["3"],
   });
@@ -122,7 +123,9 @@ test("of thirty evaluations at once in one session twenty are served, the others
   await server.greet();
   await server.request("tools/call", evaluation("(defun f () 1)"));
   const asked = ["(sleep 2)", ...Array.from({ length: 29 }, () => "(f)")];
-  const ids = asked.map((code) => server.ask("tools/call", evaluation(code)));
+  const ids = asked.map((code, at) =>
+    server.ask("tools/call", evaluation(code, { _meta: { progressToken: at } })),
+  );
   const answers = await Promise.all(ids.map((id) => server.answer(id)));
   const errors = answers.map(({ result }) => (isObject(result) ? result.isError : undefined));
   expect(errors.filter((isError) => isError === false)).toHaveLength(20);
