@@ -233,6 +233,8 @@ test("asks an agent, and evaluates Lisp in one session", async () => {
   await pane.until("hall in this process");
   await pane.type("3");
   await pane.until("_agent", "press Enter to write it");
+  await pane.press("Down");
+  await pane.until("› mathematics_agent");
   await pane.press("Enter");
   await pane.until("what should the agent do?");
   await pane.type("calculate 17 * 23");
