@@ -81,6 +81,8 @@ export class Workplace implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     const children = [...this.#background, ...(this.#hall ? [this.#hall.child] : [])];
     await Promise.all(children.map(stop));
+    // An example may leave a hall in the background.
+    await this.run("guildhall", ["stop"]);
     await this.#model?.[Symbol.asyncDispose]();
     this.#service?.close();
     this.home[Symbol.dispose]();
@@ -175,8 +177,8 @@ export class Workplace implements AsyncDisposable {
       .replace("127.0.0.1:8080", new URL(this.url || "http://127.0.0.1:8080").host)
       .replace(/ --port \d+/, " --port 0")
       .replace("--host 0.0.0.0", "--host 127.0.0.2");
-    if (/^guildhall serve(?!.*--port)/.test(filled))
-      filled = filled.replace("serve", "serve --port 0");
+    if (!filled.includes("--port"))
+      filled = filled.replace(/^guildhall (serve|start)\b/, "guildhall $1 --port 0");
     if (filled.includes("TOKENFILE"))
       filled = filled.replace(
         "TOKENFILE",

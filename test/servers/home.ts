@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   realpathSync,
+  renameSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -42,7 +43,10 @@ export interface Ran {
 export function allowUnattended(configHome: string, more: JsonObject = {}): void {
   mkdirSync(join(configHome, "guildhall"), { recursive: true, mode: 0o700 });
   const trust = { unattended: true, ...(isObject(more.trust) ? more.trust : {}) };
-  writeFileSync(join(configHome, "guildhall", "config.json"), JSON.stringify({ ...more, trust }));
+  const file = join(configHome, "guildhall", "config.json");
+  // Whole at once: tests that run side by side share the file.
+  writeFileSync(`${file}.new`, JSON.stringify({ ...more, trust }));
+  renameSync(`${file}.new`, file);
 }
 
 export function makeHome(files: Readonly<Record<string, string | object>> = {}): Home {
