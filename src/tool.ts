@@ -248,12 +248,6 @@ export interface ReportedHealth {
   readonly responseMs?: number | undefined;
 }
 
-/** Whether calls of a tool run as tasks, as servers of 2025-11-25 say; undefined for no. */
-export function taskSupportOf({ execution }: Tool): "required" | "optional" | undefined {
-  const support = execution?.taskSupport;
-  return support === "required" || support === "optional" ? support : undefined;
-}
-
 export type ListKind = "tools" | "resources" | "prompts";
 
 /** `hall`: the hall's own tools, such as `find_tools`, `call_tool` and the agents. */

@@ -19,14 +19,7 @@ import { createListening, type Listening } from "./listening.ts";
 import { isAskable, readQuestions } from "./questions.ts";
 import { type RelayedCall, RelayedCalls } from "./relayed-call.ts";
 import type { RetryAfterGate } from "./retry-after.ts";
-import {
-  awaitTask,
-  followTask,
-  readTask,
-  relatedTask,
-  type TaskCall,
-  tasksExtension,
-} from "./tasks.ts";
+import { awaitTask, followTask, readTask, type TaskCall, tasksExtension } from "./tasks.ts";
 
 /**
  * Our end of a connection to an MCP server, whatever its protocol version and transport. Upstreams,
@@ -187,7 +180,7 @@ export class McpConnection {
     method: string,
     params: JsonObject,
     caller: CallContext,
-    taskSupport?: "required" | "optional",
+    taskSupport?: unknown,
   ): Promise<JsonObject> {
     const progressToken = ++this.#nextToken;
     const call = this.#calls.start(progressToken, caller);
@@ -256,22 +249,12 @@ export class McpConnection {
 
   /** The call of a tool that an older server runs as a task. */
   async #runAsTask(params: JsonObject, caller: CallContext, running: Running): Promise<JsonObject> {
-    const { scope } = caller;
     const asked = { ...params, task: {} };
-    const result = readResult(
-      "tools/call",
-      await this.#send("tools/call", asked, scope, running.extras),
-    );
-    const { task } = result;
-    if (!isObject(task)) return result;
-    this.#tasks.set(String(task.taskId), (news) => caller.task?.(news));
-    try {
-      const { _meta, ...found } = await awaitTask(task, this.#taskCall(caller, running));
-      const { [relatedTask]: _task, ...meta } = isObject(_meta) ? _meta : {};
-      return Object.keys(meta).length > 0 ? { ...found, _meta: meta } : found;
-    } finally {
-      this.#tasks.delete(String(task.taskId));
-    }
+    const sent = await this.#send("tools/call", asked, caller.scope, running.extras);
+    const result = readResult("tools/call", sent);
+    return isObject(result.task)
+      ? awaitTask(result.task, this.#taskCall(caller, running), this.#tasks)
+      : result;
   }
 
   #taskCall({ scope, task: report }: CallContext, { call, extras }: Running): TaskCall {
@@ -443,9 +426,10 @@ function stripEnvelope(result: JsonObject): JsonObject {
 
 /** Keys of the hall's own in `_meta` are removed from a server's results: no server speaks for us. */
 function stripHallMeta(result: JsonObject): JsonObject {
-  const { _meta, ...body } = result;
+  if (!isObject(result._meta)) return result;
   const isOurs = (key: string): boolean => key.startsWith("guildhall/");
-  if (!isObject(_meta) || !Object.keys(_meta).some(isOurs)) return result;
+  const { _meta, ...body } = result;
+  if (!Object.keys(_meta).some(isOurs)) return result;
   const meta = Object.entries(_meta).filter(([key]) => !isOurs(key));
   return meta.length > 0 ? { ...body, _meta: Object.fromEntries(meta) } : body;
 }

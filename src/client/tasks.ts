@@ -46,9 +46,23 @@ export function followTask(created: JsonObject, call: TaskCall): Promise<JsonObj
   });
 }
 
-/** Waits for a task of 2025-11-25, whose questions arrive as requests. */
-export function awaitTask(created: JsonObject, call: TaskCall): Promise<JsonObject> {
-  return whileRunning(created, call, (params) => call.send("tasks/result", params, call.scope));
+/** Waits for a task of 2025-11-25, whose questions arrive as requests and whose news as notifications. */
+export async function awaitTask(
+  created: JsonObject,
+  call: TaskCall,
+  reports: Map<string, (news: TaskNews) => void>,
+): Promise<JsonObject> {
+  const id = String(created.taskId);
+  reports.set(id, (news) => call.report?.(news));
+  try {
+    const { _meta, ...found } = await whileRunning(created, call, (params) =>
+      call.send("tasks/result", params, call.scope),
+    );
+    const { [relatedTask]: _task, ...meta } = isObject(_meta) ? _meta : {};
+    return Object.keys(meta).length > 0 ? { ...found, _meta: meta } : found;
+  } finally {
+    reports.delete(id);
+  }
 }
 
 /** The time limit of a call does not count once its caller has a task. */

@@ -1,3 +1,4 @@
+import type { Log } from "../base/log.ts";
 import type { CallRow } from "../store/store.ts";
 
 /** What happens in a running hall, for views that follow it. */
@@ -24,5 +25,15 @@ export function createHallEvents(): HallEvents {
       listeners.add(listener);
       return () => void listeners.delete(listener);
     },
+  };
+}
+
+/** Reports each call to those who follow, and to the log in one line without its arguments. */
+export function reportCalls(events: HallEvents, log: Log): (row: CallRow) => void {
+  return (row) => {
+    const { caller: client, tool, outcome, code, ms, parent } = row;
+    const inside = parent === null ? {} : { parent };
+    log.info({ client, tool, outcome: code ?? outcome, ms: Math.round(ms), ...inside }, "call");
+    events.emit({ type: "call", row });
   };
 }

@@ -27,7 +27,7 @@ import type { FaceChoice } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
 import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
-import type { AuditEntry, CallRow, Store } from "../store/store.ts";
+import type { AuditEntry, Store } from "../store/store.ts";
 import type { Call, Outcome, Target, Toolkit } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createExperience } from "../toolkits/find/experience.ts";
@@ -43,7 +43,7 @@ import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 import { callOnce } from "./call-once.ts";
-import { createHallEvents, type HallEvents } from "./events.ts";
+import { createHallEvents, type HallEvents, reportCalls } from "./events.ts";
 
 /** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
@@ -345,14 +345,9 @@ async function openGateway(base: Base, options: HallOptions) {
   const { otlpUrl } = options.telemetry ?? {};
   const tracing = otlpUrl === undefined ? undefined : await startTracing(otlpUrl, log);
   const audit = options.audit ?? auditDecisions(store);
-  const logCall = createCallLog(log);
-  const ended = (row: CallRow): void => {
-    logCall(row);
-    events.emit({ type: "call", row });
-  };
   const gateway = createGateway({
     registry,
-    recording: { store, meter, record: options.record, ended },
+    recording: { store, meter, record: options.record, ended: reportCalls(events, log) },
     timeoutMs,
     validators,
     health,
@@ -399,14 +394,6 @@ function openServer(
     isStatic,
     pageSize,
   });
-}
-
-/** One line per call, without its arguments. */
-function createCallLog(log: Log): (row: CallRow) => void {
-  return ({ caller: client, tool, outcome, code, ms, parent }) => {
-    const inside = parent === null ? {} : { parent };
-    log.info({ client, tool, outcome: code ?? outcome, ms: Math.round(ms), ...inside }, "call");
-  };
 }
 
 /** By the name of the group or of its agent. */

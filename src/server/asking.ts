@@ -324,7 +324,7 @@ function withoutToken({ params = {}, progress }: Question): JsonObject {
 function subjectOf(params: JsonObject, request: ClientRequest): string {
   const { name, uri, arguments: args } = params;
   return JSON.stringify([
-    request.principal,
+    request.caller.principal,
     request.exchange.request.method,
     name,
     uri,

@@ -1,10 +1,10 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { type ClientLink, type LogLevel, logLevels, type Question } from "../tool.ts";
+import { type Caller, type LogLevel, logLevels, type Question } from "../tool.ts";
 import { readToolCall } from "../toolkits/find/find.ts";
 import { Prepared, type Request } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
-import type { Rights } from "./rights.ts";
+import { isAllowed, type Rights } from "./rights.ts";
 
 /** `legacy`: a handshake first. `modern`: every request carries its own version and capabilities. */
 export type Era = "legacy" | "modern";
@@ -38,19 +38,11 @@ export interface ClientRequest {
   readonly era: Era;
   readonly version: Version;
   readonly capabilities: JsonObject;
-  /** Name and version that the client reports: for logs, never for decisions. */
-  readonly client: string;
-  readonly connection: string;
-  /** The authenticated caller, as far as the listener can tell. */
-  readonly principal: string;
+  readonly caller: Caller;
   readonly rights: Rights;
-  /** The rate limit that its calls count against; undefined where calls are not limited. */
-  readonly quota: string | undefined;
   readonly exchange: Exchange;
   /** The lowest level of log messages that the client wants; undefined for none. */
   readonly logLevel: LogLevel | undefined;
-  /** The way to the client outside of this request; undefined without a session. */
-  readonly link: ClientLink | undefined;
   /** Adds a token for the client's progress on a question; undefined where the client cannot report any. */
   readonly reportTo: ((report: Report) => QuestionToken) | undefined;
   /** Progress tokens in use on this connection; undefined where a connection has one request. */
@@ -66,10 +58,22 @@ export interface QuestionToken {
 }
 
 /** The part of a modern request that `_meta` declares. */
-export type Envelope = Pick<
-  ClientRequest,
-  "era" | "version" | "capabilities" | "client" | "logLevel"
->;
+export type Envelope = Pick<ClientRequest, "era" | "version" | "capabilities" | "logLevel"> & {
+  /** Name and version that the client reports: for logs, never for decisions. */
+  readonly client: string;
+};
+
+/** The caller of a client's requests. With a link it has a session. */
+export function createCaller(
+  identity: Pick<Caller, "connection" | "principal" | "client" | "quota" | "link">,
+  rights: Rights,
+): Caller {
+  const mayAnswer = isAllowed(rights, "admin") ? (rights.mayAnswer ?? "lasting") : "once";
+  const { connection, client, principal, quota, link } = identity;
+  const { tools } = rights;
+  const isLasting = link !== undefined;
+  return { connection, client, principal, mayAnswer, tools, quota, isLasting, link };
+}
 
 /** The envelope of a modern request, or undefined for a legacy one. Throws when it is incomplete. */
 export function readEnvelope(params: JsonObject | undefined): Envelope | undefined {
@@ -106,6 +110,25 @@ export function hasEnvelope(params: JsonObject | undefined): boolean {
     isObject(meta) &&
     (metaKeys.version in meta || metaKeys.capabilities in meta || metaKeys.clientInfo in meta)
   );
+}
+
+/** Kept as long as the connection. */
+const introductionMax = 16 * 1024;
+
+/** The required fields of `initialize`. Throws INVALID_REQUEST, or TOO_LARGE. */
+export function readGreeting({ protocolVersion, capabilities, clientInfo }: JsonObject): {
+  readonly protocolVersion: string;
+  readonly capabilities: JsonObject;
+  readonly clientInfo: JsonObject;
+} {
+  if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo))
+    throw new HallError(
+      "INVALID_REQUEST",
+      "initialize requires protocolVersion, capabilities and clientInfo",
+    );
+  if (JSON.stringify([capabilities, clientInfo]).length > introductionMax)
+    throw new HallError("TOO_LARGE", "clientInfo and capabilities have more than 16 KB");
+  return { protocolVersion, capabilities, clientInfo };
 }
 
 export function clientName(clientInfo: unknown): string {

@@ -1,7 +1,7 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Runner } from "../registry/registered.ts";
-import { type ClientLink, type ListKind, type LogLevel, logLevels } from "../tool.ts";
+import { type Caller, type ClientLink, type ListKind, type LogLevel, logLevels } from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
@@ -10,6 +10,7 @@ import { askLegacy, type ClientAnswers } from "./asking.ts";
 import {
   type ClientRequest,
   clientName,
+  createCaller,
   type DialectMethod,
   type Envelope,
   isInDialect,
@@ -19,6 +20,7 @@ import {
   type QuestionToken,
   type Report,
   readEnvelope,
+  readGreeting,
   readLogLevel,
   refuseEnvelope,
   resolveCallTool,
@@ -45,9 +47,12 @@ type State =
       readonly kind: "greeted" | "ready";
       readonly version: Version;
       readonly capabilities: JsonObject;
-      readonly client: string;
+      readonly caller: Caller;
     }
   | { readonly kind: "leaving"; readonly version: Version };
+
+/** What the client said of itself, in the request or before. */
+type Declared = Omit<Envelope, "client">;
 
 /** One client's connection. A client may mix both eras: each request is served by its own. */
 export class ClientConnection {
@@ -57,6 +62,7 @@ export class ClientConnection {
   readonly #principal: string;
   readonly #isOrdered: boolean;
   readonly #rights: Rights;
+  readonly #mayCall: boolean;
   readonly #gone: () => void;
   readonly #peer: Peer;
   readonly #progressTokens = new Set<string | number>();
@@ -92,6 +98,7 @@ export class ClientConnection {
     this.#principal = principal;
     this.#isOrdered = isOrdered;
     this.#rights = rights;
+    this.#mayCall = isAllowed(rights, "call");
     this.#quota = isNetwork ? (quota ?? this.id) : undefined;
     this.#gone = gone;
     this.#link = this.#createLink();
@@ -202,29 +209,33 @@ export class ClientConnection {
     }
     if (!envelope) return this.#handleLegacy(method, params, exchange);
     if (this.#state.kind === "new") this.#peer.unreadableId = "omit";
-    return handleModern(method, params, this.#clientRequest(exchange, envelope), this.#parts);
+    const modern = this.#clientRequest(exchange, envelope, this.#createCaller(envelope.client));
+    return handleModern(method, params, modern, this.#parts);
   }
 
   /** Joins what the client declared with what the connection knows. */
   #clientRequest(
     exchange: Exchange,
-    { era, version, capabilities, client, logLevel }: Envelope,
+    { era, version, capabilities, logLevel }: Declared,
+    caller: Caller,
   ): ClientRequest {
     return {
       era,
       version,
       capabilities,
-      client,
       logLevel,
       exchange,
-      connection: this.id,
-      principal: this.#principal,
+      caller,
       rights: this.#rights,
-      quota: this.#quota,
-      link: era === "legacy" ? this.#link : undefined,
       reportTo: era === "legacy" ? this.#reportTo : undefined,
       progressTokens: this.#progressTokens,
     };
+  }
+
+  /** Modern requests have no session, so nothing is sent outside of them. */
+  #createCaller(client: string, link?: ClientLink): Caller {
+    const identity = { connection: this.id, principal: this.#principal, quota: this.#quota };
+    return createCaller({ ...identity, client, link }, this.#rights);
   }
 
   #createLink(): ClientLink {
@@ -285,29 +296,24 @@ export class ClientConnection {
     const served = state.version === "2025-11-25" ? legacyMethods : methods;
     const handler = Object.hasOwn(served, method) ? served[method] : undefined;
     if (!handler) return this.#handleLegacyOnly(method, params);
-    requireScope(this.#rights, "call", method);
-    const { version, capabilities, client } = state;
-    const request = this.#clientRequest(exchange, {
-      era: "legacy",
-      version,
-      capabilities,
-      client,
-      logLevel: this.#logLevel,
-    });
+    if (!this.#mayCall) requireScope(this.#rights, "call", method);
+    const { version, capabilities, caller } = state;
+    const logLevel = this.#logLevel;
+    const declared: Declared = { era: "legacy", version, capabilities, logLevel };
+    const request = this.#clientRequest(exchange, declared, caller);
     return handler(params, request, this.#parts);
   }
 
   /** The registry dialect needs no handshake. */
   #handleDialect(method: DialectMethod, params: JsonObject, exchange: Exchange): unknown {
     if (this.#state.kind === "leaving") throw new HallError("INVALID_REQUEST", "shutting down");
-    const client = "client" in this.#state ? this.#state.client : "unnamed client";
-    const request = this.#clientRequest(exchange, {
-      era: "legacy",
-      version: this.version ?? newestLegacy,
-      capabilities: {},
-      client,
-      logLevel: undefined,
-    });
+    const caller =
+      "caller" in this.#state
+        ? this.#state.caller
+        : this.#createCaller("unnamed client", this.#link);
+    const version = this.version ?? newestLegacy;
+    const declared: Declared = { era: "legacy", version, capabilities: {}, logLevel: undefined };
+    const request = this.#clientRequest(exchange, declared, caller);
     const runner = this.#isOrdered ? this.#runner() : undefined;
     return dialectMethods[method](params, { ...request, runner }, this.#parts);
   }
@@ -358,7 +364,8 @@ export class ClientConnection {
     if (this.#state.kind !== "new") throw new HallError("INVALID_REQUEST", "already initialized");
     const { protocolVersion, capabilities, clientInfo } = readGreeting(params);
     const version = isLegacyVersion(protocolVersion) ? protocolVersion : newestLegacy;
-    this.#state = { kind: "greeted", version, capabilities, client: clientName(clientInfo) };
+    const caller = this.#createCaller(clientName(clientInfo), this.#link);
+    this.#state = { kind: "greeted", version, capabilities, caller };
     this.#leave = this.#parts.onChange((kind) => this.#listChanged(kind));
     this.#peer.unreadableId = "null";
     this.#peer.acceptsBatches = version === "2025-03-26";
@@ -423,25 +430,6 @@ export class ClientConnection {
 function cancelled(reason: unknown): HallError {
   const isGiven = typeof reason === "string" && reason !== "";
   return new HallError("CANCELLED", isGiven ? reason : "the client cancelled the request");
-}
-
-/** Kept as long as the connection. */
-const introductionMax = 16 * 1024;
-
-/** The required fields of `initialize`. Throws INVALID_REQUEST, or TOO_LARGE. */
-export function readGreeting({ protocolVersion, capabilities, clientInfo }: JsonObject): {
-  readonly protocolVersion: string;
-  readonly capabilities: JsonObject;
-  readonly clientInfo: JsonObject;
-} {
-  if (typeof protocolVersion !== "string" || !isObject(capabilities) || !isObject(clientInfo))
-    throw new HallError(
-      "INVALID_REQUEST",
-      "initialize requires protocolVersion, capabilities and clientInfo",
-    );
-  if (JSON.stringify([capabilities, clientInfo]).length > introductionMax)
-    throw new HallError("TOO_LARGE", "clientInfo and capabilities have more than 16 KB");
-  return { protocolVersion, capabilities, clientInfo };
 }
 
 /** Methods that are notifications even with `"id": null`, which some clients send. */

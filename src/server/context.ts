@@ -1,17 +1,9 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
-import {
-  type CallContext,
-  type Caller,
-  elapsedKey,
-  type LogLevel,
-  logLevels,
-  type Progress,
-} from "../tool.ts";
+import { type CallContext, elapsedKey, type LogLevel, logLevels, type Progress } from "../tool.ts";
 import type { Ask } from "./asking.ts";
 import type { ClientRequest } from "./client-request.ts";
-import { isAllowed } from "./rights.ts";
 
 /** The request that the work answers now: suspended work continues under a later request. */
 export interface Current {
@@ -33,7 +25,7 @@ export function createContext(
     flush();
     return ask(...asked);
   };
-  const { logLevel, capabilities } = request;
+  const { logLevel, capabilities, caller } = request;
   return {
     scope,
     ask: askNow,
@@ -44,16 +36,8 @@ export function createContext(
     capabilities,
     meta: foreignMeta(params._meta),
     task,
-    caller: callerOf(request),
+    caller,
   };
-}
-
-export function callerOf(request: ClientRequest): Caller {
-  const { connection, client, principal, rights, quota, era, link } = request;
-  const mayAnswer = isAllowed(rights, "admin") ? (rights.mayAnswer ?? "lasting") : "once";
-  const { tools } = rights;
-  const isLasting = era === "legacy";
-  return { connection, client, principal, mayAnswer, tools, quota, isLasting, link };
 }
 
 /** The part of `_meta` that does not concern the connection between the client and us. */

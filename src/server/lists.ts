@@ -12,8 +12,8 @@ import type { ServerParts } from "./server.ts";
 
 /** The methods that return a list, one page at a time. */
 export const listMethods: Readonly<Record<string, MethodHandler>> = {
-  "tools/list": (params, { version, client, rights }, parts) => {
-    const spelling = spellingFor(parts.names, params._meta, client);
+  "tools/list": (params, { version, caller, rights }, parts) => {
+    const spelling = spellingFor(parts.names, params._meta, caller.client);
     const shown = shownTo(rights, spelling, params, parts);
     const { items, ...rest } = takePage(shown, "tools", ({ name }) => name, params, parts);
     const tools = items.map((tool) => writeTool(tool, version)).join(",");
@@ -34,13 +34,13 @@ export const listMethods: Readonly<Record<string, MethodHandler>> = {
     return { resourceTemplates: items, ...rest };
   },
 
-  "prompts/list": (params, { client, rights }, parts) => {
+  "prompts/list": (params, { caller, rights }, parts) => {
     const isComplete = readFaces(params) !== undefined;
     const sorted = parts.registry
       .prompts()
       .filter(({ toolkit }) => isComplete || (toolkit.isListed?.() ?? true))
       .filter(({ toolkit }) => mayUse(rights, toolkit));
-    const spelling = spellingFor(parts.names, params._meta, client);
+    const spelling = spellingFor(parts.names, params._meta, caller.client);
     const { items, ...rest } = takePage(sorted, "prompts", (item) => item.fullName, params, parts);
     const prompts = items.map((item) => ({
       ...item.prompt,

@@ -4,7 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { Scope } from "../base/scope.ts";
 import { spellingFor, spellName } from "../registry/shown-names.ts";
 import type { PromptTarget } from "../registry/toolkit-entry.ts";
-import { type Call, type CallContext, type Outcome, type Toolkit, taskSupportOf } from "../tool.ts";
+import type { Call, CallContext, Outcome, Toolkit } from "../tool.ts";
 import { addField } from "../wire/message.ts";
 import type { Exchange } from "../wire/requests.ts";
 import { type Asking, askLegacy, readResponses, type Work } from "./asking.ts";
@@ -15,7 +15,7 @@ import {
   modernVersions,
   type Version,
 } from "./client-request.ts";
-import { callerOf, claimProgressToken, createContext } from "./context.ts";
+import { claimProgressToken, createContext } from "./context.ts";
 import { faces } from "./faces.ts";
 import { isWrapped, listMethods } from "./lists.ts";
 import { requireScope, requireUse } from "./rights.ts";
@@ -51,7 +51,7 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const source = owned.toolkit.resources;
     if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
     requireUse(request.rights, owned.toolkit);
-    parts.gateway.admitRead(owned, callerOf(request));
+    parts.gateway.admitRead(owned, request.caller);
     const read = async (context: CallContext): Promise<JsonObject> =>
       renameContents(await source.read(owned.uri, context), owned.uri, uri);
     return runAsking(params, request, parts, within(parts.timeoutMs, read));
@@ -133,7 +133,7 @@ export function createCall(
     id: callIds(),
     name,
     arguments: args,
-    caller: callerOf(request),
+    caller: request.caller,
     timeoutMs,
     face,
     target: undefined,
@@ -149,11 +149,10 @@ function runAsking(
 ): Promise<unknown> {
   const releaseToken = claimProgressToken(params, request);
   const run = contextFor(work);
-  const takesTask = request.exchange.request.method === "tools/call" && takesTasks(request);
   try {
     const running =
       request.era === "modern"
-        ? asking.run(params, request, run, takesTask)
+        ? asking.run(params, request, run, mayBecomeTask(request))
         : runLegacy(params, request, run);
     return releaseToken ? running.finally(releaseToken) : running;
   } catch (error) {
@@ -161,6 +160,10 @@ function runAsking(
     releaseToken?.();
     throw error;
   }
+}
+
+function mayBecomeTask(request: ClientRequest): boolean {
+  return request.exchange.request.method === "tools/call" && takesTasks(request);
 }
 
 function contextFor(work: (context: CallContext) => Promise<unknown>): Work {
@@ -175,7 +178,8 @@ function startTask(
   work: (context: CallContext) => Promise<unknown>,
 ): JsonObject {
   const { tool } = registry.getTool(readString(params, "name"));
-  if (taskSupportOf(tool) === undefined)
+  const support = tool.execution?.taskSupport;
+  if (support !== "required" && support !== "optional")
     throw new HallError("METHOD_NOT_FOUND", `${params.name} does not run as a task`);
   return { task: asking.start(params, request, contextFor(work)).describeLegacy() };
 }
@@ -212,11 +216,11 @@ function within(
 function getPrompt(
   name: string,
   { _meta }: JsonObject,
-  { client }: ClientRequest,
+  { caller }: ClientRequest,
   { registry, names }: ServerParts,
 ): PromptTarget {
   return registry.getPrompt(name, (item) =>
-    spellName(item, spellingFor(names, _meta, client), registry),
+    spellName(item, spellingFor(names, _meta, caller.client), registry),
   );
 }
 

@@ -6,7 +6,13 @@ import {
   type RequestSender,
   RunningRequests,
 } from "../wire/requests.ts";
-import { type Envelope, isInDialect, refuseEnvelope, resolveCallTool } from "./client-request.ts";
+import {
+  createCaller,
+  type Envelope,
+  isInDialect,
+  refuseEnvelope,
+  resolveCallTool,
+} from "./client-request.ts";
 import { explainRequest } from "./edge.ts";
 import { handleModern, whenListed } from "./methods.ts";
 import type { Rights } from "./rights.ts";
@@ -60,12 +66,16 @@ export class StatelessRequests {
       if (this.#running.has(connection))
         this.#running.cancel(connection, new HallError("UNAVAILABLE", "the connection was closed"));
     });
+    const { era, version, capabilities, client, logLevel } = envelope;
+    const { principal, quota, rights } = options;
     const clientRequest = {
-      ...envelope,
-      ...options,
+      era,
+      version,
+      capabilities,
+      logLevel,
+      caller: createCaller({ connection, principal, client, quota }, rights),
+      rights,
       exchange,
-      connection,
-      link: undefined,
       reportTo: undefined,
       progressTokens: undefined,
     };

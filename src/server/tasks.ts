@@ -33,14 +33,14 @@ export class Tasks {
   }
 
   /** Throws NOT_FOUND, also for a task of another caller. */
-  get({ taskId }: JsonObject, { principal }: ClientRequest): Task {
+  get({ taskId }: JsonObject, { caller }: ClientRequest): Task {
     const task = this.#tasks.get(String(taskId));
-    if (task?.principal === principal) return task;
+    if (task?.principal === caller.principal) return task;
     throw new HallError("NOT_FOUND", `unknown task "${String(taskId).slice(0, 100)}"`);
   }
 
-  of({ principal }: ClientRequest): readonly Task[] {
-    return [...this.#tasks.values()].filter((task) => task.principal === principal);
+  of({ caller }: ClientRequest): readonly Task[] {
+    return [...this.#tasks.values()].filter((task) => task.principal === caller.principal);
   }
 
   close(): void {
@@ -70,7 +70,7 @@ export class Task {
   readonly #waiting = new Set<() => void>();
 
   constructor(run: SuspendableRun, request: ClientRequest, told: TaskNews, explain: ExplainCall) {
-    this.principal = request.principal;
+    this.principal = request.caller.principal;
     this.ttlMs = Math.max(1, Math.min(told.ttlMs ?? ttlMsDefault, ttlMsMax));
     this.#run = run;
     this.tell(told);

@@ -8,30 +8,29 @@ import type { Handshake } from "../client/handshake.ts";
 import { hasValidHeaders } from "../client/headers.ts";
 import { tasksExtension } from "../client/tasks.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import {
-  type CallContext,
-  type Health,
-  type ListKind,
-  type Outcome,
-  type Prompt,
-  type Resource,
-  type Tool,
-  type Toolkit,
-  taskSupportOf,
+import type {
+  CallContext,
+  Health,
+  ListKind,
+  Outcome,
+  Prompt,
+  Resource,
+  Tool,
+  Toolkit,
 } from "../tool.ts";
 import { pinOf } from "../trust/pin.ts";
 import type { InstalledPackage } from "../trust/review.ts";
 import { toolChanged } from "../trust/trust.ts";
 import type { Limits } from "../wire/channel.ts";
-import type { Carrier, OpenCarrier } from "./carrier.ts";
+import type { OpenCarrier } from "./carrier.ts";
 import type { ProcessGuard } from "./guard.ts";
 import { KnownOffer } from "./known-offer.ts";
 import { Lines } from "./lines.ts";
 import { createToolFilter, disabledTool, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
-import { approvalOf, sourceOf } from "./source.ts";
-import { type StartLimits, startLimits } from "./start-limits.ts";
+import { sourceOf } from "./source.ts";
+import { Starter } from "./starter.ts";
 import { reasonOf, Supervisor, type SupervisorState } from "./supervisor.ts";
 import { createWatching, type Watching } from "./watching.ts";
 
@@ -105,9 +104,9 @@ class UpstreamServer implements Upstream {
   readonly #options: UpstreamOptions;
   readonly #log: Log;
   readonly #sourceHash: string;
-  readonly #limits: StartLimits;
   readonly #isShown: (tool: string) => boolean;
   readonly #lines: Lines;
+  readonly #starter: Starter;
   /** The line that everything but calls uses. */
   readonly #supervisor: Supervisor;
   readonly #known: KnownOffer;
@@ -115,8 +114,6 @@ class UpstreamServer implements Upstream {
   /** URIs in results, oldest first. */
   readonly #links = new Set<string>();
   #handshake: Handshake | undefined;
-  #carrier: Carrier | undefined;
-  #isInstalling = false;
 
   constructor(name: string, config: ServerConfig, options: UpstreamOptions) {
     this.id = name;
@@ -125,7 +122,6 @@ class UpstreamServer implements Upstream {
     this.#options = options;
     this.#log = options.log.child({ upstream: name });
     this.#sourceHash = sourceOf(config);
-    this.#limits = startLimits(config);
     this.#isShown = createToolFilter(config.tools);
     const locked =
       options.locked?.source === this.#sourceHash && isLockedServer(options.locked)
@@ -133,10 +129,19 @@ class UpstreamServer implements Upstream {
         : undefined;
     this.#handshake = locked && handshakeOf(locked);
 
+    this.#starter = new Starter(name, config, options, {
+      log: this.#log,
+      scrub: (text) => this.#scrub(text),
+      inputSchema: (tool) => this.#known.find(tool)?.inputSchema,
+      asked: () => this.#lines.hasAsked(),
+      listChanged: (kind) => void this.#known.refresh(kind),
+      resourceUpdated: (uri) => this.#watching.updated(uri),
+    });
+    const { startMs } = this.#starter.limits;
     const idleMs = config.idleTimeoutSeconds * 1000;
     const line = {
       name,
-      startMs: this.#limits.startMs,
+      startMs,
       evidence: () => this.stderr(),
       scrub: (text: string) => this.#scrub(text),
     };
@@ -146,7 +151,7 @@ class UpstreamServer implements Upstream {
       isEager: config.start === "eager",
       isNeeded: () => this.#watching.isNeeded(),
       changed: createStateLog(this.#log, options),
-      open: (scope, lost) => this.#open(scope, lost),
+      open: (scope, lost) => this.#openMain(scope, lost),
     });
     this.#lines = new Lines({
       name,
@@ -160,14 +165,18 @@ class UpstreamServer implements Upstream {
           idleMs: idleMs === 0 ? extraIdleMs : idleMs,
           isEager: false,
           changed: (state) => this.#log.debug({ state }, "further connection"),
-          open: (scope, lost) => this.#open(scope, lost, { isLegacy }),
+          open: (scope, lost) =>
+            this.#starter.open(scope, {
+              lost,
+              prefers: isLegacy ? "legacy" : this.#handshake?.era,
+            }),
         }),
     });
     this.#known = new KnownOffer({
       name,
       log: this.#log,
       known: locked?.offer,
-      readMs: this.#limits.startMs,
+      readMs: startMs,
       // Over HTTP some arguments are repeated in headers; the schema must allow it.
       isUsable: ({ inputSchema }) => config.type !== "http" || hasValidHeaders(inputSchema),
       supervisor: this.#supervisor,
@@ -199,7 +208,7 @@ class UpstreamServer implements Upstream {
   }
 
   stderr(): readonly string[] {
-    return (this.#carrier?.evidence() ?? []).map((line) => this.#scrub(line));
+    return this.#starter.evidence().map((line) => this.#scrub(line));
   }
 
   /** A server may print the secrets it was given, and an error may quote its address. */
@@ -208,7 +217,7 @@ class UpstreamServer implements Upstream {
   }
 
   isInstalling(): boolean {
-    return this.#isInstalling;
+    return this.#starter.isInstalling;
   }
 
   async restart(): Promise<void> {
@@ -329,72 +338,8 @@ class UpstreamServer implements Upstream {
     };
   }
 
-  async #open(
-    scope: Scope,
-    lost: (reason: string) => void,
-    extra?: ExtraLine,
-  ): Promise<ServerConnection> {
-    const source = approvalOf(this.#config);
-    const requireApproval = (installed?: InstalledPackage): void => {
-      const refusal = this.#options.mayStart?.(source, installed);
-      if (refusal !== undefined)
-        throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.id }] });
-    };
-    requireApproval();
-    const release = this.#limits.mayInstall ? await this.#takeSlot(scope) : undefined;
-    try {
-      return await this.#openApproved(scope, lost, requireApproval, extra);
-    } finally {
-      release?.();
-    }
-  }
-
-  /** The clock of the start stands still while others install. */
-  async #takeSlot(scope: Scope): Promise<(() => void) | undefined> {
-    return scope.pauseWhile(async () => this.#options.slots?.take());
-  }
-
-  async #openApproved(
-    scope: Scope,
-    lost: (reason: string) => void,
-    checkPackage: (installed: InstalledPackage) => void,
-    extra: ExtraLine | undefined,
-  ): Promise<ServerConnection> {
-    const { limits, guard, authorizer, slots, said, openCarrier } = this.#options;
-    const { startMs, installMs } = this.#limits;
-    // Loaded lazily: a hall that only answers from its lock never needs the transports.
-    const { openServer } = await import("./opening.ts");
-    const connection = await openServer({
-      limits,
-      guard,
-      authorizer,
-      openCarrier,
-      config: this.#config,
-      log: this.#log,
-      said,
-      scrub: (text) => this.#scrub(text),
-      scope,
-      startMs,
-      prefers: extra?.isLegacy ? "legacy" : this.#handshake?.era,
-      connection: { name: this.id },
-      checkPackage,
-      installing: {
-        installMs,
-        slots,
-        changed: (isInstalling) => {
-          this.#isInstalling = isInstalling;
-        },
-      },
-      lost,
-      inputSchema: (tool) => this.#known.find(tool)?.inputSchema,
-      asked: () => this.#lines.hasAsked(),
-      listChanged: (kind) => void this.#known.refresh(kind),
-      resourceUpdated: this.#watching.updated,
-      carried: (opened) => {
-        this.#carrier = opened;
-      },
-    });
-    if (extra) return connection;
+  async #openMain(scope: Scope, lost: (reason: string) => void): Promise<ServerConnection> {
+    const connection = await this.#starter.open(scope, { lost, prefers: this.#handshake?.era });
     this.#handshake = connection.handshake;
     this.#watching.startAgain(connection, scope);
     await this.#known.syncOnOpen(connection, scope);
@@ -410,9 +355,11 @@ class UpstreamServer implements Upstream {
     this.counts.calls++;
     const used = this.#lines.use(context, (connection) => {
       if (tool) this.#refuseChanged(tool);
-      return connection.relay(method, params, context, tool && taskSupportOf(tool));
+      return connection.relay(method, params, context, tool?.execution?.taskSupport);
     });
-    const answered = this.#supervisor.connection() ? used : this.#beforeInstalled(used, context);
+    const answered = this.#supervisor.connection()
+      ? used
+      : this.#starter.beforeInstalled(used, context.scope);
     return answered.catch((error: unknown) => {
       if (!(error instanceof HallError && error.code === "CANCELLED")) {
         this.counts.errors++;
@@ -420,21 +367,6 @@ class UpstreamServer implements Upstream {
       }
       throw error;
     });
-  }
-
-  /** Shortly before its deadline a call stops waiting for an installation, which continues in the background. */
-  async #beforeInstalled<T>(used: Promise<T>, { scope }: CallContext): Promise<T> {
-    const waitMs = scope.remainingMs - answerMs;
-    if (!Number.isFinite(waitMs)) return used;
-    let timer: NodeJS.Timeout | undefined;
-    const timeUp = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        if (this.#isInstalling) reject(stillInstalling(this.id));
-      }, waitMs);
-    });
-    // Avoids an unhandled rejection once we stop waiting for it.
-    used.catch(() => {});
-    return Promise.race([used, timeUp]).finally(() => clearTimeout(timer));
   }
 
   /** The server may have started for this call with another definition than the approved one. */
@@ -470,24 +402,10 @@ function unwrap(outcome: Outcome, outputSchema: JsonObject): Outcome {
   return isWrapped ? { ...outcome, structuredContent: structuredContent.result } : outcome;
 }
 
-/** A connection besides the main one. */
-interface ExtraLine {
-  readonly isLegacy: boolean;
-}
-
 const linksMax = 10_000;
 
 /** When a further connection is closed, where the main one is never. */
 const extraIdleMs = 600_000;
-
-/** Time left to answer a call. */
-const answerMs = 500;
-
-function stillInstalling(id: string): HallError {
-  return new HallError("UNAVAILABLE", `the package of server "${id}" is still being installed`, {
-    next: [{ do: "retry-after", seconds: 15 }],
-  });
-}
 
 /** Logs changes of state; a server that stays down for the same reason is logged once. */
 function createStateLog(

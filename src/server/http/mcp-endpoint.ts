@@ -9,8 +9,9 @@ import {
   isModernVersion,
   legacyVersions,
   readEnvelope,
+  readGreeting,
 } from "../client-request.ts";
-import { isNotification, readGreeting } from "../connection.ts";
+import { isNotification } from "../connection.ts";
 import { changesRegistry } from "../dialect.ts";
 import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";

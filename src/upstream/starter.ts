@@ -1,0 +1,123 @@
+import { HallError } from "../base/errors.ts";
+import type { Scope } from "../base/scope.ts";
+import type { ServerConnection } from "../client/connection.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import type { InstalledPackage } from "../trust/review.ts";
+import type { Carrier } from "./carrier.ts";
+import type { Opening } from "./opening.ts";
+import { approvalOf } from "./source.ts";
+import { type StartLimits, startLimits } from "./start-limits.ts";
+import type { UpstreamOptions } from "./upstream.ts";
+
+/** What every connection to the server has in common. */
+type Shared = Pick<
+  Opening,
+  "log" | "scrub" | "inputSchema" | "asked" | "listChanged" | "resourceUpdated"
+>;
+
+/** Starts one server: only if it is approved, and in its turn if it may have to install a package. */
+export class Starter {
+  readonly limits: StartLimits;
+  readonly #name: string;
+  readonly #config: ServerConfig;
+  readonly #options: UpstreamOptions;
+  readonly #shared: Shared;
+  #carrier: Carrier | undefined;
+  #isInstalling = false;
+
+  constructor(name: string, config: ServerConfig, options: UpstreamOptions, shared: Shared) {
+    this.limits = startLimits(config);
+    this.#name = name;
+    this.#config = config;
+    this.#options = options;
+    this.#shared = shared;
+  }
+
+  get isInstalling(): boolean {
+    return this.#isInstalling;
+  }
+
+  /** The last lines of stderr, also of a start that failed. */
+  evidence(): readonly string[] {
+    return this.#carrier?.evidence() ?? [];
+  }
+
+  /** Throws DENIED for a server that is not approved. */
+  async open(scope: Scope, how: Pick<Opening, "lost" | "prefers">): Promise<ServerConnection> {
+    const source = approvalOf(this.#config);
+    const requireApproval = (installed?: InstalledPackage): void => {
+      const refusal = this.#options.mayStart?.(source, installed);
+      if (refusal !== undefined)
+        throw new HallError("DENIED", refusal, { next: [{ do: "verify", server: this.#name }] });
+    };
+    requireApproval();
+    // The clock of the start stands still while others install.
+    const release = this.limits.mayInstall
+      ? await scope.pauseWhile(async () => this.#options.slots?.take())
+      : undefined;
+    try {
+      return await this.#openApproved(scope, how, requireApproval);
+    } finally {
+      release?.();
+    }
+  }
+
+  async #openApproved(
+    scope: Scope,
+    how: Pick<Opening, "lost" | "prefers">,
+    checkPackage: (installed: InstalledPackage) => void,
+  ): Promise<ServerConnection> {
+    const { limits, guard, authorizer, slots, said, openCarrier } = this.#options;
+    const { startMs, installMs } = this.limits;
+    // Loaded lazily: a hall that only answers from its lock never needs the transports.
+    const { openServer } = await import("./opening.ts");
+    return openServer({
+      ...this.#shared,
+      ...how,
+      limits,
+      guard,
+      authorizer,
+      openCarrier,
+      config: this.#config,
+      said,
+      scope,
+      startMs,
+      connection: { name: this.#name },
+      checkPackage,
+      installing: {
+        installMs,
+        slots,
+        changed: (isInstalling) => {
+          this.#isInstalling = isInstalling;
+        },
+      },
+      carried: (opened) => {
+        this.#carrier = opened;
+      },
+    });
+  }
+
+  /** Shortly before its deadline a call stops waiting for an installation, which continues in the background. */
+  async beforeInstalled<T>(used: Promise<T>, scope: Scope): Promise<T> {
+    const waitMs = scope.remainingMs - answerMs;
+    if (!Number.isFinite(waitMs)) return used;
+    let timer: NodeJS.Timeout | undefined;
+    const timeUp = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => {
+        if (this.#isInstalling) reject(stillInstalling(this.#name));
+      }, waitMs);
+    });
+    // Avoids an unhandled rejection once we stop waiting for it.
+    used.catch(() => {});
+    return Promise.race([used, timeUp]).finally(() => clearTimeout(timer));
+  }
+}
+
+/** Time left to answer a call. */
+const answerMs = 500;
+
+function stillInstalling(name: string): HallError {
+  return new HallError("UNAVAILABLE", `the package of server "${name}" is still being installed`, {
+    next: [{ do: "retry-after", seconds: 15 }],
+  });
+}
