@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { messageOf } from "../base/errors.ts";
 import { collectServers, diffServers, isBuiltinOn } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
-import { isOf } from "../registry/registry.ts";
+import { isOf } from "../registry/names.ts";
 import { localRights, within } from "../server/rights.ts";
 import type { Toolkit } from "../tool.ts";
 import { readLock } from "../upstream/lock.ts";

@@ -39,6 +39,21 @@ function withHash(name: string, meaning: string): string {
   return `${name.slice(0, nameCharactersMax - hash.length - 1)}_${hash}`;
 }
 
+/** False if the name, by its prefix, is of another toolkit. */
+export function mayHave({ id, prefix = id }: Named, name: string | undefined): boolean {
+  if (name === undefined || prefix === "" || !/\.|__/.test(name)) return true;
+  return isOf({ id, prefix }, name);
+}
+
+export function isOf({ id, prefix = id }: Named, name: string): boolean {
+  return prefix !== "" && (name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`));
+}
+
+/** The tool's own name in a full name of this toolkit, as `isOf` finds it. */
+export function bareName({ id, prefix = id }: Named, name: string): string {
+  return name.slice(prefix.length).replace(/^(\.|__)/, "");
+}
+
 /** A tool or a prompt of a toolkit. */
 export interface Listed {
   readonly toolkit: Named;

@@ -1,3 +1,5 @@
+import { HallError } from "../base/errors.ts";
+import { findNear } from "../base/text.ts";
 import type { Target, Tool, Toolkit } from "../tool.ts";
 
 /**
@@ -47,4 +49,17 @@ export function createOwnToolkit(id: string, { tools, call }: OwnTools): OwnTool
     find: (name) => current().get(name),
   };
   return toolkit;
+}
+
+/** The refusal of a name that only an agent could have. */
+export function unknownAgent(name: string, toolkit: OwnToolkit): HallError {
+  const agents = toolkit.targets().map(({ fullName }) => fullName);
+  const unknown = `unknown agent "${name.slice(0, 100)}"`;
+  if (agents.length === 0)
+    return new HallError("NOT_FOUND", `${unknown}: no groups have been built`, {
+      next: [{ do: "run-command", command: "build" }],
+    });
+  return new HallError("NOT_FOUND", `${unknown} (expected: ${agents.join(", ")})`, {
+    details: { near: findNear(name, agents) },
+  });
 }

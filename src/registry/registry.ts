@@ -5,8 +5,8 @@ import { findNear } from "../base/text.ts";
 import type { ListKind, Resource, Target, Toolkit } from "../tool.ts";
 import type { OfferKind } from "../trust/pin.ts";
 import { type Held, refuseHeld } from "../trust/trust.ts";
-import { createNameIndex } from "./names.ts";
-import { agentSuffix, type OwnToolkit, type OwnToolkits } from "./own.ts";
+import { bareName, createNameIndex, isOf, mayHave } from "./names.ts";
+import { agentSuffix, type OwnToolkit, type OwnToolkits, unknownAgent } from "./own.ts";
 import {
   listedUris,
   type Owned,
@@ -88,6 +88,8 @@ class ToolkitRegistry implements Registry {
   #agents: OwnToolkit | undefined;
   /** Sorted on demand, so that a burst of registrations is sorted once. */
   #sortedTools: readonly Target[] | undefined;
+  /** By the name that a call used, until the tools change. */
+  readonly #calledTools = new Map<string, Target>();
   #closing: Promise<void> | undefined;
 
   constructor({ log, holds = () => undefined, refreshHeld = () => {} }: RegistryOptions) {
@@ -157,7 +159,7 @@ class ToolkitRegistry implements Registry {
 
   readonly findTool = (name: string): Target | undefined => {
     const own = name.endsWith(agentSuffix) ? this.#agents?.find(name) : this.#ownNames.get(name);
-    return own ?? this.#names.find(name);
+    return own ?? this.#calledTools.get(name) ?? this.#resolveCalled(name);
   };
 
   readonly getTool = (name: string, spell?: (item: Target) => string): Target => {
@@ -247,6 +249,12 @@ class ToolkitRegistry implements Registry {
     return this.#closing;
   };
 
+  #resolveCalled(name: string): Target | undefined {
+    const target = this.#names.find(name);
+    if (target) this.#calledTools.set(name, target);
+    return target;
+  }
+
   #createEntry(toolkit: Toolkit): ToolkitEntry {
     return new ToolkitEntry(toolkit, {
       relist: (entry, kind) => this.#relist(entry, kind),
@@ -307,7 +315,10 @@ class ToolkitRegistry implements Registry {
   }
 
   #publish(kind: ListKind): void {
-    if (kind === "tools") this.#sortedTools = undefined;
+    if (kind === "tools") {
+      this.#sortedTools = undefined;
+      this.#calledTools.clear();
+    }
     for (const listener of this.#listeners) listener(kind);
   }
 
@@ -417,32 +428,6 @@ class ToolkitRegistry implements Registry {
       this.#log.warn({ toolkit: toolkit.id, err: error }, "closing the toolkit failed");
     }
   }
-}
-
-function unknownAgent(name: string, toolkit: OwnToolkit): HallError {
-  const agents = toolkit.targets().map(({ fullName }) => fullName);
-  const unknown = `unknown agent "${name.slice(0, 100)}"`;
-  if (agents.length === 0)
-    return new HallError("NOT_FOUND", `${unknown}: no groups have been built`, {
-      next: [{ do: "run-command", command: "build" }],
-    });
-  return new HallError("NOT_FOUND", `${unknown} (expected: ${agents.join(", ")})`, {
-    details: { near: findNear(name, agents) },
-  });
-}
-
-function mayHave({ id, prefix = id }: Toolkit, name: string | undefined): boolean {
-  if (name === undefined || prefix === "" || !/\.|__/.test(name)) return true;
-  return isOf({ id, prefix }, name);
-}
-
-export function isOf({ id, prefix = id }: Pick<Toolkit, "id" | "prefix">, name: string): boolean {
-  return prefix !== "" && (name.startsWith(`${prefix}.`) || name.startsWith(`${prefix}__`));
-}
-
-/** The tool's own name in a full name of this toolkit, as `isOf` finds it. */
-function bareName({ id, prefix = id }: Toolkit, name: string): string {
-  return name.slice(prefix.length).replace(/^(\.|__)/, "");
 }
 
 // By code unit, not by locale, so that the order is the same on every machine.

@@ -1,10 +1,12 @@
 import { expect, test } from "vitest";
+import { createLog } from "../../src/base/log.ts";
 import {
   createNameIndex,
   fullNameOf,
   type NameIndex,
   safeNameOf,
 } from "../../src/registry/names.ts";
+import { createRegistry } from "../../src/registry/registry.ts";
 import type { Target, Toolkit } from "../../src/tool.ts";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit } from "../servers/toolkits.ts";
@@ -33,6 +35,23 @@ test("a bare name counts if it is the only one and does not read like a full nam
   expect(names.find("y.z")).toBeUndefined();
   names.add([target("other.list")]);
   expect(names.find("list")).toBeUndefined();
+});
+
+test("a name that was called follows the toolkits that come and go", async () => {
+  const list = { run: () => ({ content: [] }) };
+  const registry = createRegistry({ log: createLog({ level: "silent" }) });
+  await registry.add(createToolkit("x", { list }));
+  const toolkitOf = (): string | undefined => registry.findTool("list")?.toolkit.id;
+  expect([toolkitOf(), toolkitOf()]).toEqual(["x", "x"]);
+  await registry.add(createToolkit("other", { list }));
+  expect(toolkitOf()).toBeUndefined();
+  await registry.remove("x");
+  expect(toolkitOf()).toBe("other");
+  const next = createToolkit("other", { list });
+  await registry.replace(next);
+  expect(registry.findTool("list")?.toolkit).toBe(next);
+  await registry.remove("other");
+  expect(toolkitOf()).toBeUndefined();
 });
 
 test("a name that is too long is cut with a hash, and is found in full as well", () => {
