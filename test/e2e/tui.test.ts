@@ -14,7 +14,7 @@ test("takes a feature from a description to tasks over stdio, with a question, a
   const pane = await place.openClient(
     `--command '${process.execPath}' -- '${cli}' mcp --expose tools`,
   );
-  await pane.until("No features yet", "2026-07-28");
+  await pane.until("No features yet", "2025-11-25");
   await expectScreen(pane, place, "started");
   await pane.type("n");
   await pane.until("What should the feature do");
