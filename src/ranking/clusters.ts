@@ -61,7 +61,7 @@ export function cluster(units: Units, bounds: Bounds): number[] {
   return dissolveSmall(moveToBest(assigned, units, sizeMax), units, bounds);
 }
 
-/** Moves the units of surplus or too small clusters one by one into others, if all of them find room. */
+/** Moves the units of surplus or too small clusters into others, if all of them find room: those of a small one together if possible, those of a surplus one one by one, because it is a remainder. */
 function dissolveSmall(assigned: readonly number[], units: Units, bounds: Bounds): number[] {
   const { countMax, sizeMin } = bounds;
   let places = [...assigned];
@@ -70,8 +70,9 @@ function dissolveSmall(assigned: readonly number[], units: Units, bounds: Bounds
     const smallest = totals.indexOf(Math.min(...totals));
     if (clusterCount <= countMax && (totals[smallest] ?? 0) >= sizeMin) break;
     const displaced = places.flatMap((place, unit) => (place === smallest ? [unit] : []));
+    const isSurplus = clusterCount > countMax;
     const moved =
-      moveUnits([displaced], smallest, places, units, bounds) ??
+      (isSurplus ? undefined : moveUnits([displaced], smallest, places, units, bounds)) ??
       moveUnits(
         displaced.map((unit) => [unit]),
         smallest,

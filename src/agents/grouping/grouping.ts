@@ -96,7 +96,8 @@ function partition(snapshot: CorpusSnapshot, count: number): Part[] {
       sizes: units.map(({ length }) => length),
       likeness: likenessMatrix(
         profiles,
-        units.map((documents) => domainOf(documents, snapshot)),
+        // Few large groups must mix domains: there the words of the tools route tasks better than what their servers are called.
+        units.map((documents) => (isMany(total) ? undefined : domainOf(documents, snapshot))),
       ),
     },
     {
@@ -126,11 +127,11 @@ function splitToolkit(
   snapshot: CorpusSnapshot,
 ): number[][] {
   // Among very many tools whole toolkits rarely fill groups evenly.
-  const unitMax = isMany(total) ? Math.floor(sizeMax / 4) : sizeMax;
-  const parts = Math.ceil(documents.length / unitMax);
+  if (isMany(total)) return splitDocuments(documents, Math.floor(sizeMax / 4), snapshot);
+  const parts = Math.ceil(documents.length / sizeMax);
   return splitDocuments(
     documents,
-    Math.min(unitMax, Math.ceil((documents.length / parts) * 1.15)),
+    Math.min(sizeMax, Math.ceil((documents.length / parts) * 1.15)),
     snapshot,
   );
 }
