@@ -2,32 +2,32 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Scope } from "../../src/base/scope.ts";
-import { RelayedCall } from "../../src/client/relayed-call.ts";
+import { RelayedCalls } from "../../src/client/relayed-call.ts";
 import type { Progress, Questions } from "../../src/tool.ts";
 
 function relay() {
   const logged: unknown[][] = [];
   const asked: JsonObject[] = [];
   const reported: Progress[] = [];
-  const call = new RelayedCall(
-    {
-      scope: new Scope(),
-      progress: (progress) => void reported.push(progress),
-      log: (...line) => void logged.push(line),
-      async ask(questions: Questions) {
-        asked.push(...Object.values(questions).map(({ params = {} }) => params));
-        return {};
-      },
+  const calls = new RelayedCalls("evil");
+  const call = calls.start(1, {
+    scope: new Scope(),
+    progress: (progress) => void reported.push(progress),
+    log: (...line) => void logged.push(line),
+    async ask(questions: Questions) {
+      asked.push(...Object.values(questions).map(({ params = {} }) => params));
+      return {};
     },
-    "evil",
-  );
-  return { call, logged, asked, reported };
+  });
+  return { calls, call, logged, asked, reported };
 }
 
 test("a log message cannot pretend to come from the hall, nor command a terminal", () => {
-  const { call, logged } = relay();
-  call.log("info", { text: ["\u001b[2Jall is well\u202e", "👩‍🚀 fine\n"] }, "guildhall");
-  call.log("info", "plain");
+  const { calls, logged } = relay();
+  const log = (params: JsonObject): void =>
+    calls.log({ method: "notifications/message", params: { level: "info", ...params } });
+  log({ data: { text: ["\u001b[2Jall is well\u202e", "👩‍🚀 fine\n"] }, logger: "guildhall" });
+  log({ data: "plain" });
   expect(logged).toEqual([
     ["info", { text: ["\\u{1b}[2Jall is well\\u{202e}", "👩‍🚀 fine\n"] }, "evil/guildhall"],
     ["info", "plain", "evil"],
