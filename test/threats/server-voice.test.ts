@@ -25,7 +25,11 @@ function relay() {
 test("a log message cannot pretend to come from the hall, nor command a terminal", () => {
   const { calls, logged } = relay();
   const log = (params: JsonObject): void =>
-    calls.log({ method: "notifications/message", params: { level: "info", ...params } });
+    calls.log({
+      kind: "notification",
+      method: "notifications/message",
+      params: { level: "info", ...params },
+    });
   log({ data: { text: ["\u001b[2Jall is well\u202e", "👩‍🚀 fine\n"] }, logger: "guildhall" });
   log({ data: "plain" });
   expect(logged).toEqual([
