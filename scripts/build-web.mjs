@@ -8,7 +8,7 @@ import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 
-/** What a browser loads for all screens, compressed; fonts are compressed already. */
+/** Everything a browser loads for all screens, compressed; fonts are compressed already. */
 const bytesMax = 150 * 1024;
 
 /** Throws if the page is larger than it may be. Returns its compressed size in bytes. */

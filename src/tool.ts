@@ -162,7 +162,7 @@ export interface CallContext {
   readonly flow?: Flow | undefined;
 }
 
-/** What is known of a task while it runs. */
+/** The state of a running task. */
 export interface TaskNews {
   readonly statusMessage?: string;
   readonly ttlMs?: number;

@@ -31,7 +31,7 @@ interface Entry {
   users: number;
 }
 
-/** What an event makes old. A new method that should follow events is named here. */
+/** The methods that an event makes old. A new one that should follow events is named here. */
 const follows: Readonly<Record<PagePart, readonly (keyof PageMethods)[]>> = {
   approvals: ["approvals"],
   servers: ["servers", "status"],

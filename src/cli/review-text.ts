@@ -10,7 +10,7 @@ import type { Suspicion } from "../trust/suspicion.ts";
 import type { ListItem } from "./list.ts";
 import { formatFieldChanges, paint, table, wrapProse } from "./print.ts";
 
-/** What a review shows at the terminal: the items of its lists, and everything about one server. */
+/** The texts of a review at the terminal: the items of its lists, and everything about one server. */
 
 export function formatStart({ name, reached, before, runsProjectFile }: StartRequest): ListItem {
   const warning = runsProjectFile ? "  ! runs a file of this project" : "";

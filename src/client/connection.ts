@@ -75,7 +75,7 @@ export class McpConnection {
   readonly #peer: Peer;
   readonly #calls: RelayedCalls;
   readonly #listening: Listening;
-  /** Who hears of tasks that an older server runs. */
+  /** Listeners for the tasks of an older server. */
   readonly #tasks = new Map<string, (news: TaskNews) => void>();
   #handshake: Handshake | undefined;
   #isModern = false;

@@ -3,7 +3,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { escapeCommandsIn } from "../base/sanitize.ts";
 import type { Question, Questions } from "../tool.ts";
 
-/** What a server asks a client: elicitation, sampling and roots. */
+/** The questions of servers to clients: elicitation, sampling and roots. */
 
 /** The questions in a server's answer. Throws BAD_ANSWER for a method that no client serves. */
 export function readQuestions(requests: unknown): Questions {

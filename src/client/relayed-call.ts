@@ -97,7 +97,7 @@ export class RelayedCalls {
   readonly #running = new SlotMap<number, RelayedCall>();
   /** Clients with a session that have used the connection. */
   readonly #clients = new Set<ClientLink>();
-  /** Who was sent to a web page, by `elicitationId`. */
+  /** Clients that were sent to a web page, by `elicitationId`. */
   readonly #flows = new Map<string, ClientLink>();
 
   constructor(server: string | undefined) {

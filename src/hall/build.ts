@@ -118,7 +118,7 @@ interface Reviewed extends Approved {
   readonly lock: Lock;
 }
 
-/** What `build` and `verify` share: starts the servers, writes the lock, has what is new reviewed. */
+/** The common part of `build` and `verify`: starts the servers, writes the lock, has what is new reviewed. */
 async function startAndReview(
   opened: ReviewSession,
   chosen: readonly string[],

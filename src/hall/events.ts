@@ -1,7 +1,7 @@
 import type { Log } from "../base/log.ts";
 import type { CallRow } from "../store/store.ts";
 
-/** What happens in a running hall, for views that follow it. */
+/** An event of a running hall, for views that follow it. */
 export type HallEvent =
   | { readonly type: "call"; readonly row: CallRow }
   /** A line that a server wrote to stderr, or why it failed. */

@@ -32,7 +32,7 @@ interface Term {
   readonly same: readonly number[];
 }
 
-/** What a synonym counts beside the word itself. */
+/** The weight of a synonym, beside that of the word itself. */
 const synonymShare = 0.3;
 /** Further words are ignored. */
 const termsMax = 300;

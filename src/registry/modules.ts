@@ -25,7 +25,7 @@ export interface Modules {
 export interface ModuleFailure {
   readonly module: string;
   readonly error: string;
-  /** Nobody has approved it with these contents. */
+  /** Its contents are not approved. */
   readonly isHeld?: true;
 }
 

@@ -51,7 +51,7 @@ type State =
     }
   | { readonly kind: "leaving"; readonly version: Version };
 
-/** What the client said of itself, in the request or before. */
+/** The self-description of the client, in the request or before. */
 type Declared = Omit<Envelope, "client">;
 
 /** One client's connection. A client may mix both eras: each request is served by its own. */
@@ -68,7 +68,7 @@ export class ClientConnection {
   readonly #progressTokens = new Set<string | number>();
   readonly #watches: Watches;
   readonly #link: ClientLink;
-  /** Who hears of the client's progress on a question, by token. */
+  /** Listeners for the client's progress on a question, by token. */
   readonly #reports = new Map<string, Report>();
   #nextReport = 0;
   /** The rate limit that its calls count against. */

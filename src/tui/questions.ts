@@ -85,7 +85,7 @@ export class QuestionQueue {
     this.#waiting.get(view.id)?.resolve({ action, values: "values" in read ? read.values : {} });
   }
 
-  /** Nobody waits for the answers any more: the calls that asked fail with this reason. */
+  /** Withdraws the questions: the calls that asked have failed with this reason. */
   withdraw(reason: HallError): void {
     for (const { reject } of this.#waiting.values()) reject(reason);
   }

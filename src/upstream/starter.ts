@@ -9,7 +9,7 @@ import { approvalOf } from "./source.ts";
 import { type StartLimits, startLimits } from "./start-limits.ts";
 import type { UpstreamOptions } from "./upstream.ts";
 
-/** What every connection to the server has in common. */
+/** The options that all connections to the server share. */
 type Shared = Pick<
   Opening,
   "log" | "scrub" | "inputSchema" | "asked" | "listChanged" | "resourceUpdated"

@@ -168,7 +168,7 @@ const shortMember = /"(?:jsonrpc|id|method)"\s*:\s*(?:"[^"\\]*"|-?\d+)/.source;
 const firstMembers = new RegExp(`^\\s*\\{\\s*((?:${shortMember}\\s*,\\s*)*(?:"method")?)`);
 const lastMembers = new RegExp(`((?:,\\s*${shortMember}\\s*)+)\\}\\s*$`);
 
-/** What a message that cannot be read as a whole says at its beginning and end. */
+/** Reads the beginning and end of a message that is too long to be read whole. */
 export function readEdges(edges: string): { id: Id | undefined; isRequest: boolean } {
   const first = firstMembers.exec(edges)?.[1] ?? "";
   const last = lastMembers.exec(edges)?.[1] ?? "";

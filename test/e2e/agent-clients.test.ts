@@ -31,7 +31,7 @@ beforeAll(async () => {
 });
 afterAll(() => home[Symbol.dispose]());
 
-/** What the library got, see `library-client.mjs`. */
+/** The answers that the library got, see `library-client.mjs`. */
 async function useLibrary(library: string): Promise<JsonObject> {
   const driver = pathOf("test/servers/library-client.mjs");
   const { stdout } = await run(node24, [driver, library, lane, process.execPath, cli, "mcp"], {

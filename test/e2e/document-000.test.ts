@@ -16,7 +16,7 @@ const servers = ["web", "weather", "data", "issues"];
 let home: Home;
 let model: ModelEndpoint;
 let log: string;
-/** What the model answers, turn by turn. */
+/** The answers of the model, turn by turn. */
 let script: readonly Reply[] = [];
 let turn = 0;
 

@@ -157,7 +157,7 @@ function createServing(toolkit: Toolkit, tasks: FixtureTasks, era: "legacy" | "m
   return server;
 }
 
-/** What only a session has: subscriptions and announcements of changed lists. */
+/** Only for sessions: subscriptions and announcements of changed lists. */
 function serveSession(server: Server, toolkit: Toolkit): void {
   const stops = new Map<string, () => void>();
   server.setRequestHandler("resources/subscribe", async ({ params: { uri } }) => {

@@ -1,4 +1,5 @@
-// What a library for agents gets from a hall, as JSON: `node library-client.mjs LIBRARY LANE COMMAND ARG...`. The hall
+// Prints the answers that a library for agents gets from a hall, as JSON:
+// `node library-client.mjs LIBRARY LANE COMMAND ARG...`. The hall
 // offers the server "box" (faulty.mjs with image, progress, hang, told, resources and prompts).
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";

@@ -3,7 +3,7 @@ import { clientInfo, modern } from "../servers/client.ts";
 import type { LineEnd, Network } from "./line.ts";
 import type { Era } from "./sim-server.ts";
 
-/** What a simulated client reports to the simulation, which checks it. */
+/** Receives the reports of a simulated client and checks them. */
 export interface ClientWitness {
   sent(client: SimClient, request: SentRequest): void;
   answered(client: SimClient, request: SentRequest, message: JsonObject): void;

@@ -4,7 +4,7 @@ import type { Carrier } from "../../src/upstream/carrier.ts";
 import { keys, modernVersion } from "../servers/client.ts";
 import { createLine, type LineEnd, type Network } from "./line.ts";
 
-/** What a simulated server reports to the simulation, which checks it. */
+/** Receives the reports of a simulated server and checks them. */
 export interface Witness {
   /** A call has reached the server. */
   executed(server: string, tool: string, args: JsonObject): void;

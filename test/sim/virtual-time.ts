@@ -124,7 +124,7 @@ function isEarlier(one: Timer, other: Timer): boolean {
   return one.at < other.at || (one.at === other.at && one.priority < other.priority);
 }
 
-/** What `setTimeout` returns. */
+/** The handle that `setTimeout` returns. */
 class Handle {
   readonly #time: VirtualTime;
   id: number;

@@ -30,7 +30,7 @@ async function join(hall: UpstreamHall, capabilities: JsonObject = everything): 
 const steps = (...list: readonly JsonObject[]): JsonObject => ({ steps: list });
 const params = ({ params: found }: JsonObject): JsonObject => found as JsonObject;
 
-/** What the server was sent with this method. */
+/** The messages with this method that the server got. */
 async function upstream(client: RawClient, method: string): Promise<readonly JsonObject[]> {
   const heard = saidJson(await callTool(client, "raw.heard")) as JsonObject[];
   return heard.filter((message) => message.method === method);

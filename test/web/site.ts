@@ -17,7 +17,7 @@ export interface Site {
   readonly page: Page;
   readonly context: BrowserContext;
   readonly env: NodeJS.ProcessEnv;
-  /** What must never happen: other origins, violated policies, uncaught errors. */
+  /** Faults of the page: other origins, violated policies, uncaught errors. */
   readonly faults: readonly string[];
   readonly hall: ServeProcess;
   /** Runs a command in the project. */

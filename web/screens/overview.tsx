@@ -126,7 +126,7 @@ function Tiles(props: {
   );
 }
 
-/** What the chosen face keeps out of a client's context. */
+/** The tokens that the chosen faces keep out of a client's context. */
 function Saved() {
   const { shown, faces = [] } = useData("exposure", {}).data ?? {};
   const all = faces.find(({ name }) => name === "tools");

@@ -10,7 +10,7 @@ import { refresh, useData } from "../store.ts";
 import { Question } from "./review-question.tsx";
 import type { ScreenProps } from "./screens.ts";
 
-/** What a person has to look at before it runs or before a model reads it. */
+/** Everything that waits for a review before it runs or a model reads it. */
 export function Review({ route, openMenu }: ScreenProps) {
   const { data: state, error } = useData("review", {});
   const action = useAction();

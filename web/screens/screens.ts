@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import type { IconName } from "../parts/icon.tsx";
 
-/** What every screen gets. */
+/** The properties of every screen. */
 export interface ScreenProps {
   /** The address after the screen's own name. */
   readonly route: readonly string[];

@@ -8,7 +8,7 @@ import { Ago, Badge, formatBytes, formatTime, Loading, Page } from "../parts/sho
 import { refresh, toast, useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
 
-/** What clients see, and how they connect. */
+/** The list that clients get, and how they connect. */
 export function Settings({ openMenu }: ScreenProps) {
   const { data, error } = useData("exposure", {});
   return (

@@ -94,7 +94,7 @@ export interface ServerEvidence {
   readonly product?: string | undefined;
 }
 
-/** What the id of a toolkit says about its tools. */
+/** The field of a toolkit, by its id. */
 export function readServerName(id: string): ServerEvidence | undefined {
   const words = id
     .toLowerCase()

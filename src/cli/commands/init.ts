@@ -60,7 +60,7 @@ export async function runInit(options: InitOptions): Promise<void> {
   if (canBuild && !(await buildNow(report, findings))) process.stdout.write(`\n${next}\n`);
 }
 
-/** Nobody chooses, so the servers are added only if all of them are wanted. */
+/** Without a terminal nothing can be chosen, so `--yes` must take all servers. */
 function takeUsual({ yes, dryRun }: InitOptions): typeof chooseServers {
   return async (_found, usual) => {
     if (yes || dryRun || usual.length === 0) return usual;

@@ -4,7 +4,7 @@ import type { Identity } from "../../server/http/guard.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
 
-/** What the areas of the page work with. */
+/** The parts of a hall that the areas of the page use. */
 export interface PageParts extends Pick<Project, "hall" | "followTrust"> {
   readonly folder: string;
   /** The config as it is now: the page itself edits it. */

@@ -14,7 +14,7 @@ import type { ToolMethods } from "./tools.ts";
 import type { TrafficMethods } from "./traffic.ts";
 
 /**
- * What the page may ask: POST /api/page/METHOD with the parameters as a JSON object. The page imports
+ * The requests of the page: POST /api/page/METHOD with the parameters as a JSON object. The page imports
  * this file for its types only. An area is one file that declares its methods and handles them.
  */
 export interface PageMethods
@@ -29,7 +29,7 @@ export interface PageMethods
     FeatureMethods,
     RecordMethods,
     ExposedMethods {
-  /** Who is signed in, and to what. */
+  /** The person who is signed in, and the hall. */
   session: { params: Record<string, never>; result: PageSession };
 }
 
@@ -49,7 +49,7 @@ export type { PageError };
 export type CallLine = Omit<KeptCall, "arguments" | "result" | "seq" | "digest">;
 
 /**
- * What the page hears at GET /api/page/events, one JSON object per event. Events have ids; a page that
+ * The events of the page at GET /api/page/events, one JSON object per event. Events have ids; a page that
  * lost the stream sends the last one and gets what it missed, or `reset`.
  */
 export type PageEvent =

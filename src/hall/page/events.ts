@@ -69,7 +69,7 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
     follow(after, caller, send) {
       const isAdmin = isAllowed(caller.rights, "admin");
       const deliver = ({ seq: id, event }: KeptEvent): void => {
-        // What servers print may be private.
+        // The output of servers may be private.
         if (event.type === "logs" && !isAdmin) return;
         send({ id: `${run}.${id}`, data: JSON.stringify(event) });
       };

@@ -5,7 +5,7 @@ import { presetsOf } from "../settings.ts";
 import { setExposure } from "../shown-tools.ts";
 import type { Area, PageParts } from "./area.ts";
 
-/** What clients see and how they connect: faces, presets, tokens, lines to copy. */
+/** How clients see the hall and connect to it: faces, presets, tokens, lines to copy. */
 export interface ExposedMethods {
   exposure: { params: Record<string, never>; result: Exposed };
   /** "default" lets the hall choose by the number of tools. */
@@ -26,7 +26,7 @@ export interface ExposedMethods {
 export interface Exposed {
   /** As the config has it, or "default". */
   readonly expose: string;
-  /** What clients list now. */
+  /** The list that clients get now. */
   readonly shown: ListSize;
   readonly faces: readonly FaceSize[];
   readonly presets: readonly { readonly name: string; readonly tools: readonly string[] }[];

@@ -3,7 +3,7 @@ import { lispName } from "../../toolkits/lisp/protocol.ts";
 import { readableTool } from "../../trust/trust.ts";
 import type { Area, PageParts } from "./area.ts";
 
-/** What programs can call. Programs themselves run as calls of `evaluate-lisp`. */
+/** The functions of programs. Programs themselves run as calls of `evaluate-lisp`. */
 export interface ProgramMethods {
   functions: {
     params: Record<string, never>;

@@ -270,7 +270,7 @@ export function registerGeneric(m: Machine, generic: Generic, isStandard = false
 // the results of all methods with an operator.
 
 export interface Combination {
-  /** What methods are qualified with; null for the standard combination. */
+  /** The qualifiers of methods; null for the standard combination. */
   readonly name: Sym | null;
   readonly operator: Sym | null;
   readonly isReversed: boolean;
