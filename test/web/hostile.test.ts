@@ -40,7 +40,7 @@ test("names, descriptions and results of a hostile server are only text", async 
     await site.show("tools/evil.results");
     await page.getByLabel("kind").fill(kind);
     await page.getByRole("button", { name: "Call", exact: true }).click();
-    await page.getByRole("region", { name: "Result" }).waitFor();
+    await page.getByRole("region", { name: "Result", exact: true }).waitFor();
     await isUntouched();
   }
   await site.show("servers/evil/logs");
