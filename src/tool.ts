@@ -91,11 +91,24 @@ export interface Target {
   readonly fullName: string;
 }
 
+/** The person or program that a token stands for. */
+export interface Person {
+  /** Unique within the hall: `subject@issuer` for an access token, the name of a named token. */
+  readonly user: string;
+  readonly groups: readonly string[];
+  /** The issuer of the access token; undefined for a named token. */
+  readonly issuer?: string | undefined;
+  /** The name of the token, or the client id that an access token was issued to. */
+  readonly token?: string | undefined;
+}
+
 export interface Caller {
   /** The connection of the call. */
   readonly connection: string;
   /** The identity behind the call. Approvals of one principal are not valid for another. */
   readonly principal: string;
+  /** Undefined for a program of the same user, which needs no token. */
+  readonly person?: Person | undefined;
   /** The name the client reports: for logs, never for decisions. */
   readonly client: string;
   /** The answers to approvals that count from it. Default: `once`. */
