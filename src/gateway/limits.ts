@@ -12,7 +12,7 @@ export interface Allowance {
 
 /** Rate limits. A `perSecond` of 0 means no limit. */
 export interface RateLimits {
-  /** Per network client. */
+  /** Per network client; all clients of a person count together. */
   readonly client?: Allowance;
   /** Per registered toolkit. */
   readonly registered?: Allowance;
@@ -36,7 +36,7 @@ export const limitRates = (
   const overrides = Object.entries(limits.clients ?? {});
   const hasToolLimits = Object.keys(limits.tools ?? {}).length > 0;
 
-  function bucketOfClient({ quota, client }: Caller): Bucket | undefined {
+  function bucketOfClient({ quota, client, person }: Caller): Bucket | undefined {
     const override =
       overrides.length === 0
         ? undefined
@@ -44,7 +44,8 @@ export const limitRates = (
     const usual = quota === undefined ? undefined : limits.client;
     const allowance = override ? override[1] : usual;
     if (!allowance || allowance.perSecond === 0) return undefined;
-    const key = override ? `${quota} ${override[0]}` : (quota as string);
+    const counted = person ? `person ${person.user}` : (quota as string);
+    const key = override ? `${counted} ${override[0]}` : counted;
     const known = clients.get(key);
     if (known) return known;
     if (clients.size >= clientsMax) clients.delete(clients.keys().next().value as string);

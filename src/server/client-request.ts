@@ -65,14 +65,14 @@ export type Envelope = Pick<ClientRequest, "era" | "version" | "capabilities" | 
 
 /** The caller of a client's requests. With a link it has a session. */
 export function createCaller(
-  identity: Pick<Caller, "connection" | "principal" | "client" | "quota" | "link">,
+  identity: Pick<Caller, "connection" | "principal" | "person" | "client" | "quota" | "link">,
   rights: Rights,
 ): Caller {
   const mayAnswer = isAllowed(rights, "admin") ? (rights.mayAnswer ?? "lasting") : "once";
-  const { connection, client, principal, quota, link } = identity;
+  const { connection, client, principal, person, quota, link } = identity;
   const { tools } = rights;
   const isLasting = link !== undefined;
-  return { connection, client, principal, mayAnswer, tools, quota, isLasting, link };
+  return { connection, client, principal, person, mayAnswer, tools, quota, isLasting, link };
 }
 
 /** The envelope of a modern request, or undefined for a legacy one. Throws when it is incomplete. */

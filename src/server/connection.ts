@@ -1,7 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Runner } from "../registry/registered.ts";
-import { type Caller, type ClientLink, type ListKind, type LogLevel, logLevels } from "../tool.ts";
+import {
+  type Caller,
+  type ClientLink,
+  type ListKind,
+  type LogLevel,
+  logLevels,
+  type Person,
+} from "../tool.ts";
 import type { Channel } from "../wire/channel.ts";
 import { isId, type Message, type Notification, type Request } from "../wire/message.ts";
 import { Peer } from "../wire/peer.ts";
@@ -60,6 +67,7 @@ export class ClientConnection {
   readonly isPresent: () => boolean;
   readonly #parts: ServerParts;
   readonly #principal: string;
+  readonly #person: Person | undefined;
   readonly #isOrdered: boolean;
   readonly #rights: Rights;
   readonly #mayCall: boolean;
@@ -84,6 +92,7 @@ export class ClientConnection {
     parts: ServerParts,
     {
       principal = "local",
+      person,
       rights = localRights,
       isOrdered = true,
       isNetwork = false,
@@ -96,6 +105,7 @@ export class ClientConnection {
     this.isPresent = isPresent;
     this.#parts = parts;
     this.#principal = principal;
+    this.#person = person;
     this.#isOrdered = isOrdered;
     this.#rights = rights;
     this.#mayCall = isAllowed(rights, "call");
@@ -234,7 +244,8 @@ export class ClientConnection {
 
   /** Modern requests have no session, so nothing is sent outside of them. */
   #createCaller(client: string, link?: ClientLink): Caller {
-    const identity = { connection: this.id, principal: this.#principal, quota: this.#quota };
+    const [principal, person] = [this.#principal, this.#person];
+    const identity = { connection: this.id, principal, person, quota: this.#quota };
     return createCaller({ ...identity, client, link }, this.#rights);
   }
 

@@ -13,7 +13,7 @@ import type { OwnToolkits } from "../registry/own.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { NameStyle, Spelling } from "../registry/shown-names.ts";
-import type { ListKind } from "../tool.ts";
+import type { ListKind, Person } from "../tool.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { Asking, Seal } from "./asking.ts";
@@ -28,6 +28,7 @@ import { Tasks } from "./tasks.ts";
 export interface AcceptOptions {
   /** The authenticated caller. One principal cannot use what another opened. Default "local". */
   readonly principal?: string;
+  readonly person?: Person | undefined;
   /** Default: all. */
   readonly rights?: Rights;
   /** False where messages may overtake each other; such a client cannot be sent requests either. Default true. */

@@ -1,4 +1,5 @@
 import { HallError } from "../base/errors.ts";
+import type { Person } from "../tool.ts";
 import { notificationFrame, type Request } from "../wire/message.ts";
 import {
   type AnswerFrame,
@@ -29,6 +30,7 @@ export interface ReplyTarget {
 
 export interface StatelessOptions {
   readonly principal: string;
+  readonly person?: Person | undefined;
   readonly rights: Rights;
   readonly quota: string;
 }
@@ -67,13 +69,13 @@ export class StatelessRequests {
         this.#running.cancel(connection, new HallError("UNAVAILABLE", "the connection was closed"));
     });
     const { era, version, capabilities, client, logLevel } = envelope;
-    const { principal, quota, rights } = options;
+    const { principal, person, quota, rights } = options;
     const clientRequest = {
       era,
       version,
       capabilities,
       logLevel,
-      caller: createCaller({ connection, principal, client, quota }, rights),
+      caller: createCaller({ connection, principal, person, client, quota }, rights),
       rights,
       exchange,
       reportTo: undefined,

@@ -114,11 +114,12 @@ interface PageCall {
 
 async function callFromPage(
   { gateway }: PageParts["hall"],
-  { name, args, caller: { principal, rights } }: PageCall,
+  { name, args, caller: { principal, person, rights } }: PageCall,
 ): Promise<{ readonly id: string; readonly outcome: Outcome; readonly ms: number }> {
   const caller = {
     connection: "page",
     principal,
+    person,
     client: "Guildhall page",
     mayAnswer: isAllowed(rights, "admin") ? ("lasting" as const) : ("once" as const),
     tools: rights.tools,

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
+import type { Person } from "../../tool.ts";
 import { allRights, isAllowed, type Rights, rightsWithoutToken } from "../rights.ts";
 import { invalidRequest, type Refusal } from "./refusal.ts";
 import { SameUser } from "./same-user.ts";
@@ -18,13 +19,16 @@ export interface GuardOptions {
 /** Who sent a request, and what it may do. */
 export interface Identity {
   readonly principal: string;
+  /** Undefined for the user, whose programs need no token. */
+  readonly person?: Person | undefined;
   readonly rights: Rights;
 }
 
-/** True if a session of one is the other's. A later token of the same name may have fewer rights. */
+/** True if a session of one is the other's. A later token of the same person may have other rights or groups. */
 export function isSameCaller(one: Identity, other: Identity): boolean {
   if (one.principal !== other.principal) return false;
-  return one.rights === other.rights || isDeepStrictEqual(one.rights, other.rights);
+  const isSame = one.rights === other.rights && one.person === other.person;
+  return isSame || isDeepStrictEqual([one.rights, one.person], [other.rights, other.person]);
 }
 
 export type Admission = Identity | { readonly refusal: Refusal };

@@ -99,9 +99,8 @@ export class McpEndpoint {
           "params._meta is missing, but MCP-Protocol-Version requires it",
         );
       const reply = new PostReply(response, takesEvents, events);
-      const { principal, rights } = caller;
-      const quota = quotaOf(request, principal);
-      server.serveOnce(message, envelope, reply, { principal, rights, quota });
+      const quota = quotaOf(request, caller.principal);
+      server.serveOnce(message, envelope, reply, { ...caller, quota });
       return undefined;
     } catch (error) {
       return refusalOf(error, message.id);

@@ -5,7 +5,7 @@ import { dataFolder, replacePrivate, withFileLock } from "../../base/files.ts";
 import { isObject } from "../../base/json.ts";
 import { allRights } from "../rights.ts";
 import type { Identity } from "./guard.ts";
-import type { NamedTokens } from "./tokens.ts";
+import { identityOf, type NamedTokens } from "./tokens.ts";
 
 /**
  * Browsers that are signed in to the page. A session is two secrets: one in an HttpOnly cookie, which
@@ -75,7 +75,7 @@ export function openPageSessions({
     // A later token of the same name is another one.
     if (owner?.createdAt !== by.createdAt) return undefined;
     if ((owner.expiresAt ?? Number.POSITIVE_INFINITY) <= now()) return undefined;
-    return { principal: owner.name, rights: { scopes: owner.scopes, tools: owner.tools } };
+    return identityOf(owner);
   }
 
   function ownerOf(given: Credential): Kept["by"] | undefined {

@@ -75,8 +75,7 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
       const hash = hashOf(token);
       const owner = current().find((known) => timingSafeEqual(known.hash, hash));
       if (!owner || (owner.expiresAt ?? Number.POSITIVE_INFINITY) <= Date.now()) return undefined;
-      const { name, scopes, tools } = owner;
-      return { principal: name, rights: { scopes, tools } };
+      return identityOf(owner);
     },
     list: () => current().map(({ hash: _hash, ...token }) => token),
     async create(name, { scopes = ["call"], tools, expiresAt } = {}) {
@@ -111,6 +110,15 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
           });
         return tokens.filter((known) => known.name !== name);
       }),
+  };
+}
+
+/** The caller that a named token stands for. */
+export function identityOf({ name, scopes, tools }: NamedToken): Identity {
+  return {
+    principal: name,
+    person: { user: name, groups: [], token: name },
+    rights: { scopes, tools },
   };
 }
 
