@@ -36,8 +36,12 @@ import {
 import { type Settings, trustSettingsOf } from "./settings.ts";
 import { adopt, findReviewsElsewhere, identityOf, type ReviewElsewhere } from "./take-over.ts";
 
+const byCommand = "by command";
+
 /** Asks a person; each surface does it in its own way. */
 export interface Reviewer {
+  /** Where the person answers, for the audit. Default: by command. */
+  readonly place?: string;
   /** The names of the servers that may start, of those never approved here or changed since. */
   chooseStarts(requests: readonly StartRequest[]): Promise<readonly string[]>;
   /** All that waits for approval, on one screen. Has an entry for each approved server. */
@@ -106,7 +110,7 @@ export async function takeOver(
   const entries = await adopt(found, ledger);
   const subjects = found.map(({ name }) => name);
   await recordInProject(settings, {
-    decision: { kind: "reviewed", subjects, reason: "by command" },
+    decision: { kind: "reviewed", subjects, reason: reviewer?.place ?? byCommand },
   });
   return { ...session, entries };
 }
@@ -222,7 +226,7 @@ export async function reviewDiscoveries(
     .filter(([file, digest]) => entries.modules?.[file] !== digest)
     .map(([file]) => file);
   const subjects = [...[...approved, ...texts].map(({ name }) => name), ...loaded];
-  const decision = { kind: "reviewed", subjects, reason: "by command" } as const;
+  const decision = { kind: "reviewed", subjects, reason: reviewer?.place ?? byCommand } as const;
   await recordInProject(settings, { decision, discoveries });
   return { reviews, modules: loaded, texts: texts.map(({ name }) => name) };
 }

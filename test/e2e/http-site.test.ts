@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request as httpRequest } from "node:http";
@@ -85,7 +84,7 @@ async function routes(): Promise<readonly Route[]> {
       line: "GET /",
       headers: ["Accept: text/html,application/xhtml+xml,*/*;q=0.8"],
       body: "",
-      status: 200,
+      status: 405,
     },
     {
       name: "GET /mcp",
@@ -199,33 +198,10 @@ async function holes(sites: readonly (readonly string[])[], status: number): Pro
   return found;
 }
 
-describe("a browser at /", () => {
-  test("sees what this is and how to connect, on a page that runs and loads nothing and tells no secret", async () => {
-    const {
-      status,
-      headers,
-      text: body,
-    } = await door.send({
-      method: "GET",
-      path: "/",
-      headers: { accept: "text/html,application/xhtml+xml,*/*;q=0.8" },
-    });
-    expect(status).toBe(200);
-    expect(headers["content-type"]).toBe("text/html; charset=utf-8");
-    const [, style = ""] = /<style>([^<]*)<\/style>/.exec(body) ?? [];
-    const hash = createHash("sha256").update(style).digest("base64");
-    expect(headers["content-security-policy"]).toBe(
-      `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-    );
-    expect(body).toContain(
-      `claude mcp add --transport http guildhall http://127.0.0.1:${door.port}/mcp`,
-    );
-    expect(body).not.toMatch(/<script|<img|<link|<iframe|<form|\son\w+=|url\(|\ssrc=/i);
-    expect(body).not.toContain(doorToken);
-  });
-
-  test("is distinguished from programs, which are answered as before", async () => {
+describe("GET /", () => {
+  test("is not for programs, nor for a browser where there is no page", async () => {
     for (const accept of [
+      "text/html",
       "*/*",
       "application/json, text/event-stream",
       "text/event-stream",
@@ -239,9 +215,6 @@ describe("a browser at /", () => {
     expect(
       (await door.send({ method: "GET", path: "/mcp", headers: { accept: "text/html" } })).status,
     ).toBe(405);
-    expect(
-      await door.send({ method: "HEAD", path: "/", headers: { accept: "text/html" } }),
-    ).toMatchObject({ status: 200, text: "" });
   });
 });
 

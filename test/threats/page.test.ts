@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
-import type { PageHost } from "../../src/server/http/page-door.ts";
+import { PageDoor, type PageHost } from "../../src/server/http/page-door.ts";
 import { openPageFiles } from "../../src/server/http/page-files.ts";
 import { openPageSessions, type PageSessions } from "../../src/server/http/page-sessions.ts";
 import { openNamedTokens } from "../../src/server/http/tokens.ts";
@@ -102,6 +104,26 @@ describe("signing in to the page", () => {
     expect(String(headers["set-cookie"])).toMatch(
       /^guildhall_\d+=[\w-]{43}; Path=\/api\/page; HttpOnly; SameSite=Strict; Max-Age=604800$/,
     );
+  });
+
+  test("its cookie is never sent in the clear once it came over TLS", async () => {
+    await using site = await openPageSite();
+    const host: PageHost = { scopeOf: () => "read", ask: async () => ({}), follow: () => () => {} };
+    const files = openPageFiles(folder);
+    const door = new PageDoor({ files, sessions: site.sessions, host, bodyBytesMax: 1_000 });
+    const http = createServer((request, response) => {
+      Object.assign(request.socket, { encrypted: true });
+      void door.serve(request, response, "/api/page/sign-in");
+    });
+    await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
+    const { port } = http.address() as AddressInfo;
+    const answer = await fetch(`http://127.0.0.1:${port}/`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ code: site.sessions.createCode() }),
+    });
+    expect(answer.headers.get("set-cookie")).toMatch(/; Secure$/);
+    http.close();
   });
 
   test("a session ends when it is signed out, after seven days, and with its token", async () => {

@@ -158,6 +158,7 @@ function createReviewer(ask: (question: ReviewQuestion) => Promise<ReviewAnswer>
   const agrees = async (question: ReviewQuestion): Promise<boolean> =>
     (await ask(question)).approved.length > 0;
   return {
+    place: "in the page",
     chooseStarts: async (starts) => (await ask({ about: "starts", starts })).approved,
     mayTakeOver: (found) =>
       agrees({

@@ -24,7 +24,6 @@ import {
   targetOf,
 } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
-import { sendPage, wantsPage } from "./page.ts";
 import { PageDoor, type PageDoorOptions } from "./page-door.ts";
 import { sendJson } from "./post.ts";
 import { notAllowed, type Refusal, sendRefusal, shuttingDown } from "./refusal.ts";
@@ -243,10 +242,6 @@ class Listener implements HttpListener {
     const url = targetOf(request);
     if (!url) return notFound;
     const { pathname } = url;
-    if (pathname === "/" && wantsPage(request)) {
-      sendPage(response, this.#options.version, this.needsToken);
-      return undefined;
-    }
     if (pathname.startsWith("/api/toolkits")) {
       // Always with a token. Calls and changes have scopes of their own, which the dialect checks.
       const isRead = method === "GET" || !hasToken(caller);

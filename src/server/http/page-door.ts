@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import type { TLSSocket } from "node:tls";
 import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, errorTable, HallError, messageOf } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
@@ -6,7 +7,6 @@ import { EventStream, type StreamEvent } from "../../net/event-stream.ts";
 import { isAllowed } from "../rights.ts";
 import { readBody } from "./body.ts";
 import { headerValues, type Identity, refuseWithout } from "./guard.ts";
-import { wantsPage } from "./page.ts";
 import { type PageFiles, pageHeaders } from "./page-files.ts";
 import type { OpenedSession, PageSessions } from "./page-sessions.ts";
 import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
@@ -64,7 +64,7 @@ export class PageDoor {
     if (!isRead) return notAllowed("GET, HEAD");
     return this.#options.files.send(path, request, response)
       ? undefined
-      : { status: 404, code: "NOT_FOUND", message: "the page has no such file" };
+      : { status: 404, code: "NOT_FOUND", message: "the page has no such file, or is not built" };
   }
 
   async #serveApi(
@@ -186,6 +186,13 @@ export class PageDoor {
   }
 }
 
+/** True for a browser; programs do not ask for text/html. */
+function wantsPage({ method, headers }: IncomingMessage): boolean {
+  return (
+    (method === "GET" || method === "HEAD") && /(^|,)\s*text\/html\b/i.test(headers.accept ?? "")
+  );
+}
+
 const signedOut: Refusal = {
   status: 401,
   code: "DENIED",
@@ -211,7 +218,8 @@ function cookieName({ socket }: IncomingMessage): string {
 }
 
 function cookie(request: IncomingMessage, value: string, seconds: number): string {
-  return `${cookieName(request)}=${value}; Path=/api/page; HttpOnly; SameSite=Strict; Max-Age=${seconds}`;
+  const secure = (request.socket as Partial<TLSSocket>).encrypted ? "; Secure" : "";
+  return `${cookieName(request)}=${value}; Path=/api/page; HttpOnly; SameSite=Strict; Max-Age=${seconds}${secure}`;
 }
 
 function cookieOf(request: IncomingMessage): string | undefined {

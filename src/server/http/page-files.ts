@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -89,6 +89,8 @@ export function openPageFiles(folder: string): PageFiles {
 }
 
 function readFiles(folder: string): ReadonlyMap<string, PageFile> {
+  // A checkout that was not built has no page.
+  if (!existsSync(folder)) return new Map();
   const names = readdirSync(folder, { recursive: true, encoding: "utf8" });
   const entries = names.flatMap((name): readonly [string, PageFile][] => {
     const extension = extname(name);
