@@ -1,6 +1,7 @@
 /** The authoring API: a function with a schema becomes a tool, several tools become a toolkit. */
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject, type JsonObject, requireJson } from "../base/json.ts";
+import { describeDeprecation, markDeprecated } from "../registry/metadata.ts";
 import type { CallContext, Outcome, Tool, Toolkit } from "../tool.ts";
 
 /** A schema of zod or of any library that implements Standard Schema. */
@@ -92,12 +93,16 @@ export interface ToolkitOptions {
   readonly cacheTtlSeconds?: number;
 }
 
-/** A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Throws CONFLICT for two tools of one name. */
+/**
+ * A toolkit for `serve`, `register`, the `toolkits` of a config, or `createHall`. Naming the same tool again changes nothing; two
+ * tools of one name are a CONFLICT.
+ */
 export function toolkit({
   name,
-  tools,
+  tools: given,
   ...about
 }: ToolkitOptions): Toolkit & Pick<ToolkitOptions, "cacheTtlSeconds"> {
+  const tools = [...new Set(given)];
   const byName = new Map(tools.map((authored) => [authored.name, authored]));
   if (byName.size < tools.length)
     throw new HallError("CONFLICT", `toolkit "${name}" has two tools of the same name`);
@@ -105,11 +110,11 @@ export function toolkit({
     id: name,
     ...about,
     list: () => Promise.all(tools.map((authored) => authored.define())),
-    async call({ name: wanted }, args, context) {
-      const authored = byName.get(wanted);
-      if (!authored) throw new HallError("NOT_FOUND", `${name} has no tool named "${wanted}"`);
+    async call(called, args, context) {
+      const authored = byName.get(called.name);
+      if (!authored) throw new HallError("NOT_FOUND", `${name} has no tool named "${called.name}"`);
       try {
-        return await authored.run(args, context);
+        return markDeprecated(await authored.run(args, context), called);
       } catch (error) {
         // An error of the handler is a failure of the tool, not of the hall.
         throw error instanceof HallError
@@ -138,8 +143,7 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
   return {
     name,
     ...(title === undefined ? {} : { title }),
-    description:
-      deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
+    description: describeDeprecation(description, deprecatedIn),
     // An empty schema accepts any arguments, but clients expect `type: "object"`.
     inputSchema: { type: "object", ...(await toJsonSchema(input, name)) },
     ...(output === undefined ? {} : { outputSchema: await toJsonSchema(output, name) }),
@@ -148,10 +152,8 @@ async function define<Input>(options: ToolOptions<Input>): Promise<Tool> {
       readOnlyHint: readOnly,
       idempotentHint: idempotent,
     },
-    facts: {
-      timeoutMs: timeoutSeconds * 1000,
-      ...(deprecatedIn === undefined ? {} : { deprecatedIn }),
-    },
+    ...(deprecatedIn === undefined ? {} : { _meta: { "guildhall/deprecated_in": deprecatedIn } }),
+    facts: { timeoutMs: timeoutSeconds * 1000, deprecatedIn },
   };
 }
 

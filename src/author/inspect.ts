@@ -1,3 +1,4 @@
+import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import type { Hall } from "../hall/hall.ts";
 import { metadataOf } from "../registry/metadata.ts";
@@ -15,7 +16,8 @@ export interface RegisteredTool {
 }
 
 /** All tools of a hall, sorted by name. */
-export function listRegisteredTools({ registry, health }: Hall): readonly RegisteredTool[] {
+export function listRegisteredTools(hall: Hall): readonly RegisteredTool[] {
+  const { registry, health } = requireHall(hall, "listRegisteredTools");
   return registry.tools().map((target) => {
     const { fullName, tool, toolkit } = target;
     const { state } = health.record(toolkit).health;
@@ -32,6 +34,14 @@ export function listRegisteredTools({ registry, health }: Hall): readonly Regist
 }
 
 /** The schema of a tool's arguments. Throws NOT_FOUND with near names. */
-export function getToolSchema({ registry }: Hall, name: string): JsonObject {
-  return registry.getTool(name).tool.inputSchema;
+export function getToolSchema(hall: Hall, name: string): JsonObject {
+  return requireHall(hall, "getToolSchema").registry.getTool(name).tool.inputSchema;
+}
+
+/** For programs without types. */
+function requireHall(hall: Partial<Hall> | undefined, what: string): Hall {
+  if (hall?.registry) return hall as Hall;
+  throw new HallError("INVALID_PARAMS", `${what} needs a hall as its first argument`, {
+    hint: "Open one with `createHall({ toolkits })`.",
+  });
 }

@@ -1,5 +1,5 @@
 import type { JsonObject } from "../base/json.ts";
-import type { Client, ClientRequestOptions } from "../client/client.ts";
+import type { Client, ClientRequestOptions, NamedCall } from "../client/client.ts";
 import { type ConnectOptions, connect } from "./connect.ts";
 
 /** How to reach a server. */
@@ -44,11 +44,11 @@ export class MCPClient {
   }
 
   async callTool(
-    name: string,
-    args: JsonObject = {},
+    call: string | NamedCall,
+    args?: JsonObject,
     options?: ClientRequestOptions,
   ): Promise<JsonObject> {
-    return (await this.#open()).callTool(name, args, options);
+    return (await this.#open()).callTool(call, args, options);
   }
 
   async close(): Promise<void> {

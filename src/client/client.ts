@@ -29,6 +29,24 @@ export interface ClientOptions {
   readonly totalMsMax?: number | undefined;
 }
 
+/** A call as a message, such as an `MCPToolCall`. */
+export interface NamedCall {
+  readonly params: { readonly name: string; readonly arguments?: JsonObject };
+}
+
+/** The parameters of a call that is given by name and arguments, or as a message. Throws INVALID_PARAMS. */
+export function readNamedCall(
+  call: string | NamedCall,
+  args: JsonObject = {},
+): { readonly name: string; readonly arguments: JsonObject } {
+  if (typeof call === "string") return { name: call, arguments: args };
+  const { name, arguments: given = args } =
+    isObject(call) && isObject(call.params) ? call.params : {};
+  if (typeof name !== "string" || !isObject(given))
+    throw new HallError("INVALID_PARAMS", "expected the name of a tool, or an MCPToolCall");
+  return { name, arguments: given };
+}
+
 const pagesMax = 1_000;
 
 export class Client {
@@ -111,12 +129,12 @@ export class Client {
     return this.list("prompts/list", "prompts");
   }
 
-  callTool(
-    name: string,
-    args: JsonObject = {},
+  async callTool(
+    call: string | NamedCall,
+    args?: JsonObject,
     options?: ClientRequestOptions,
   ): Promise<JsonObject> {
-    return this.request("tools/call", { name, arguments: args }, options);
+    return this.request("tools/call", readNamedCall(call, args), options);
   }
 
   readResource(uri: string, options?: ClientRequestOptions): Promise<JsonObject> {

@@ -10,14 +10,13 @@ const callIds = createIds("call");
 /** A call of the program that opened the hall, which cannot be asked anything. */
 export async function callOnce(
   { call }: Gateway,
-  name: string,
-  args: JsonObject,
+  named: { readonly name: string; readonly arguments: JsonObject },
 ): Promise<Outcome> {
   const caller: Caller = { connection: "program", principal: "program", client: "program" };
   const scope = new Scope();
   try {
     return await call(
-      { id: callIds(), name, arguments: args, caller, target: undefined },
+      { ...named, id: callIds(), caller, target: undefined },
       {
         scope,
         caller,

@@ -5,6 +5,7 @@ import { createRuns, type RunStoreOptions, recordEvaluation } from "../agents/ru
 import type { JsonObject } from "../base/json.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
+import { type NamedCall, readNamedCall } from "../client/client.ts";
 import type { ConfiguredServers } from "../config/configured-servers.ts";
 import { auditDecisions, auditRegistrations } from "../gateway/audit.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
@@ -67,7 +68,7 @@ export interface Hall {
   readonly log: Log;
   readonly events: HallEvents;
   /** Calls a tool through the whole gateway, for programs and tests. Throws HallError. */
-  call(name: string, args?: JsonObject): Promise<Outcome>;
+  call(call: string | NamedCall, args?: JsonObject): Promise<Outcome>;
   close(drainMs?: number): Promise<void>;
 }
 
@@ -169,7 +170,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
     modules,
     monitor,
     server,
-    call: (name, args = {}) => callOnce(gateway, name, args),
+    call: async (call, args) => callOnce(gateway, readNamedCall(call, args)),
     async close(drainMs = 0) {
       await server.close(drainMs);
       monitor.close();

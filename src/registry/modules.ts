@@ -9,6 +9,7 @@ import { createInOrder } from "../base/one-at-a-time.ts";
 import { Scope } from "../base/scope.ts";
 import { findNear } from "../base/text.ts";
 import type { Toolkit } from "../tool.ts";
+import { defaultCacheTtlSeconds } from "./metadata.ts";
 import { findToolkitNameFault } from "./name-rules.ts";
 import type { Registry } from "./registry.ts";
 
@@ -43,15 +44,16 @@ export interface ModulesOptions {
 
 interface Module {
   readonly file: string;
-  /** Of its contents; empty if it may not be loaded. */
+  /** Of its contents and its path; empty if it may not be loaded. */
   readonly digest: string;
+  /** The same without the path. */
+  readonly code: string;
   readonly toolkits: readonly Toolkit[];
   readonly error: string | undefined;
   readonly ttlSeconds: number;
 }
 
 const filesMax = 1_000;
-const defaultTtlSeconds = 300;
 
 export function createModules({
   patterns,
@@ -79,17 +81,22 @@ export function createModules({
     file: string,
     known: Module | undefined,
   ): Promise<Module | undefined> {
-    const digest = await digestModule(file, folder).catch((): undefined => undefined);
-    if (digest === undefined || digest === known?.digest) return undefined;
-    if (mayLoad(nameOf(file), digest)) return load(file, digest, loadMsMax);
+    const digests = await digestModule(file, folder).catch((): undefined => undefined);
+    if (digests === undefined || digests.digest === known?.digest) return undefined;
+    if (mayLoad(nameOf(file), digests.digest)) return load(file, digests, loadMsMax);
     // Without a digest, so that it is looked at again after an approval.
     const error =
       "new or changed since you approved it; `guildhall diff` shows it, `guildhall verify` approves it";
-    return { file, digest: "", toolkits: [], error, ttlSeconds: defaultTtlSeconds };
+    return { file, digest: "", code: "", toolkits: [], error, ttlSeconds: defaultCacheTtlSeconds };
   }
 
   async function adopt(module: Module): Promise<void> {
     const old = modules.get(module.file);
+    if (isCopy(module)) {
+      // Without a digest, so that it is looked at again: it serves once the other file is gone.
+      modules.set(module.file, { ...module, digest: "", toolkits: [] });
+      return;
+    }
     if (module.error !== undefined) {
       log.warn({ module: nameOf(module.file) }, `module not loaded: ${module.error}`);
       modules.set(module.file, { ...module, toolkits: old?.toolkits ?? [] });
@@ -109,6 +116,16 @@ export function createModules({
     const ids = new Set(kept.map(({ id }) => id));
     for (const { id } of old?.toolkits ?? []) if (!ids.has(id)) await registry.remove(id);
     modules.set(module.file, { ...module, toolkits: kept, error });
+  }
+
+  /** The same code in another file that has been loaded: registering it again changes nothing. */
+  function isCopy({ file, code, error }: Module): boolean {
+    return (
+      error === undefined &&
+      [...modules.values()].some(
+        (other) => other.file !== file && other.code === code && other.toolkits.length > 0,
+      )
+    );
   }
 
   async function put(toolkit: Toolkit, old: Module | undefined): Promise<void> {
@@ -134,7 +151,7 @@ export function createModules({
     clearTimeout(timer);
     if (isClosed || patterns.length === 0) return;
     const seconds = Math.min(
-      defaultTtlSeconds,
+      defaultCacheTtlSeconds,
       ...[...modules.values()].map(({ ttlSeconds }) => ttlSeconds),
     );
     timer = setTimeout(
@@ -173,7 +190,12 @@ export function createModules({
   };
 }
 
-async function load(file: string, digest: string, loadMsMax: number): Promise<Module> {
+async function load(
+  file: string,
+  { digest, code }: ModuleDigests,
+  loadMsMax: number,
+): Promise<Module> {
+  const of = { file, digest, code };
   const scope = new Scope(undefined, loadMsMax, basename(file));
   try {
     // Node caches modules by URL, so the digest makes it read an edited file again.
@@ -184,11 +206,11 @@ async function load(file: string, digest: string, loadMsMax: number): Promise<Mo
     if (found.length === 0)
       throw new HallError("EXECUTION", "no toolkit exported (export one created with toolkit(…))");
     const ttlSeconds = Math.min(
-      ...found.map(({ cacheTtlSeconds = defaultTtlSeconds }) => cacheTtlSeconds),
+      ...found.map(({ cacheTtlSeconds = defaultCacheTtlSeconds }) => cacheTtlSeconds),
     );
-    return { file, digest, toolkits: found.map(asModule), error: undefined, ttlSeconds };
+    return { ...of, toolkits: found.map(asModule), error: undefined, ttlSeconds };
   } catch (error) {
-    return { file, digest, toolkits: [], error: brief(error), ttlSeconds: defaultTtlSeconds };
+    return { ...of, toolkits: [], error: brief(error), ttlSeconds: defaultCacheTtlSeconds };
   }
 }
 
@@ -210,6 +232,7 @@ export function isToolkit(value: unknown): value is Exported {
 /** Marks it as a module's and fills in optional members. */
 function asModule(toolkit: Exported): Toolkit {
   const { id, prefix, description, category, version, resources, prompts } = toolkit;
+  const { cacheTtlSeconds: cacheTtl = defaultCacheTtlSeconds } = toolkit;
   return {
     id,
     source: "module",
@@ -219,7 +242,12 @@ function asModule(toolkit: Exported): Toolkit {
     version,
     resources,
     prompts,
-    list: () => toolkit.list(),
+    list: async () =>
+      (await toolkit.list()).map((tool) => ({
+        ...tool,
+        _meta: { "guildhall/cache_ttl": cacheTtl, ...tool._meta },
+        facts: { cacheTtl, ...tool.facts },
+      })),
     call: (tool, args, context) => toolkit.call(tool, args, context),
     health: async () => (await toolkit.health?.()) ?? { state: "available" },
     problem: () => toolkit.problem?.(),
@@ -236,7 +264,7 @@ export async function digestModules(
   const files = await findFiles(patterns, folder);
   const digests = files.map(async (file) => [
     relative(folder, file),
-    await digestModule(file, folder),
+    (await digestModule(file, folder)).digest,
   ]);
   return Object.fromEntries(await Promise.all(digests));
 }
@@ -246,8 +274,10 @@ const importsMax = 500;
 const relativeImport =
   /\b(?:from|import|require)\s*\(?\s*["'`](\.{1,2}\/[^"'`\n]+)["'`]|["'`](\.{1,2}\/[^"'`\n]+\.[cm]?[jt]sx?)["'`]/g;
 
+type ModuleDigests = Pick<Module, "digest" | "code">;
+
 /** Covers the files it imports by a relative path, and theirs. Packages are not covered. */
-async function digestModule(module: string, folder: string): Promise<string> {
+async function digestModule(module: string, folder: string): Promise<ModuleDigests> {
   const files = new Map<string, string>();
   const open = [module];
   for (const file of open) {
@@ -269,8 +299,14 @@ async function digestModule(module: string, folder: string): Promise<string> {
       );
     }
   }
-  const lines = [...files].map(([file, digest]) => `${relative(folder, file)} ${digest}`).sort();
-  return createHash("sha256").update(lines.join("\n")).digest("hex");
+  const digestOf = (nameOf: (file: string) => string): string => {
+    const lines = [...files].map(([file, digest]) => `${nameOf(file)} ${digest}`).sort();
+    return createHash("sha256").update(lines.join("\n")).digest("hex");
+  };
+  return {
+    digest: digestOf((file) => relative(folder, file)),
+    code: digestOf((file) => (file === module ? "" : relative(folder, file))),
+  };
 }
 
 /** Files that match a glob, sorted. `*` and `?` match within a folder, `**` matches any number of folders. */

@@ -3,6 +3,7 @@ import { createIds } from "../base/ids.ts";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import type { Health, Outcome, ReportedHealth, Toolkit } from "../tool.ts";
+import { markDeprecated } from "./metadata.ts";
 import type { Registration } from "./registration.ts";
 
 /** The service behind a registered toolkit: the connection that registered it, or an endpoint. */
@@ -105,11 +106,7 @@ export function createRegisteredToolkit({
         timeout: seconds,
       };
       const answer = await getRunner().request("tools/call", params, scope).catch(readFailure);
-      const outcome = readAnswer(answer, name);
-      const { deprecatedIn } = tool.facts ?? {};
-      return deprecatedIn === undefined
-        ? outcome
-        : { ...outcome, _meta: { ...outcome._meta, "guildhall/deprecated_in": deprecatedIn } };
+      return markDeprecated(readAnswer(answer, name), tool);
     },
     health: async () =>
       problem === undefined ? { state: "available" } : { state: "unavailable", reason: problem },

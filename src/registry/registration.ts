@@ -2,6 +2,7 @@ import { HallError } from "../base/errors.ts";
 import { hashOf, isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import type { Tool } from "../tool.ts";
+import { defaultCacheTtlSeconds, describeDeprecation } from "./metadata.ts";
 import { findFunctionNameFault, findLookalike, findToolkitNameFault } from "./name-rules.ts";
 import { nameCharactersMax } from "./names.ts";
 
@@ -187,8 +188,7 @@ function readFunction(
   const { deprecatedIn, destructive, module, cacheTtl } = metadata;
   return {
     name,
-    description:
-      deprecatedIn === undefined ? description : `Deprecated since ${deprecatedIn}. ${description}`,
+    description: describeDeprecation(description, deprecatedIn),
     inputSchema: inputSchema ?? { type: "object" },
     outputSchema,
     annotations:
@@ -211,7 +211,7 @@ interface Metadata {
   readonly module: string | undefined;
   readonly destructive: boolean | undefined;
   readonly deprecatedIn: string | undefined;
-  readonly cacheTtl: number | undefined;
+  readonly cacheTtl: number;
 }
 
 /** The fields are read from `metadata` or from beside it. */
@@ -238,7 +238,8 @@ function readMetadata(metadata: JsonObject, path: string, reader: Reader): Metad
       deprecatedIn === undefined || deprecatedIn === null
         ? undefined
         : reader.text(metadata, path, "deprecated_in", 40),
-    cacheTtl: reader.number(metadata, path, "cache_ttl", { from: 0, to: 86_400 }),
+    cacheTtl:
+      reader.number(metadata, path, "cache_ttl", { from: 0, to: 86_400 }) ?? defaultCacheTtlSeconds,
   };
 }
 

@@ -9,6 +9,7 @@ import {
   createHall,
   get_tool_schema,
   list_registered_tools,
+  MCPClient,
   MCPToolCall,
   MCPToolResult,
   parseToolCall,
@@ -120,8 +121,37 @@ describe("tool and toolkit", () => {
     });
   });
 
-  test("two tools of one name are refused", () => {
-    expect(() => toolkit({ name: "twice", tools: [plain, plain] })).toThrow("same name");
+  test("two tools of one name are refused, and the same tool again changes nothing", async () => {
+    const other = tool({ name: "plain", description: "Another.", input: {} }, () => null);
+    expect(() => toolkit({ name: "twice", tools: [plain, other] })).toThrow("same name");
+    expect(await toolkit({ name: "twice", tools: [plain, plain] }).list()).toHaveLength(1);
+  });
+
+  test("a deprecated tool is marked in lists and in each result", async () => {
+    await using started = await startHall({
+      toolkits: [
+        toolkit({
+          name: "old",
+          tools: [
+            tool({ name: "way", description: "Old.", input: {}, deprecatedIn: "2.0" }, () => "ok"),
+            tool({ name: "new", description: "New.", input: {} }, () => "ok"),
+          ],
+        }),
+      ],
+    });
+    const client = started.connect();
+    await client.greet();
+    const { tools } = (await client.result("tools/list")) as { tools: readonly JsonObject[] };
+    const way = tools.find(({ name }) => String(name).endsWith("way"));
+    expect(way).toMatchObject({
+      description: "Deprecated since 2.0. Old.",
+      _meta: { "guildhall/deprecated_in": "2.0" },
+    });
+    expect(await client.result("tools/call", { name: "old.way" })).toMatchObject({
+      _meta: { "guildhall/deprecated_in": "2.0" },
+    });
+    const { _meta = {} } = await client.result("tools/call", { name: "old.new" });
+    expect(_meta).not.toHaveProperty("guildhall/deprecated_in");
   });
 
   test("list_registered_tools and get_tool_schema look into a hall", async () => {
@@ -140,6 +170,9 @@ describe("tool and toolkit", () => {
       properties: { a: { type: "integer", default: 4 } },
     });
     expect(() => get_tool_schema(hall, "speech.plane")).toThrow("did you mean speech.plain");
+    const forgotten = undefined as unknown as typeof hall;
+    expect(() => list_registered_tools(forgotten)).toThrow("listRegisteredTools needs a hall");
+    expect(() => get_tool_schema(forgotten, "speech.plain")).toThrow("getToolSchema needs a hall");
     await hall.close();
   });
 });
@@ -205,6 +238,9 @@ describe("register", () => {
       capabilities: expect.arrayContaining(["shout", "plain", "small", "broken"]),
     });
     const [registered] = door.hall.registrations.all();
+    expect(registered?.registration.tools.find(({ name }) => name === "broken")?.description).toBe(
+      "Deprecated since 2.0.0. Throws.",
+    );
     const lost = registered?.runner;
     // The hall's side of the service's line ends, as when a network goes away.
     await lines.at(0)?.close({ now: true });
@@ -444,7 +480,8 @@ describe("the names of document 004", () => {
 
     const call = MCPToolCall({ name: "memory.memory_put", arguments: { key: "a" } });
     expect(parseToolCall(serializeToolCall(call))).toEqual(call);
-    const outcome = await hall.call(call.params.name, call.params.arguments);
+    const outcome = await hall.call(call);
+    expect(await hall.call(call.params.name, call.params.arguments)).toEqual(outcome);
     const result = MCPToolResult({ id: call.id, content: outcome.content });
     expect(parseToolResult(serializeToolResult(result))).toEqual({
       jsonrpc: "2.0",
@@ -456,6 +493,18 @@ describe("the names of document 004", () => {
       name: "ToolNotFoundError",
     });
     await expect(hall.call("memory.memory_put", {})).rejects.toMatchObject({ name: "SchemaError" });
+    await expect(hall.call({} as MCPToolCall)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
+  });
+
+  test("a client takes the same call as a message or by name", async () => {
+    const serving = await serve(memory, { port: 0 });
+    const client = new MCPClient({ transport: "http", url: serving.url ?? "" });
+    onTestFinished(() => serving.close());
+    onTestFinished(() => client.close());
+    const call = MCPToolCall({ name: "memory_put", arguments: { key: "a" } });
+    const expected = { structuredContent: { stored: "a" }, isError: false };
+    expect(await client.callTool(call)).toMatchObject(expected);
+    expect(await client.callTool("memory_put", { key: "a" })).toMatchObject(expected);
   });
 
   test("a tool without a schema is a RegistrationError when it is defined", () => {

@@ -2,6 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
+import type { JsonObject } from "../../src/base/json.ts";
 import { createHandlers } from "../../src/hall/admin-handlers.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 
@@ -77,7 +78,7 @@ test("broken ones are listed with their errors, and do not affect others", async
     "tools/good.mjs": module("good"),
     "tools/missing.mjs": 'import "no-such-package";',
     "tools/reserved.mjs": module("guildhall_x"),
-    "tools/same.mjs": module("good"),
+    "tools/same.mjs": module("good", "something else"),
     "tools/throws.mjs": 'throw new Error("not today")',
   });
   await using started = await start(project);
@@ -103,6 +104,31 @@ test("broken ones are listed with their errors, and do not affect others", async
     tools: [{ name: "good", source: "module" }],
     failed_modules: expect.arrayContaining([{ module: "tools/throws.mjs", error: "not today" }]),
   });
+});
+
+test("a second file with the same code changes nothing, and serves when the first is gone", async () => {
+  const project = newProject({ "tools/a.mjs": module("a"), "tools/copy.mjs": module("a") });
+  await using started = await start(project);
+  expect(started.hall.modules.failures()).toEqual([]);
+  expect(namesOf(started)).toEqual(["a.say"]);
+  await started.hall.modules.scan();
+  expect(await say(started, "a.say")).toBe("a");
+  rmSync(join(project.folder, "tools/a.mjs"));
+  await started.hall.modules.scan();
+  expect(await say(started, "a.say")).toBe("a");
+});
+
+test("the time for which a definition may be cached stands in lists, 300 seconds by default", async () => {
+  const short = module("short").replace("{", "{\n  cacheTtlSeconds: 20,");
+  const project = newProject({ "tools/a.mjs": module("a"), "tools/short.mjs": short });
+  await using started = await start(project);
+  const client = started.connect();
+  await client.greet();
+  const { tools } = (await client.result("tools/list")) as { tools: readonly JsonObject[] };
+  expect(tools.map(({ _meta }) => _meta)).toMatchObject([
+    { "guildhall/cache_ttl": 300 },
+    { "guildhall/cache_ttl": 20 },
+  ]);
 });
 
 test("a scan loads new and changed modules, keeps the last good version of a broken one, and drops removed ones", async () => {

@@ -643,3 +643,13 @@ test("metadata: a destructive tool is marked, a deprecated one is marked in list
     _meta: { "guildhall/deprecated_in": "2.1.0" },
   });
 });
+
+test("metadata: lists give the cache time, 300 seconds where a registration names none", async () => {
+  await using started = await startHall();
+  await register(started, dictionary, createRunner("one"));
+  const client = started.connect();
+  await client.greet();
+  const { tools } = (await client.result("tools/list")) as { tools: readonly JsonObject[] };
+  const listed = tools.find(({ name }) => String(name).endsWith("look_up"));
+  expect(listed).toMatchObject({ _meta: { "guildhall/cache_ttl": 300 } });
+});
