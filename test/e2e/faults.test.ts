@@ -34,7 +34,7 @@ function makeProject(): Home {
     },
     "./server.mjs": server,
     "./tools/a-good.mjs": kit("good", ok),
-    "./tools/clash.mjs": kit("good", ok),
+    "./tools/clash.mjs": kit("good", { ...ok, description: "Looks elsewhere" }),
     "./tools/crash.mjs": 'throw new Error("kaboom");',
     "./tools/bare.mjs": kit("bare", { name: "look", description: "No schema" }),
   });
