@@ -281,7 +281,10 @@ export const workCommands: CommandGroups = {
   "Records:": {
     stats: {
       does: "show calls, error rates and durations per tool and toolkit",
-      options: { "--since <time>": ["30m, 24h, 7d or a date (default: all)", parseSince] },
+      options: {
+        "--since <time>": ["30m, 24h, 7d or a date (default: all)", parseSince],
+        "--person <user>": "only calls of this person or token",
+      },
       examples: ["stats", "stats --since 24h --json"],
       load: async () => (await import("./commands/stats.ts")).runStats,
     },
@@ -291,6 +294,7 @@ export const workCommands: CommandGroups = {
       options: {
         "--since <time>": ["30m, 24h, 7d or a date", parseSince],
         "--tool <name>": "only this tool or toolkit",
+        "--person <user>": "only this person or token",
         "--outcome <word>":
           "ok, error, failed, running, lost, denied, an error code such as TIMEOUT, or a decision such as blocked",
         "--limit <number>": [

@@ -1,6 +1,7 @@
 import type { RegisteredToolkit } from "../registry/registered.ts";
 import type { Registrations } from "../registry/registrations.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
+import type { Call } from "../tool.ts";
 import { describeBegun } from "./record.ts";
 import type { TrustParts } from "./trust.ts";
 
@@ -12,7 +13,7 @@ export function auditDecisions(store: Store): TrustParts["audit"] {
       subject: tool,
       caller,
       reason,
-      details: { call: id, argumentsHash, client: call.caller.client },
+      details: { call: id, argumentsHash, client: call.caller.client, ...tokenOf(call) },
     };
     const mayRun = kind === "approved" || kind === "destructive call";
     await Promise.all([
@@ -20,6 +21,10 @@ export function auditDecisions(store: Store): TrustParts["audit"] {
       ...(mayRun ? [store.calls.begin(describeBegun(call))] : []),
     ]);
   };
+}
+
+function tokenOf({ caller: { person } }: Call): { readonly token?: string } {
+  return person?.token === undefined ? {} : { token: person.token };
 }
 
 /** Registrations with an audit row for each change. Registering does not wait for the write. */

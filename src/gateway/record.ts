@@ -117,6 +117,8 @@ function describe(call: Call, started: number, ended: Ended): CallRow {
     at: Math.round(performance.timeOrigin + started),
     caller: short(caller.client),
     connection: caller.connection,
+    person: caller.person?.user ?? null,
+    token: caller.person?.token ?? null,
     face: call.face ?? null,
     toolkit: target?.toolkit.id ?? null,
     tool: target?.fullName ?? short(name),

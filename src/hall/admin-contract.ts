@@ -27,7 +27,10 @@ export interface AdminMethods {
   /** The offer of each server, reviewed or not. */
   offers: { params: Record<string, never>; result: { servers: Readonly<Record<string, Offer>> } };
   /** For halls without a store file. */
-  statistics: { params: { since?: number }; result: Statistics };
+  statistics: {
+    params: { since?: number | undefined; person?: string | undefined };
+    result: Statistics;
+  };
   /** Ends the hall as a signal does, after the answer; the result is what ends. */
   stop: { params: Record<string, never>; result: HallStatus };
   restart: { params: { server: string }; result: { state: UpstreamState } };

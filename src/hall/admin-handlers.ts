@@ -87,7 +87,7 @@ export function createHandlers(
       hall.approvals.wake();
       return {};
     },
-    statistics: ({ since }) => hall.store.statistics(since),
+    statistics: ({ since, person }) => hall.store.statistics(since, person),
     logs: async ({ server }) => ({ lines: hall.fleet.get(server).stderr() }),
     page: async () => ({ url: hall.server.pageUrl?.() }),
     async restart({ server }) {

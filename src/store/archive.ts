@@ -91,7 +91,7 @@ export class Archive {
       case "check":
         return this.#check(sql);
       case "statistics":
-        return readStatistics(sql, read.since, Date.now());
+        return readStatistics(sql, read, Date.now());
       case "find":
         return findDocument(sql, read.collection, read.key);
       case "documents":

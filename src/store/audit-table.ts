@@ -57,13 +57,14 @@ export async function findSetBack(sql: Sql, mark: Mark | undefined): Promise<str
 }
 
 export async function listAudit(sql: Sql, filter: CallFilter): Promise<readonly AuditRow[]> {
-  const { tool, outcome } = filter;
+  const { tool, outcome, person } = filter;
   const rows = await listRows(sql, filter, {
     table: "audit",
     columns: columns.slice(1),
     conditions: [
       tool !== undefined && ["subject = ?", tool],
       outcome !== undefined && ["kind = ?", outcome],
+      person !== undefined && ["caller = ?", person],
     ],
   });
   return rows.map(readRow);

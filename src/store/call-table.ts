@@ -143,13 +143,14 @@ interface SortedCalls {
 }
 
 export async function listCalls(sql: Sql, filter: CallFilter): Promise<readonly KeptCall[]> {
-  const { tool, outcome } = filter;
+  const { tool, outcome, person } = filter;
   const rows = await listRows(sql, filter, {
     table: "calls",
     columns: callColumns,
     conditions: [
       tool !== undefined && ["(tool = ? OR toolkit = ?)", tool, tool],
       outcome !== undefined && ["(outcome = ? OR code = ?)", outcome, outcome],
+      person !== undefined && ["person = ?", person],
     ],
   });
   return rows.map(readCall);

@@ -63,7 +63,7 @@ export type PackedValue = string | number | null;
 
 /** In the order of `packCall`, then the bucket of the duration. */
 export const callColumns: readonly string[] =
-  "id parent root at caller connection face toolkit tool digest outcome code ms bytes_in bytes_out planner arguments result bucket".split(
+  "id parent root at caller connection person token face toolkit tool digest outcome code ms bytes_in bytes_out planner arguments result bucket".split(
     " ",
   );
 
@@ -78,6 +78,8 @@ export function packCall(row: CallRow, into: PackedValue[]): void {
     row.at,
     row.caller,
     row.connection,
+    row.person,
+    row.token,
     row.face,
     row.toolkit,
     row.tool,

@@ -11,6 +11,7 @@ import {
 } from "./chain.ts";
 import {
   hoursKeptMs,
+  listPeople,
   PeriodTallies,
   type PeriodTally,
   periodMs,
@@ -71,11 +72,22 @@ export function createMemoryStore({
     registrations: createDocuments(now),
     discoveries: createDocuments(now),
     runs: createDocuments(now),
-    async statistics(since = 0) {
+    async statistics(since = 0, person) {
       const wanted = periodSince(since, now());
       const isWanted = ({ period, start }: PeriodTally): boolean =>
         period === wanted && start + periodMs[wanted] > since;
-      return sumStatistics([...tallies.all()].filter(isWanted), wanted);
+      if (person !== undefined) {
+        const own = calls.all().filter((row) => row.person === person);
+        return sumStatistics(tallyAll(own).filter(isWanted), wanted);
+      }
+      const named = calls.all().flatMap((row) => {
+        const { person: name } = row;
+        return name === null ? [] : [{ ...row, toolkit: name, tool: name }];
+      });
+      return {
+        ...sumStatistics([...tallies.all()].filter(isWanted), wanted),
+        ...listPeople(tallyAll(named).filter(isWanted), wanted),
+      };
     },
     async prune() {
       prunePeriods();
@@ -89,10 +101,21 @@ export function createMemoryStore({
   };
 }
 
+function tallyAll(rows: readonly CallRow[]): readonly PeriodTally[] {
+  const tallies = new PeriodTallies();
+  for (const row of rows) if (row.outcome !== "running") tallies.add(row, tallyOf(row));
+  return [...tallies.all()];
+}
+
 /** How far a list may exceed its limit before it is cut: cutting one by one would move every row each time. */
 const slack = 1.25;
 
-function createCalls(countMax: number, tallies: PeriodTallies): CallStore & { prune(): number } {
+interface MemoryCalls extends CallStore {
+  all(): readonly CallRow[];
+  prune(): number;
+}
+
+function createCalls(countMax: number, tallies: PeriodTallies): MemoryCalls {
   let rows: StoredCall[] = [];
   const begun = new Map<string, StoredCall>();
   let seq = 0;
@@ -111,6 +134,7 @@ function createCalls(countMax: number, tallies: PeriodTallies): CallStore & { pr
   }
 
   return {
+    all: () => rows.map(({ row }) => row),
     prune,
     add(row) {
       tallies.add(row, tallyOf(row));
@@ -132,9 +156,10 @@ function createCalls(countMax: number, tallies: PeriodTallies): CallStore & { pr
 }
 
 function matchesCall(
-  { since, tool, outcome }: CallFilter,
-  row: Pick<CallRow, "at" | "tool" | "toolkit" | "outcome" | "code">,
+  { since, tool, outcome, person }: CallFilter,
+  row: Pick<CallRow, "at" | "tool" | "toolkit" | "outcome" | "code" | "person">,
 ): boolean {
+  if (person !== undefined && row.person !== person) return false;
   if (since !== undefined && row.at < since) return false;
   if (tool !== undefined && row.tool !== tool && row.toolkit !== tool) return false;
   return outcome === undefined || row.outcome === outcome || row.code === outcome;
@@ -207,8 +232,9 @@ function createAudit(countMax: number, now: () => number): AuditStore & { prune(
       if (rows.length > countMax * slack) prune();
     },
     async list(filter = {}) {
-      const { since, tool, outcome } = filter;
+      const { since, tool, outcome, person } = filter;
       const isWanted = (row: ChainedRow): boolean =>
+        (person === undefined || row.caller === person) &&
         (since === undefined || row.at >= since) &&
         (tool === undefined || row.subject === tool) &&
         (outcome === undefined || row.kind === outcome);

@@ -81,7 +81,7 @@ export function openStore(
     registrations: createDocuments("registrations", thread),
     discoveries: createDocuments("discoveries", thread),
     runs: createDocuments("runs", thread),
-    statistics: (since = 0) => thread.read({ what: "statistics", since }),
+    statistics: (since = 0, person) => thread.read({ what: "statistics", since, person }),
     prune: () => thread.read({ what: "prune", now: Date.now() }),
     flush: () => thread.flush(),
     get isFull() {

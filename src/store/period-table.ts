@@ -2,6 +2,7 @@ import {
   addTally,
   countNames,
   type Histogram,
+  listPeople,
   type Period,
   PeriodTallies,
   type PeriodTally,
@@ -39,6 +40,12 @@ const groups = "GROUP BY hour, toolkit, tool, bucket";
 const uncounted = `SELECT ${sums} FROM calls
   WHERE seq > (SELECT seq FROM counted) AND outcome <> 'running' ${groups}`;
 
+const sumsOfPerson = `SELECT ${sums} FROM calls
+  WHERE person = ? AND at >= ? AND outcome <> 'running' ${groups}`;
+/** In the place of the tool is the person. */
+const sumsOfPeople = `SELECT ${sums.replace("toolkit, tool,", "person AS toolkit, person AS tool,")}
+  FROM calls WHERE person IS NOT NULL AND at >= ? AND outcome <> 'running' GROUP BY hour, person, bucket`;
+
 /** Counts every call that was added since the last time. */
 export async function countCalls(sql: Sql): Promise<void> {
   await mergePeriods(sql, readSums(await sql.query(uncounted)));
@@ -60,17 +67,31 @@ export async function countLateCalls(sql: Sql, seqs: readonly number[]): Promise
   await mergePeriods(sql, readSums(rows));
 }
 
-export async function readStatistics(sql: Sql, since: number, now: number): Promise<Statistics> {
+export async function readStatistics(
+  sql: Sql,
+  { since, person }: { readonly since: number; readonly person?: string | undefined },
+  now: number,
+): Promise<Statistics> {
   const wanted = periodSince(since, now);
   const from = since - (since % periodMs[wanted]);
+  if (person !== undefined) {
+    const sums = readSums(await sql.query(sumsOfPerson, [person, from]));
+    return sumStatistics(ofPeriod(sums, wanted, from), wanted);
+  }
   const countedRows = await sql.query("SELECT * FROM spans WHERE span = ? AND start >= ?", [
     wanted,
     from,
   ]);
-  const uncountedTallies = [...readSums(await sql.query(uncounted)).all()].filter(
-    ({ period, start }) => period === wanted && start >= from,
-  );
-  return sumStatistics([...countedRows.map(readPeriod), ...uncountedTallies], wanted);
+  const uncountedTallies = ofPeriod(readSums(await sql.query(uncounted)), wanted, from);
+  const people = ofPeriod(readSums(await sql.query(sumsOfPeople, [from])), wanted, from);
+  return {
+    ...sumStatistics([...countedRows.map(readPeriod), ...uncountedTallies], wanted),
+    ...listPeople(people, wanted),
+  };
+}
+
+function ofPeriod(tallies: PeriodTallies, wanted: Period, from: number): readonly PeriodTally[] {
+  return [...tallies.all()].filter(({ period, start }) => period === wanted && start >= from);
 }
 
 export async function prunePeriods(sql: Sql, period: Period, before: number): Promise<void> {

@@ -193,6 +193,17 @@ export function sumStatistics(tallies: Iterable<PeriodTally>, period: Period): S
   };
 }
 
+/** The figures of people, from tallies that have the person in the place of the tool. */
+export function listPeople(
+  tallies: Iterable<PeriodTally>,
+  period: Period,
+): Pick<Statistics, "people"> {
+  const people = sumStatistics(tallies, period).tools.map(
+    ({ tool: person, toolkit: _same, ...figures }) => ({ person, ...figures }),
+  );
+  return people.length === 0 ? {} : { people };
+}
+
 function createSum(): Sum {
   return { tally: createTally(), byStart: new Map() };
 }

@@ -41,7 +41,7 @@ export type Read =
   | { readonly what: "verify" }
   /** Begins a new audit with this row if the store is not the one that was written before. */
   | { readonly what: "accept"; readonly entry: AuditEntry; readonly at: number }
-  | { readonly what: "statistics"; readonly since: number }
+  | { readonly what: "statistics"; readonly since: number; readonly person?: string | undefined }
   | { readonly what: "find"; readonly collection: Collection; readonly key: string }
   | { readonly what: "documents"; readonly collection: Collection; readonly prefix: string }
   | { readonly what: "prune"; readonly now: number };

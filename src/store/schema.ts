@@ -73,8 +73,9 @@ function createTables({ serial, key, bytes, clustered, extras }: Dialect): strin
       caller text NOT NULL, connection text NOT NULL, face text, toolkit text, tool text NOT NULL,
       digest text, outcome text NOT NULL, code text, ms double precision NOT NULL,
       bytes_in bigint NOT NULL, bytes_out bigint NOT NULL, planner text, arguments text, result text,
-      bucket integer NOT NULL);
+      bucket integer NOT NULL, person text, token text);
     CREATE INDEX calls_at ON calls (at);
+    ${indexPeople}
     CREATE TABLE spans (
       span text NOT NULL, start bigint NOT NULL, toolkit text NOT NULL, tool text NOT NULL,
       calls bigint NOT NULL, errors bigint NOT NULL, cancelled bigint NOT NULL, timeouts bigint NOT NULL,
@@ -99,6 +100,9 @@ function createRunning(key: string): string {
   return `CREATE TABLE running (seq ${key}, writer text NOT NULL);`;
 }
 
+/** Calls of the hall's own user name no person and cost the index nothing. */
+const indexPeople = "CREATE INDEX calls_person ON calls (person, at) WHERE person IS NOT NULL;";
+
 interface Change {
   readonly apply: string;
   /** Leads back to the tables before the change. */
@@ -110,6 +114,12 @@ const addRunning = ({ key }: Dialect): Change => ({
   revert: "DROP TABLE running;",
 });
 
+const addPeople: Change = {
+  apply: `ALTER TABLE calls ADD COLUMN person text; ALTER TABLE calls ADD COLUMN token text; ${indexPeople}`,
+  revert:
+    "DROP INDEX calls_person; ALTER TABLE calls DROP COLUMN token; ALTER TABLE calls DROP COLUMN person;",
+};
+
 /** Changes since the first version of each engine's tables, oldest first. */
 const changes: Readonly<Record<EngineKind, readonly Change[]>> = {
   sqlite: [
@@ -118,8 +128,9 @@ const changes: Readonly<Record<EngineKind, readonly Change[]>> = {
       revert: "ALTER TABLE spans DROP COLUMN cancelled;",
     },
     addRunning(dialects.sqlite),
+    addPeople,
   ],
-  postgresql: [addRunning(dialects.postgresql)],
+  postgresql: [addRunning(dialects.postgresql), addPeople],
 };
 
 export function newestVersion(kind: EngineKind): number {

@@ -12,8 +12,11 @@ export interface Store {
   readonly registrations: DocumentStore;
   readonly discoveries: DocumentStore;
   readonly runs: DocumentStore;
-  /** `since` is rounded down to the hour, or to the day if it is more than three days ago. Default: everything. */
-  statistics(since?: number): Promise<Statistics>;
+  /**
+   * `since` is rounded down to the hour, or to the day if it is more than three days ago. Default: everything.
+   * Figures of people are counted from the calls that are still kept.
+   */
+  statistics(since?: number, person?: string): Promise<Statistics>;
   /** Applies the retention limits. A store also does this by itself. */
   prune(): Promise<Pruned>;
   /** Resolves when everything added so far is durable. Rejects with UNAVAILABLE when it cannot be written. */
@@ -61,6 +64,9 @@ export interface CallRow {
   /** The name the client gave. */
   readonly caller: string;
   readonly connection: string;
+  /** The user behind a token, and which token: see `Person`. Null for the hall's own user. */
+  readonly person: string | null;
+  readonly token: string | null;
   readonly face: string | null;
   /** Null if no tool has the name. */
   readonly toolkit: string | null;
@@ -94,6 +100,8 @@ export interface CallFilter {
   readonly tool?: string | undefined;
   /** An outcome, or an error code. */
   readonly outcome?: string | undefined;
+  /** The user behind the calls; in the audit, the caller. */
+  readonly person?: string | undefined;
   readonly after?: number | undefined;
   readonly limit?: number | undefined;
 }
@@ -168,6 +176,8 @@ export interface Statistics {
   /** Busiest first. */
   readonly toolkits: readonly (Figures & { readonly toolkit: string })[];
   readonly tools: readonly (Figures & { readonly toolkit: string; readonly tool: string })[];
+  /** Those who called with a token; absent if nobody did. */
+  readonly people?: readonly (Figures & { readonly person: string })[] | undefined;
 }
 
 /** Unknown tools are counted together, because callers can invent any number of names. */

@@ -40,6 +40,39 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         });
       }));
 
+    test("tells people apart in calls, decisions and figures", () =>
+      withStore(async (store) => {
+        const [anna, ben] = ["anna@https://id.example", "ben"];
+        const add = (id: string, person: string | null, code: "TIMEOUT" | null = null): void => {
+          const outcome = code ? "failed" : "ok";
+          store.calls.add(
+            callRow({ id, at: morning, person, token: person && "ci", outcome, code }),
+          );
+        };
+        add("call_1", anna);
+        add("call_2", anna, "TIMEOUT");
+        add("call_3", ben);
+        add("call_4", null);
+        await store.audit.append({ kind: "approved", subject: "a", caller: anna, reason: "" });
+        await store.audit.append({ kind: "approved", subject: "b", caller: ben, reason: "" });
+
+        const calls = await store.calls.list({ person: anna });
+        expect(calls.map(({ id, token }) => [id, token])).toEqual([
+          ["call_1", "ci"],
+          ["call_2", "ci"],
+        ]);
+        const rows = await store.audit.list({ person: ben });
+        expect(rows.map(({ subject }) => subject)).toEqual(["b"]);
+        const { people, total } = await store.statistics(morning);
+        expect(total.calls).toBe(4);
+        expect(people?.map(({ person, calls, timeouts }) => [person, calls, timeouts])).toEqual([
+          [anna, 2, 1],
+          [ben, 1, 0],
+        ]);
+        expect((await store.statistics(morning, ben)).total).toMatchObject({ calls: 1, errors: 0 });
+        expect((await store.statistics(morning, "nobody")).total.calls).toBe(0);
+      }));
+
     test("computes the same digest for arguments in any key order, and another one for other arguments", () =>
       withStore(async (store) => {
         for (const [index, text] of [

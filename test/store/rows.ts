@@ -8,6 +8,8 @@ export function callRow(given: Partial<CallRow> & Pick<CallRow, "id">): CallRow 
     at: 1_750_000_000_000,
     caller: "test 1",
     connection: "connection_1",
+    person: null,
+    token: null,
     face: "tools",
     toolkit: "github",
     tool: "github.create_issue",

@@ -74,7 +74,7 @@ test("a file of the first version is migrated and keeps its counts", async () =>
   await first.close();
   const database = await openDatabase(path);
   database.exec(
-    "ALTER TABLE spans DROP COLUMN cancelled; DROP TABLE running; PRAGMA user_version = 1",
+    "ALTER TABLE spans DROP COLUMN cancelled; DROP TABLE running; DROP INDEX calls_person; ALTER TABLE calls DROP COLUMN person; ALTER TABLE calls DROP COLUMN token; PRAGMA user_version = 1",
   );
   database.close();
   const second = open(path);

@@ -12,15 +12,16 @@ interface AuditOptions extends JsonOption {
   readonly since?: number;
   readonly tool?: string;
   readonly outcome?: string;
+  readonly person?: string;
   readonly export?: string;
   readonly limit?: number;
 }
 
 /** Calls and decisions in the order they happened. */
 export async function runAudit(options: AuditOptions): Promise<void> {
-  const { since, tool, limit = 50 } = options;
+  const { since, tool, person, limit = 50 } = options;
   const filters = outcomesOf(options.outcome).map(
-    (outcome): CallFilter => ({ since, tool, outcome, limit }),
+    (outcome): CallFilter => ({ since, tool, outcome, person, limit }),
   );
   await withProjectStore(async (store) => {
     if (options.export !== undefined) {
@@ -140,7 +141,7 @@ function cells(event: Event): readonly Cell[] {
   return [
     "call",
     event.tool,
-    event.caller,
+    event.person === null ? event.caller : `${event.person} (${event.caller})`,
     event.face ?? "",
     event.outcome === "ok" ? outcome : { text: outcome, style: "red" },
     formatMs(event.ms),

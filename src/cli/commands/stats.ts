@@ -7,32 +7,33 @@ import { paint, print, table } from "../print.ts";
 
 interface StatsOptions extends JsonOption {
   readonly since?: number;
+  readonly person?: string;
 }
 
 export async function runStats(options: StatsOptions): Promise<void> {
-  const statistics = await readStatistics(options.since);
+  const statistics = await readStatistics(options);
   const hasCalls = statistics && statistics.total.calls > 0;
   const text = hasCalls ? describe(statistics) : "no calls recorded in this folder";
   print(statistics ?? null, text, options);
 }
 
 /** From the project's store, or from a running hall that keeps its calls in memory. */
-async function readStatistics(since: number | undefined): Promise<Statistics | undefined> {
+async function readStatistics({ since, person }: StatsOptions): Promise<Statistics | undefined> {
   const store = await openProjectStore();
   if (store) {
     try {
-      return await store.statistics(since);
+      return await store.statistics(since, person);
     } finally {
       await store.close();
     }
   }
-  return askHall(process.cwd(), "statistics", since === undefined ? {} : { since });
+  return askHall(process.cwd(), "statistics", { since, person });
 }
 
 const head = "calls errors p50 p95 p99 in out timeouts cancelled trend".split(" ");
 const extra = ["trend", "cancelled", "timeouts", "in", "out", "p99"];
 
-function describe({ from, to, total, toolkits, tools }: Statistics): string {
+function describe({ from, to, total, toolkits, tools, people }: Statistics): string {
   return [
     paint("dim", `${formatTime(from ?? 0)} to ${formatTime(to ?? 0)}`),
     "",
@@ -47,6 +48,16 @@ function describe({ from, to, total, toolkits, tools }: Statistics): string {
       toolkits.map((toolkit) => [toolkit.toolkit, ...cells(toolkit)]),
       { extra },
     ),
+    ...(people
+      ? [
+          "",
+          table(
+            ["person", ...head],
+            people.map((each) => [each.person, ...cells(each)]),
+            { extra },
+          ),
+        ]
+      : []),
   ].join("\n");
 }
 

@@ -80,7 +80,7 @@ export function createPageHost(
     },
     statistics: {
       scope: "read",
-      fields: { since: "number?" },
+      fields: { since: "number?", person: "string?" },
       run: (params) => admin.statistics(params),
     },
     ...serverArea(parts),
