@@ -1,19 +1,30 @@
-import { type Logger, pino } from "pino";
+import { inspect } from "node:util";
 import { HallError } from "./errors.ts";
 
 /**
- * Structured log on stderr. Two additions to pino: secrets are redacted by value at the sink (path redaction
- * misses most of them), and an unread stderr never blocks: beyond 1 MiB of queued output lines are dropped
- * and counted.
+ * Structured log on stderr, one JSON object per line. Secrets are redacted by value at the sink, and an
+ * unread stderr never blocks: beyond 1 MiB of queued output lines are dropped and counted.
  */
-export type Log = Logger;
-export type LogLevel = "trace" | "debug" | "info" | "warn" | "error" | "silent";
+export interface Log extends Record<Exclude<LogLevel, "silent">, WriteLine> {
+  /** A log whose lines all have these fields. */
+  child(fields: Fields): Log;
+}
+
+export type LogLevel = (typeof levels)[number];
+
+type Fields = object;
+interface WriteLine {
+  (message: string): void;
+  /** `err` may be an error. */
+  (fields: Fields, message?: string): void;
+}
 
 export interface LogSink {
   write(text: string): unknown;
   readonly writableLength?: number;
 }
 
+const levels = ["trace", "debug", "info", "warn", "error", "silent"] as const;
 const queuedBytesMax = 1024 * 1024;
 export const secretLengthMin = 6;
 
@@ -42,10 +53,34 @@ export function createLog({
     }
     sink.write(secrets.scrub(line));
   };
-  return pino(
-    { level, base: null, formatters: { level: (label) => ({ level: label }) } },
-    { write },
-  );
+  return createLevels(levels.indexOf(level), {}, write);
+}
+
+function createLevels(lowest: number, fixed: Fields, write: (line: string) => void): Log {
+  const at = (level: LogLevel): WriteLine => {
+    if (levels.indexOf(level) < lowest) return () => {};
+    return (first: Fields | string, message?: string): void => {
+      const [fields, msg] = typeof first === "string" ? [{}, first] : [first, message];
+      const line = { level, time: Date.now(), ...fixed, ...fields, msg };
+      write(`${JSON.stringify(line, (_key, value: unknown) => writable(value))}\n`);
+    };
+  };
+  return {
+    trace: at("trace"),
+    debug: at("debug"),
+    info: at("info"),
+    warn: at("warn"),
+    error: at("error"),
+    child: (fields) => createLevels(lowest, { ...fixed, ...fields }, write),
+  };
+}
+
+/** JSON writes an error as {} and refuses a BigInt. */
+function writable(value: unknown): unknown {
+  if (typeof value === "bigint") return String(value);
+  if (!(value instanceof Error)) return value;
+  // With its causes, and safe for errors that refer to themselves.
+  return { type: value.name, message: value.message, stack: inspect(value) };
 }
 
 /** Secret values to redact everywhere. */
@@ -92,7 +127,6 @@ function formsOf(value: string): readonly string[] {
 }
 
 export function parseLogLevel(text: string): LogLevel {
-  const levels: readonly LogLevel[] = ["trace", "debug", "info", "warn", "error", "silent"];
   const level = levels.find((known) => known === text);
   if (!level)
     throw new HallError(

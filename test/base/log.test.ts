@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Secrets } from "../../src/base/log.ts";
+import { createLog, Secrets } from "../../src/base/log.ts";
 
 function scrubber(...values: readonly string[]): Secrets {
   const secrets = new Secrets();
@@ -20,4 +20,29 @@ test("each line of a secret is redacted where it stands alone, until the secret 
   expect(secrets.scrub("the end")).toBe("the end");
   secrets.remove("-----BEGIN KEY-----\r\nMIIEvQ+IBADANB\nend\n");
   expect(secrets.scrub("MIIEvQ+IBADANB")).toBe("MIIEvQ+IBADANB");
+});
+
+test("a line has its level, the fields of its log and its own, and what went wrong", () => {
+  const lines: string[] = [];
+  const log = createLog({ level: "info", sink: { write: (line) => lines.push(line) } });
+  const failure = new Error("no answer", { cause: new Error("socket closed") });
+  Object.assign(failure, { itself: failure });
+  log.debug("left out");
+  log.child({ upstream: "github" }).warn({ err: failure, size: 1n }, "call failed");
+  log.info("plain");
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    {
+      level: "warn",
+      time: expect.any(Number),
+      upstream: "github",
+      err: {
+        type: "Error",
+        message: "no answer",
+        stack: expect.stringMatching(/no answer.*socket closed/s),
+      },
+      size: "1",
+      msg: "call failed",
+    },
+    { level: "info", time: expect.any(Number), msg: "plain" },
+  ]);
 });
