@@ -2,16 +2,8 @@
 // `--test-cli FOLDER` builds the command line with the toolkits of the tests, into that folder.
 
 import { execFileSync } from "node:child_process";
-import {
-  chmodSync,
-  copyFileSync,
-  mkdirSync,
-  readFileSync,
-  rmSync,
-  utimesSync,
-  writeFileSync,
-} from "node:fs";
-import { dirname, join } from "node:path";
+import { chmodSync, copyFileSync, mkdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import { buildWeb } from "./build-web.mjs";
@@ -28,31 +20,6 @@ if (process.argv.includes("--if-changed")) {
   console.error("building dist/ …");
 }
 rmSync(outdir, { recursive: true, force: true });
-
-/**
- * The config's own copy of zod, cut down to what it uses: the copy that model providers share has every language and every
- * kind of schema in it, and would be the largest part of a hall's start.
- */
-const ownZod = {
-  name: "own-zod",
-  setup({ onResolve, onLoad }) {
-    const namespace = "own-zod";
-    onResolve({ filter: /^zod\/mini$/ }, ({ path, importer }) =>
-      importer.includes("/src/config/")
-        ? { path: fileURLToPath(import.meta.resolve(path)), namespace, sideEffects: false }
-        : undefined,
-    );
-    onResolve({ filter: /^\./, namespace }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path),
-      namespace,
-      sideEffects: false,
-    }));
-    onLoad({ filter: /^/, namespace }, ({ path }) => ({
-      contents: readFileSync(path, "utf8"),
-      resolveDir: dirname(path),
-    }));
-  },
-};
 
 // A worker is started from a file of its own.
 const entryPoints = {
@@ -98,7 +65,7 @@ const testToolkits = {
   },
 };
 
-const plugins = [ownZod, ...(testCli === 0 ? [] : [testToolkits])];
+const plugins = testCli === 0 ? [] : [testToolkits];
 const { inputs } = (await build({ ...options, plugins })).metafile;
 const gathering = gather(
   inputs,

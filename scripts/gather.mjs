@@ -37,10 +37,10 @@ export function gather(inputs, { starts, others, main, hall }, root) {
     name: "gather",
     setup({ onResolve, onLoad }) {
       onResolve({ filter: /^part:/ }, ({ path }) => ({ path, namespace: "part" }));
-      // Packages go where those who import them go.
+      // Packages and JSON go where those who import them go.
       onLoad({ filter: /^/, namespace: "part" }, ({ path }) => ({
         contents: importing(
-          parts.get(path).flatMap((file) => (file.startsWith("src/") ? [`./${file}`] : [])),
+          parts.get(path).flatMap((file) => (/^src\/.*\.ts$/.test(file) ? [`./${file}`] : [])),
         ),
         resolveDir: root,
       }));

@@ -1,16 +1,17 @@
-// Writes guildhall.schema.json (for editors) and the tables of docs/config.md from
-// src/config/schema.ts. `--check` fails when one of them is out of date.
+// Writes guildhall.schema.json (for editors), src/config/outline.json (for the check of a config) and the
+// tables of docs/config.md from src/config/schema.ts. `--check` fails when one of them is out of date.
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
-const { createEditorSchema } = await loadSource("src/config/outline.ts");
+const { createEditorSchema, createTable } = await loadSource("src/config/editor-schema.ts");
 const schema = createEditorSchema();
 const docs = `${root}docs/config.md`;
 
 const isCheck = process.argv.includes("--check");
 put(`${root}guildhall.schema.json`, () => `${JSON.stringify(schema, null, 2)}\n`);
+put(`${root}src/config/outline.json`, () => `${JSON.stringify(createTable())}\n`);
 put(docs, (text) =>
   text.replace(
     /(<!-- fields of (\S+) -->\n).*?(?=<!-- end -->)/gs,

@@ -1,6 +1,7 @@
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { SecretStore } from "../base/secret-store.ts";
-import type { UnusableServer } from "./configured-servers.ts";
+import { check, type Issue } from "./check.ts";
+import { transportAliases, type UnusableServer } from "./configured-servers.ts";
 import { readEnvFiles } from "./env-file.ts";
 import { createVariablesLayer } from "./environment.ts";
 import { ConfigError, fieldOf, type Path, type Problem, tellable } from "./error.ts";
@@ -14,13 +15,14 @@ import {
   parseConfigFile,
 } from "./layer.ts";
 import type { LoadedConfig } from "./load.ts";
+import { outline } from "./outline.ts";
 import {
   fieldsToApprove,
   findProjectProblems,
   type WrittenConfig,
   withoutKeys,
 } from "./project-limits.ts";
-import { type Config, configSchema, type PartialConfig } from "./schema.ts";
+import type { Config, PartialConfig, ServerConfig } from "./schema.ts";
 import { explainUnset, findSecrets, readValues } from "./secrets.ts";
 import { builtInNames, findNameProblems, findServerProblems, setForeignAside } from "./servers.ts";
 import { expandVariables, namedVariables, withWritten } from "./variables.ts";
@@ -37,7 +39,7 @@ export interface Sources {
 /** More invalid servers than this point to a broken file. */
 const unusableMax = 100;
 
-/** Merges all layers into one checked config. Loads the parsers and zod, so only call it if there is a config. */
+/** Merges all layers into one checked config. Loads the parsers, so only call it if there is a config. */
 export async function assembleConfig({
   folder,
   files,
@@ -56,7 +58,7 @@ export async function assembleConfig({
     const source = projectFilesOf(folder).includes(file.file) ? "project" : "user";
     ofFiles.push({ ...(await parseConfigFile(file)), source });
   }
-  const variables = await createVariablesLayer(env, mergeLayers(ofFiles));
+  const variables = createVariablesLayer(env, mergeLayers(ofFiles));
   const ofFlags: Layer = {
     tree: flags as JsonObject,
     source: "override",
@@ -204,10 +206,20 @@ type Validated = { readonly config: Config } | { readonly problems: readonly Pro
 
 /** Validates the merged tree. Returns the config with defaults, or the problems. */
 export async function validateTree(tree: JsonObject): Promise<Validated> {
-  // The JIT path compiles a parser first: not worth it for one file.
-  const { data, error } = configSchema.safeParse(tree, { jitless: true });
-  if (!error) return { config: data };
-  return { problems: (await import("./explain.ts")).explainIssues(error.issues, tree) };
+  const issues: Issue[] = [];
+  const config = check(outline, tree, [], issues) as Config;
+  if (issues.length > 0)
+    return { problems: (await import("./explain.ts")).explainIssues(issues, tree) };
+  return { config: { ...config, mcpServers: withOurTransports(config.mcpServers) } };
+}
+
+function withOurTransports(servers: Config["mcpServers"]): Config["mcpServers"] {
+  return Object.fromEntries(
+    Object.entries(servers).map(([name, server]) => {
+      const type = transportAliases[server.type];
+      return [name, type === undefined ? server : ({ ...server, type } as ServerConfig)];
+    }),
+  );
 }
 
 /** Validates the tree, and without its invalid servers if nothing else is invalid. Adds to the problems found. */

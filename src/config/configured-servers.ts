@@ -2,6 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { UnsetVariable } from "./error.ts";
 import type { Config, ServerConfig } from "./schema.ts";
 
+export const serverNamePattern = /^[A-Za-z0-9_-]{1,40}$/;
+
+/** The names other clients use for the same transport. */
+export const transportAliases: Readonly<Record<string, "http" | "ws">> = {
+  "streamable-http": "http",
+  websocket: "ws",
+};
+
 /** A server with an invalid entry: the hall runs without it and reports why. */
 export interface UnusableServer {
   readonly type: "unusable";

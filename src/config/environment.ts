@@ -2,7 +2,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
 import { ConfigError, type Path } from "./error.ts";
 import { fieldAt, type Layer, mergeTrees } from "./layer.ts";
-import type { Outline } from "./outline.ts";
+import { type Outline, outline } from "./outline.ts";
 
 const prefix = "GUILDHALL__";
 
@@ -15,19 +15,14 @@ export function configVariables(env: NodeJS.ProcessEnv): string[] {
  * of servers match those of the lower layers, otherwise they are used as written. Throws ConfigError
  * for an unknown field: a typo would have no effect otherwise.
  */
-export async function createVariablesLayer(
-  env: NodeJS.ProcessEnv,
-  below: JsonObject,
-): Promise<Layer> {
+export function createVariablesLayer(env: NodeJS.ProcessEnv, below: JsonObject): Layer {
   const places = new Map<string, string>();
   const problems: string[] = [];
   let tree: JsonObject = {};
-  const variables = configVariables(env);
-  const outline = variables.length > 0 ? (await import("./outline.ts")).createOutline() : {};
-  for (const variable of variables) {
+  for (const variable of configVariables(env)) {
     const field = findField(outline, variable.slice(prefix.length).split("__"), below);
     if (!field) {
-      problems.push(`${variable}: unknown config field; ${advice(variable, outline)}`);
+      problems.push(`${variable}: unknown config field; ${advice(variable)}`);
       continue;
     }
     places.set(keyOf(field.path), variable);
@@ -111,7 +106,7 @@ function nest(path: Path, value: unknown): JsonObject {
   ) as JsonObject;
 }
 
-function advice(variable: string, outline: Outline): string {
+function advice(variable: string): string {
   let { properties = {} } = outline;
   let start = prefix;
   for (const part of variable.slice(prefix.length).split("__")) {

@@ -1,70 +1,55 @@
-import type { z } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { findNear } from "../base/text.ts";
-import { type Path, type Problem, quote } from "./error.ts";
+import type { Issue } from "./check.ts";
+import { fieldOf, type Problem, quote } from "./error.ts";
 import { fieldAt } from "./layer.ts";
-import { createOutline, kindIndexOf, type Outline, outlineAt } from "./outline.ts";
+import { type Outline, outline, outlineAt } from "./outline.ts";
 
-/** Schema errors as problems with a next step. */
+/** Fields that do not fit, as problems with a next step. */
 export function explainIssues(issues: readonly Issue[], tree: JsonObject): Problem[] {
-  const outline = createOutline();
-  return issues.flatMap((issue) => explain(issue, [], tree, outline));
+  const problems = new Map<string, Problem>();
+  for (const issue of issues) {
+    const problem = explainKind(issue, tree) ?? explain(issue, tree);
+    // One per server that is of no kind or of both.
+    problems.set(fieldOf(problem.path), problem);
+  }
+  return [...problems.values()];
 }
 
-type Issue = z.core.$ZodIssue;
+function explainKind({ path, unknown }: Issue, tree: JsonObject): Problem | undefined {
+  const above = path.slice(0, 2);
+  const server = fieldAt(tree, above);
+  if (path[0] !== "mcpServers" || path.length < 2 || !isObject(server)) return undefined;
+  const [hasCommand, hasUrl] = ["command" in server, "url" in server];
+  if (hasCommand && hasUrl && path.length === 2 && unknown !== undefined)
+    return {
+      path,
+      text: 'has both command and url; expected one of them; remove "command" for a remote server, "url" for a local program',
+    };
+  if (hasCommand || hasUrl) return undefined;
+  const advice = adviceFor(Object.keys(server));
+  return { path: above, text: `has neither command nor url; expected one of them; ${advice}` };
+}
 
-function explain(issue: Issue, above: Path, tree: JsonObject, outline: Outline): Problem[] {
-  const path = [...above, ...issue.path];
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => explainUnknown(key, path, tree, outline));
-  if (issue.code === "invalid_union")
-    return path[0] === "mcpServers"
-      ? explainServer(issue.errors, path, tree, outline)
-      : (issue.errors[0] ?? []).flatMap((inner) => explain(inner, path, tree, outline));
-  // Server names: findServerProblems explains them better.
-  if (issue.code === "invalid_key") return [];
+function explain({ path, unknown }: Issue, tree: JsonObject): Problem {
   const value = fieldAt(tree, path);
   const field = outlineAt(outline, path, tree);
+  if (unknown !== undefined) return explainUnknown(unknown, field, path);
   const advice =
     field?.default === undefined
       ? "change it"
       : `write for example ${JSON.stringify(field.default)}`;
-  const text = `${found(value, field)}; expected ${expectation(field, value)}; ${advice}`;
-  return [{ path, text }];
+  return { path, text: `${found(value, field)}; expected ${expectation(field, value)}; ${advice}` };
 }
 
-function explainUnknown(key: string, parent: Path, tree: JsonObject, outline: Outline): Problem {
-  const server = fieldAt(tree, parent);
-  const isServer = parent[0] === "mcpServers" && parent.length === 2;
-  if (isServer && isObject(server) && "command" in server && "url" in server)
-    return {
-      path: parent,
-      text: 'has both command and url; expected one of them; remove "command" for a remote server, "url" for a local program',
-    };
-  const known = Object.keys(outlineAt(outline, parent, tree)?.properties ?? {});
+function explainUnknown(key: string, field: Outline | undefined, parent: Issue["path"]): Problem {
+  const known = Object.keys(field?.properties ?? {});
   const [near] = findNear(key, known);
   const advice = near ? `did you mean "${near}"?` : "remove it";
   return {
     path: [...parent, key],
     text: `unknown key; expected one of ${known.join(", ")}; ${advice}`,
   };
-}
-
-/** The union tried both kinds; keep only the errors of the intended one. */
-function explainServer(
-  errors: readonly (readonly Issue[])[],
-  path: Path,
-  tree: JsonObject,
-  outline: Outline,
-): Problem[] {
-  const server = fieldAt(tree, path);
-  if (isObject(server) && !("command" in server) && !("url" in server)) {
-    const advice = adviceFor(Object.keys(server));
-    return [{ path, text: `has neither command nor url; expected one of them; ${advice}` }];
-  }
-  return (errors[kindIndexOf(server)] ?? []).flatMap((issue) =>
-    explain(issue, path, tree, outline),
-  );
 }
 
 function adviceFor(keys: readonly string[]): string {

@@ -1,9 +1,11 @@
 import type { JsonObject } from "../base/json.ts";
 import { openSecretStore, type SecretStore, secretFolder } from "../base/secret-store.ts";
+import { check } from "./check.ts";
 import type { UnusableServer } from "./configured-servers.ts";
 import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
+import { outline } from "./outline.ts";
 import type { FieldToApprove } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
 
@@ -86,43 +88,7 @@ function defaultsWith(flags: PartialConfig): Config {
   return mergeTrees(defaults, flags as JsonObject) as unknown as Config;
 }
 
-/** The schema's result for an empty file, so that a hall without a config starts without zod. A test compares the two. */
-export const defaultConfig: Config = {
-  names: "underscore",
-  timeoutSeconds: 30,
-  listen: { host: "127.0.0.1", port: 8080 },
-  toolkits: [],
-  limits: {
-    client: { perSecond: 2_000, burst: 4_000 },
-    registered: { perSecond: 50, burst: 100, concurrent: 16, queue: 100 },
-    clients: {},
-    toolkits: {},
-    tools: {},
-  },
-  trust: {
-    policy: "destructive",
-    servers: {},
-    tools: {},
-    unguarded: [],
-    scope: "folder",
-    unattended: false,
-  },
-  health: { intervalSeconds: 60 },
-  registration: { allowPrivate: false },
-  store: { record: "digest", runs: "full", keepDays: 30, auditKeepDays: 365, sizeMbMax: 512 },
-  telemetry: {},
-  log: {},
-  hints: [],
-  aliases: {},
-  defaults: {},
-  mcpServers: {},
-  presets: {},
-  images: {},
-  search: { folders: [] },
-  planner: { kind: "auto" },
-  workflow: { commands: false, roots: [] },
-  documents: { allowPrivate: false, roots: [] },
-};
+export const defaultConfig = check(outline, {}, [], []) as Config;
 
 function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;

@@ -1,10 +1,8 @@
-import { toJSONSchema } from "zod/mini";
 import { isObject, type JsonObject } from "../base/json.ts";
 import type { Path } from "./error.ts";
-import { configSchema } from "./schema.ts";
-import { foreignKeys } from "./servers.ts";
+import table from "./outline.json" with { type: "json" };
 
-/** The schema as JSON Schema: for editors, for error messages, and to map variables to fields. */
+/** The schema as JSON Schema: to check a config, to explain its errors, and to map variables to fields. */
 export interface Outline {
   readonly type?: string;
   readonly description?: string;
@@ -19,13 +17,15 @@ export interface Outline {
   readonly const?: unknown;
   readonly minimum?: number;
   readonly maximum?: number;
+  readonly minLength?: number;
   readonly maxLength?: number;
+  readonly minItems?: number;
   readonly pattern?: string;
+  readonly propertyNames?: Outline;
 }
 
-export function createOutline(): Outline {
-  return toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
-}
+/** Generated from `schema.ts`, without its descriptions. */
+export const outline: Outline = table as Outline;
 
 /** The intended kind of an entry of mcpServers, as an index into the schema's union. */
 export function kindIndexOf(entry: unknown): 0 | 1 {
@@ -54,28 +54,4 @@ function childOf(node: Outline | undefined, key: string): Outline | undefined {
 
 function unwrap(node: Outline, value: unknown): Outline {
   return node.anyOf?.[kindIndexOf(value)] ?? node;
-}
-
-/** The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted entry is not an error. */
-export function createEditorSchema(): Outline {
-  const outline = createOutline();
-  const { mcpServers } = outline.properties ?? {};
-  const entry = mcpServers?.additionalProperties;
-  if (!mcpServers || !entry) throw new Error("the schema has no mcpServers map");
-  const kinds =
-    entry.anyOf?.map((kind) => ({
-      ...kind,
-      properties: { ...kind.properties, ...foreignProperties() },
-    })) ?? [];
-  const servers: Outline = { ...mcpServers, additionalProperties: { ...entry, anyOf: kinds } };
-  return { ...outline, properties: { ...outline.properties, mcpServers: servers } };
-}
-
-function foreignProperties(): Record<string, Outline> {
-  return Object.fromEntries(
-    Object.entries(foreignKeys).map(([key, advice]) => [
-      key,
-      { description: `Ignored: a setting of another client; ${advice}.`, deprecated: true },
-    ]),
-  );
 }

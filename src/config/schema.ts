@@ -1,13 +1,12 @@
 import * as z from "zod/mini";
-import { builtinNames } from "./configured-servers.ts";
+import { builtinNames, serverNamePattern, transportAliases } from "./configured-servers.ts";
 import type { Written, written } from "./variables.ts";
 
 /**
- * The config: type, default and description of every field. `npm run format` generates
- * `guildhall.schema.json` and the tables of docs/config.md from it. Loaded only if there is a config
- * to check. zod/mini loads in a third of the time of zod.
+ * The config: type, default and description of every field. `npm run format` generates from it
+ * `guildhall.schema.json`, the tables of docs/config.md, and `outline.json`, which a hall checks its
+ * config with. Only types of this file are used at run time, so that no hall loads zod.
  */
-export const serverNamePattern = /^[A-Za-z0-9_-]{1,40}$/;
 
 /** What both kinds of server have beside the map every MCP client uses. */
 const ours = {
@@ -58,12 +57,6 @@ const stdioServer = object("A program on this machine.", {
   cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
   ...ours,
 });
-
-/** The names other clients use for the same transport. */
-const transportAliases: Readonly<Record<string, "http" | "ws">> = {
-  "streamable-http": "http",
-  websocket: "ws",
-};
 
 const remoteType = z.pipe(
   z.enum(["http", "streamable-http", "sse", "ws", "websocket"]),

@@ -2,10 +2,9 @@ import { statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
-import { builtinNames } from "./configured-servers.ts";
+import { builtinNames, serverNamePattern } from "./configured-servers.ts";
 import { type Path, type Problem, quote } from "./error.ts";
 import { isInside, realOf, type WrittenConfig } from "./project-limits.ts";
-import { serverNamePattern } from "./schema.ts";
 
 /**
  * Checks of programs and URLs that a schema cannot express. A config that names programs is code: a

@@ -3,9 +3,12 @@ import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { Ajv } from "ajv";
 import { build } from "esbuild";
+import * as fc from "fast-check";
 import { parse as parseToml } from "smol-toml";
 import { describe, expect, test } from "vitest";
-import { createEditorSchema, createOutline, type Outline } from "../../src/config/outline.ts";
+import { check, type Issue } from "../../src/config/check.ts";
+import { createEditorSchema, createOutline } from "../../src/config/editor-schema.ts";
+import { type Outline, outline } from "../../src/config/outline.ts";
 import { configSchema } from "../../src/config/schema.ts";
 import { foreignKeys } from "../../src/config/servers.ts";
 import { makeConfigFolder } from "./folder.ts";
@@ -63,6 +66,19 @@ describe("the schema", () => {
 });
 
 describe("loading", () => {
+  test("is checked without zod exactly as zod checks it", () => {
+    fc.assert(
+      fc.property(valuesOf(outline), (tree) => {
+        const issues: Issue[] = [];
+        const checked = check(outline, tree, [], issues);
+        const { success, data } = configSchema.safeParse(tree);
+        expect(issues.length === 0).toBe(success);
+        if (success) expect(checked).toEqual(withWrittenTypes(data, tree));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   test("leaves zod and the parsers alone until there is something to check", async () => {
     const { metafile } = await build({
       absWorkingDir: root,
@@ -101,4 +117,44 @@ function fieldsOf(
     ...fieldsOf(field, `${above}${key}.`),
   ]);
   return [...own, ...kinds.flatMap((kind) => fieldsOf(kind, above))];
+}
+
+/** Values of which most fit the schema, and some do not quite. */
+function valuesOf(field: Outline): fc.Arbitrary<unknown> {
+  const wrong = fc.constantFrom<unknown>(null, -1, 0.5, "", "x y", true, [], [1], {}, { odd: 1 });
+  return fc.oneof({ weight: 60, arbitrary: rightValuesOf(field) }, { weight: 1, arbitrary: wrong });
+}
+
+function rightValuesOf(field: Outline): fc.Arbitrary<unknown> {
+  const { properties, additionalProperties: others, items, anyOf, type } = field;
+  if (anyOf) return fc.oneof(...anyOf.map(valuesOf));
+  if (field.enum) return fc.constantFrom(...field.enum);
+  if (field.const !== undefined) return fc.constant(field.const);
+  if (type === "boolean") return fc.boolean();
+  if (type === "integer") {
+    const { minimum: min = 0, maximum: max = 9 } = field;
+    return fc.integer({ min: min - 1, max: max + 1 }).filter((n) => n % 7 !== 0 || n >= min);
+  }
+  if (type === "array") return fc.array(valuesOf(items ?? {}), { maxLength: 2 });
+  if (properties) {
+    const fields: Record<string, fc.Arbitrary<unknown>> = {};
+    for (const [key, inner] of Object.entries(properties)) fields[key] = valuesOf(inner);
+    return fc.record(fields, { requiredKeys: [...(field.required ?? [])] });
+  }
+  if (others) {
+    const keys = fc.constantFrom("a", "b-c", "anthropic/x", "");
+    return fc.dictionary(keys, valuesOf(others), { maxKeys: 2 });
+  }
+  return fc.constantFrom("a", "b-1", "https://a.example", "postgres://a/b", "anthropic/x");
+}
+
+/** zod also translates the names that other clients use for a transport. */
+function withWrittenTypes(config: unknown, tree: unknown): unknown {
+  const { mcpServers = {}, ...rest } = config as { mcpServers?: Record<string, object> };
+  const written = (tree as { mcpServers?: Record<string, { type?: string }> }).mcpServers;
+  const servers = Object.entries(mcpServers).map(([name, server]) => {
+    const type = written?.[name]?.type;
+    return [name, type === undefined ? server : { ...server, type }];
+  });
+  return { ...rest, mcpServers: Object.fromEntries(servers) };
 }

@@ -1,5 +1,5 @@
 import { isObject, type JsonObject, sortKeys } from "../../base/json.ts";
-import { serverNamePattern } from "../../config/schema.ts";
+import { serverNamePattern } from "../../config/configured-servers.ts";
 
 /** A server in the file of one client. */
 export interface Sighting {
