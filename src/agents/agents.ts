@@ -63,6 +63,7 @@ export function createAgentToolkit({
       const group = groups.all().find(({ file }) => file.name === name) ?? {
         file: { name, description: "", tools: [], instructions: "" },
         tools: new Set(),
+        guests: new Set(),
       };
       return runTask(group, args, context);
     },

@@ -19,6 +19,8 @@ export interface Groups {
 export interface Group {
   readonly file: AgentFile;
   readonly tools: ReadonlySet<Target>;
+  /** Those of a toolkit that the file does not name, and that joined the group because it fits best. */
+  readonly guests: ReadonlySet<Target>;
 }
 
 /** The agent files of a project. */
@@ -154,7 +156,11 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
     );
     const missing = file.tools.filter((_name, at) => found[at] === undefined);
     if (missing.length > 0) unknown.set(file.name, missing);
-    return { file, tools: new Set(found.flatMap((item) => item ?? [])) };
+    return {
+      file,
+      tools: new Set(found.flatMap((item) => item ?? [])),
+      guests: new Set<Target>(),
+    };
   });
   const named = new Set(groups.flatMap((group) => [...group.tools]));
   const strays = tools.filter((target) => !named.has(target));
@@ -168,7 +174,7 @@ export function sortTools(files: readonly AgentFile[], tools: readonly Target[])
  */
 function placeStrays(
   strays: readonly Target[],
-  groups: { file: AgentFile; tools: Set<Target> }[],
+  groups: { file: AgentFile; tools: Set<Target>; guests: Set<Target> }[],
 ): void {
   if (strays.length === 0) return;
   const countIn = (tools: ReadonlySet<Target>, toolkit: Target["toolkit"]): number =>
@@ -180,14 +186,18 @@ function placeStrays(
       .map(({ tools }) => ({ tools, count: countIn(tools, toolkit) }))
       .filter(({ count }) => count > 0)
       .sort((a, b) => b.count - a.count);
-    const home = nearest ?? groups[findAkin(toolkit, members, stemsOf) ?? -1];
-    if (home) for (const target of members) home.tools.add(target);
-    else others.push(...members);
+    const host = nearest ? undefined : groups[findAkin(toolkit, members, stemsOf) ?? -1];
+    const home = nearest ?? host;
+    for (const target of members) {
+      home?.tools.add(target);
+      host?.guests.add(target);
+    }
+    if (!home) others.push(...members);
   }
   if (others.length === 0) return;
   const other = groups.find(({ file }) => file.name === otherName);
   if (other) for (const target of others) other.tools.add(target);
-  else groups.push({ file: describeOther(others), tools: new Set(others) });
+  else groups.push({ file: describeOther(others), tools: new Set(others), guests: new Set() });
 }
 
 const akinStemsMin = 2;

@@ -85,6 +85,8 @@ export interface OfferedTool {
   readonly asks?: string | undefined;
   /** Why it cannot be called now. */
   readonly unavailable?: string | undefined;
+  /** True for a tool that the agent's file does not name. */
+  readonly isGuest?: boolean | undefined;
 }
 
 export const offeredMax = 20;

@@ -4,7 +4,7 @@ import type { Scope } from "../base/scope.ts";
 import { isSpelling } from "../registry/names.ts";
 import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
 import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
-import type { Finder } from "../toolkits/find/finder.ts";
+import type { Finder, Found } from "../toolkits/find/finder.ts";
 import { markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
 import { type OfferedTool, offeredMax, shownName, type ToolOffer } from "./planner.ts";
@@ -48,24 +48,26 @@ export async function openWorkbench({
     ...describeTool(target, parts),
     shown: parts.spell(target, context),
     score,
+    isGuest: group.guests.has(target),
   });
+  const offerAll = (found: readonly Found[]): readonly OfferedTool[] =>
+    found.flatMap(({ target, alike, score }) =>
+      [target, ...alike].map((each) => offer(each, score)),
+    );
   const { found, fits } = await finder.find(words, { limit: offeredMax, among });
-  const chosen = found.map(({ target, score }) => offer(target, score));
+  const ranked = new Set(found.flatMap(({ target, alike }) => [target, ...alike]));
   // A small group is offered completely: a tool that was not found may still be the right one.
   const rest =
     group.tools.size > offeredMax
       ? []
-      : [...group.tools].filter(
-          (target) => mayBeSeen(target, parts) && !found.some((item) => item.target === target),
-        );
+      : [...group.tools].filter((target) => mayBeSeen(target, parts) && !ranked.has(target));
   return {
-    tools: [...chosen, ...rest.map((target) => offer(target, 0))],
+    tools: [...offerAll(found), ...rest.map((target) => offer(target, 0))],
     fits,
     toolCount: group.tools.size,
     better: fits ? undefined : await findBetter(words, { group, groups, finder }),
     async find(query, limit) {
-      const more = await finder.find(query, { limit, among });
-      return more.found.map(({ target, score }) => offer(target, score));
+      return offerAll((await finder.find(query, { limit, among })).found);
     },
     get(name) {
       const tools = [...group.tools];
@@ -92,7 +94,7 @@ function mayBeSeen(target: Target, { trust }: AnswerParts): boolean {
 function describeTool(
   target: Target,
   { health, trust }: AnswerParts,
-): Omit<OfferedTool, "shown" | "score"> {
+): Omit<OfferedTool, "shown" | "score" | "isGuest"> {
   const { tool, fullName } = target;
   const verdict = trust?.judge(target);
   const { effect, sendsOut } = verdict?.marks ?? markTool(tool);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { sortTools } from "../../src/agents/groups.ts";
 import { countVotes } from "../../src/agents/local/votes.ts";
 import { HallError } from "../../src/base/errors.ts";
@@ -342,4 +342,51 @@ test("the document's task runs in a project with its web tools alone, too", asyn
   await alone.connect().result("tools/call", modern({ name: web, arguments: { task } }));
   const query = "latest TypeScript best practices for 2025";
   expect(calls).toEqual([{ tool: "web.search_web", args: expect.objectContaining({ query }) }]);
+});
+
+describe("beside another server", () => {
+  const task = "Find the latest TypeScript best practices for 2025";
+  const query = "latest TypeScript best practices for 2025";
+  const lookup = (description: string): Readonly<Record<string, ToolWords>> => ({
+    lookup: { description, properties: { query: string("Text") }, required: ["query"] },
+  });
+
+  async function run(kits: readonly Toolkit[], tools: readonly string[]): Promise<JsonObject> {
+    await using started = await startHall({
+      toolkits: kits,
+      agents: { files: [agentFile(web, "web research tasks", tools)] },
+      planner: { kind: "local" },
+    });
+    calls.length = 0;
+    const result = await started
+      .connect()
+      .result("tools/call", modern({ name: web, arguments: { task } }));
+    return result.structuredContent as JsonObject;
+  }
+
+  test.each([
+    "Look a word up",
+    "Find the latest practices",
+    "Find best practices, for TypeScript and others",
+  ])("the tool that the agent is made for runs, not a general lookup: %s", async (description) => {
+    const kits = [...toolkits.slice(0, 1), createRecorder("notes", lookup(description))];
+    await run(kits, ["web.*", "notes.*"]);
+    expect(calls).toEqual([{ tool: "web.search_web", args: expect.objectContaining({ query }) }]);
+  });
+
+  test("the agent keeps to its own tools", async () => {
+    const kits = ["notes", "other"].map((id) => createRecorder(id, lookup("Find practices")));
+    await run(kits, ["notes.*"]);
+    expect(calls).toEqual([{ tool: "notes.lookup", args: { query } }]);
+  });
+
+  test("two tools of the same name tie, however they are described", async () => {
+    const kits = [
+      createRecorder("notes", lookup("Look a word up")),
+      createRecorder("other", lookup("Find the latest TypeScript best practices")),
+    ];
+    const answer = await run(kits, ["notes.*", "other.*"]);
+    expect(calls).toEqual([]);
+    expect(answer.why).toBe("more than one tool could be meant");
+  });
 });

@@ -28,11 +28,16 @@ export interface Choice<Tool extends ScoredTool = OfferedTool> {
   readonly isCovered: boolean;
   /** True if some of these words are in the agent's name only. */
   readonly isCoveredByAgent: boolean;
+  /** True if its name only says that it searches, such as `lookup`, and not what. */
+  readonly isGeneral: boolean;
   /** True if the verbs of the step and of the tool's name say different things, such as delete and read. */
   readonly isContrary: boolean;
 }
 
-export type ScoredTool = Pick<OfferedTool, "name" | "description" | "inputSchema" | "score">;
+export type ScoredTool = Pick<
+  OfferedTool,
+  "name" | "description" | "inputSchema" | "score" | "isGuest"
+>;
 
 export interface ChooseOptions extends Given {
   /** Its words count as part of every step. */
@@ -61,6 +66,7 @@ export function chooseTools<Tool extends ScoredTool>(
       isNamed: named !== undefined,
       isCovered: words.every((word) => stems.has(word)),
       isCoveredByAgent: !words.every((word) => own.has(word)),
+      isGeneral: words.every((word) => searchStems.has(word)),
       isContrary: isContrary(verbs, bareName(tool)),
     };
   });
@@ -95,11 +101,13 @@ function isContrary(verbs: readonly VerbClass[], toolName: string): boolean {
 
 function placeOf(choice: Choice<ScoredTool>): number {
   if (choice.isNamed) return 0;
-  if (choice.isContrary) return 7;
-  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 6;
-  if (choice.filling.missing.length > 0) return 5;
-  if (!isComplete(choice)) return 4;
-  if (!choice.isCovered) return 3;
+  if (choice.isContrary) return 9;
+  if (isDeprecated(choice.tool) || choice.leftOver.length > 0) return 8;
+  if (choice.filling.missing.length > 0) return 7;
+  if (!isComplete(choice)) return 6;
+  if (!choice.isCovered) return 5;
+  if (choice.tool.isGuest) return 4;
+  if (choice.isGeneral) return 3;
   return choice.isCoveredByAgent ? 2 : 1;
 }
 
@@ -159,7 +167,10 @@ function leads(first: Choice, choices: readonly Choice[]): boolean {
   const isFar = first.tool.score < best * scoreShareMin;
   if (isFar && !first.isCovered && !isStatedOutright(first)) return false;
   const rivals = choices.filter((other) => other !== first && placeOf(other) === placeOf(first));
-  return rivals.every(({ tool }) => tool.score * leadFactor < first.tool.score);
+  return rivals.every(
+    ({ tool }) =>
+      bareName(tool) !== bareName(first.tool) && tool.score * leadFactor < first.tool.score,
+  );
 }
 
 function listWords(words: readonly string[]): string {
