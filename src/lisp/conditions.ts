@@ -1,9 +1,10 @@
 // Condition classes and signalling. Handlers run from the innermost outwards, each with only the outer ones
 // in effect. An unhandled condition leaves the evaluation as `Unhandled`.
 
+import type { Backtrace } from "./backtrace.ts";
 import { classNamed, plainSlot, sharedClass } from "./classes.ts";
 import { named } from "./define.ts";
-import type { Backtrace, Machine } from "./machine.ts";
+import type { Machine } from "./machine.ts";
 import { Str } from "./string.ts";
 import { keyword, NIL, Sym } from "./symbol.ts";
 import { Instance, type LispClass, type Value } from "./values.ts";

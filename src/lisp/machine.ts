@@ -2,13 +2,12 @@
 //
 // Multiple values: a function returns its first value and leaves all of them in `mv`. `mv` is valid only right
 // after code that sets it (`Code.single` false); null means exactly one value.
+import { takeBacktrace } from "./backtrace.ts";
 import { type BudgetKind, type Budgets, defaultBudgets, exceed } from "./budgets.ts";
-import type { Lambda } from "./compile/nodes.ts";
 import { type HandlerCluster, makeCondition, signalCondition, Unhandled } from "./conditions.ts";
 import { named, sharedVariables, typeNamed } from "./define.ts";
-import { Box, Fn, type Frame, type Pending } from "./function.ts";
+import { Fn, type Frame, type Pending } from "./function.ts";
 import type { DefinitionKind } from "./packages.ts";
-import type { Position } from "./reader.ts";
 import { type Restart, undefinedFunction } from "./restarts.ts";
 import { Str } from "./string.ts";
 import { NIL, type Package, Sym, TAIL } from "./symbol.ts";
@@ -411,50 +410,4 @@ export interface Host {
   readonly wait: (pending: Pending) => void;
   /** Blocks for that time, or until interrupted. */
   readonly sleep: (ms: number) => void;
-}
-
-// Backtraces: the active calls, innermost first.
-
-export interface BacktraceEntry {
-  /** `(NAME ARGUMENT …)`, arguments shortened. */
-  readonly call: string;
-  /** The position of the function's definition, if known. */
-  readonly position: Position | null;
-}
-
-export type Backtrace = readonly BacktraceEntry[];
-
-const topLevel = named("%TOP-LEVEL");
-const shownEntries = 20;
-const shownCharacters = 60;
-
-/** Arguments are printed without the program's methods, which may be what failed. */
-function takeBacktrace(m: Machine): Backtrace {
-  const printer = m.kept.get("print-object");
-  m.kept.delete("print-object");
-  try {
-    return activeCalls(m);
-  } finally {
-    if (printer !== undefined) m.kept.set("print-object", printer);
-  }
-}
-
-function activeCalls(m: Machine): Backtrace {
-  const entries: BacktraceEntry[] = [];
-  for (let at = m.depth; at > 0 && entries.length < shownEntries; at--) {
-    const frame = m.stack[at];
-    const fn = frame?.[0];
-    if (frame === undefined || !(fn instanceof Fn) || fn.code.name === topLevel) continue;
-    const args = frame.slice(1, 1 + fn.code.max).map((slot) => brief(m, slot));
-    const { position } = fn.code.lambda as Lambda;
-    entries.push({ call: `(${[m.show(fn.code.name), ...args].join(" ")})`, position });
-  }
-  return entries;
-}
-
-function brief(m: Machine, slot: unknown): string {
-  const value = slot instanceof Box ? slot.value : (slot as Value | undefined);
-  if (value === undefined) return "?";
-  const text = m.show(value);
-  return text.length > shownCharacters ? `${text.slice(0, shownCharacters - 1)}…` : text;
 }

@@ -1,4 +1,6 @@
 // handler-bind, handler-case, ignore-errors, and the report of an unhandled condition.
+
+import type { Backtrace } from "../backtrace.ts";
 import { budgetTexts, Ended, exceed, safely } from "../budgets.ts";
 import { classNamed, findClass, setSlots } from "../classes.ts";
 import { type Handler, reportOf, Unhandled } from "../conditions.ts";
@@ -6,7 +8,7 @@ import { defineFunction, defineMacro, defineValues, lisp } from "../define.ts";
 import { precedenceOf, registerClass } from "../forms/class-table.ts";
 import { addAccessors, expandInitargs, expandSlot, initargsOf, slotOf } from "../forms/defclass.ts";
 import type { Fn } from "../function.ts";
-import { type Backtrace, dearSteps, type Machine } from "../machine.ts";
+import { dearSteps, type Machine } from "../machine.ts";
 import { refuseLocked } from "../packages.ts";
 import type { Position } from "../reader.ts";
 import { dynamicState, restoreState, Transfer } from "../restarts.ts";

@@ -24,14 +24,16 @@ import {
   Generic,
   isSame,
   type Method,
-  type NextMethod,
   registerGeneric,
   type Shape,
   type Specializer,
+} from "./generics.ts";
+import {
+  type NextMethod,
   sessionCombinations,
   shortCombinations,
   standardCombination,
-} from "./generics.ts";
+} from "./method-combination.ts";
 import { type Default, defineStandardGeneric, openStandard } from "./standard-generics.ts";
 
 export function defineMethods(): void {
