@@ -7,7 +7,7 @@ import { shortenLine } from "../base/text.ts";
 export type Description = Readonly<Record<Heading, readonly string[]>> & { readonly title: string };
 
 type Heading =
-  /** A story, with the sentences that follow it in its paragraph. */
+  /** A story, with the sentences that belong to it. Empty if the description tells only one. */
   | "stories"
   | "scenarios"
   | "edgeCases"
@@ -46,6 +46,7 @@ export function readDescription(text: string): Description {
   };
   let title: string | undefined;
   let current: Label | undefined;
+  const told: string[] = [];
 
   const blocks = blocksOf(text);
   for (const [at, block] of blocks.entries()) {
@@ -60,13 +61,14 @@ export function readDescription(text: string): Description {
 
     const label = named ?? current;
     const words = named ? named.rest : block.text;
-    if (!label || label.heading === "title") sortParagraph(sentencesOf(words), found);
+    if (!label || label.heading === "title") told.push(...sortSentences(sentencesOf(words), found));
     // A scope label is part of the sentence; others only name the heading.
     else if (label.heading === "assumptions") found.assumptions.push(`${label.label}: ${words}`);
     else if (named && label.heading === "entities") found.entities.push(...words.split(listComma));
     else found[label.heading].push(...sentencesOf(words));
     if (label?.heading === "stories") found.requirements.push(...sentencesOf(words));
   }
+  found.stories.push(...tellStories(told));
   // A description that only asks, such as "Can we have dark mode?", is a wish.
   if (found.requirements.length === 0) found.requirements.push(...found.questions.splice(0));
   return { title: titleOf(title ?? found.requirements[0] ?? text), ...found };
@@ -82,12 +84,15 @@ const condition =
   /^(?:if|when|whenever|unless|in case|wenn|falls|sobald|si|quand|lorsque|cuando|quando|se) (.+?)(?:, (?:then |dann )?(.+))?$/i;
 const undecided =
   /^(?:maybe|perhaps|possibly|vielleicht|eventuell|peut-être|quizás|talvez|forse)(?=[\s,])|\b(?:tbd|to be decided|not sure)\b/i;
-/** A figure for speed or success. Other figures, such as "within 30 days", are rules of the feature. */
-export const goal =
-  /\d\s?(?:%|percent|prozent|ms\b|s\b|seconds?\b|sekunden|secondes|segundos|secondi|секунд)|\b(?:per|pro|par) (?:second|sekunde|seconde)\b/i;
+/** A figure for speed or availability. */
+export const performance =
+  /\d\s?(?:ms\b|s\b|seconds?\b|sekunden|secondes|segundos|secondi|секунд)|\b(?:per|pro|par) (?:second|sekunde|seconde)\b|\d\s?%.*\b(?:uptime|availability)\b/i;
+/** A figure for success. Other figures, such as "within 30 days", are rules of the feature. */
+const success = /\d\s?(?:%|percent|prozent)/i;
 
-function sortParagraph(sentences: readonly string[], found: Sorted): void {
-  let story = -1;
+/** Sorts sentences under their headings, and returns those that say what is to be built. */
+function sortSentences(sentences: readonly string[], found: Sorted): readonly string[] {
+  const told: string[] = [];
   for (const sentence of sentences) {
     if (/[?？؟]$/.test(sentence)) found.questions.push(sentence);
     else if (undecided.test(sentence))
@@ -95,15 +100,71 @@ function sortParagraph(sentences: readonly string[], found: Sorted): void {
     else if (scenarioForm.test(sentence)) found.scenarios.push(sentence);
     else {
       found.requirements.push(sentence);
-      if (storyForm.test(sentence)) story = found.stories.push(sentence) - 1;
-      else if (story >= 0) found.stories[story] += ` ${sentence}`;
-      if (goal.test(sentence)) found.criteria.push(sentence);
+      told.push(sentence);
+      if (performance.test(sentence) || success.test(sentence)) found.criteria.push(sentence);
       const [, when, then] = condition.exec(sentence) ?? [];
       if (when !== undefined) found.edgeCases.push(sentence);
       if (then !== undefined)
         found.scenarios.push(`Given the feature is in place, when ${when}, then ${then}`);
     }
   }
+  return told;
+}
+
+const person =
+  "(customer|user|member|visitor|guest|admin|administrator|manager|editor|author|reader|reviewer|moderator|operator|employee|clerk|accountant|staff|teacher|student|parent|patient|doctor|nurse|driver|seller|buyer|supplier|tenant|landlord|librarian|organi[sz]er|participant|player|coach|volunteer|developer|maintainer|supervisor|subscriber)s?";
+const actors: readonly RegExp[] = [
+  // "Members of a club can book …", not "A deleted user can be restored".
+  new RegExp(
+    `^(?:only |all |any |every |each |the |an? )*(?:[\\w-]+ )?${person}(?: (?:of|in|at) [^,]{1,40}?)? (?:(?:can|may|must|should|will)(?! be\\b)|wants? to|needs? to|gets?|receives?)\\b`,
+    "i",
+  ),
+  new RegExp(`\\bonly by (?:the |an? )?(?:[\\w-]+ )?${person}\\b`, "i"),
+];
+
+/** The person who acts in a sentence. */
+function actorOf(sentence: string): string | undefined {
+  const [, named] = /^as (?:the |an? )?(?:[\w-]+ )*?([\w-]+), (?:i|we)\b/i.exec(sentence) ?? [];
+  const found = named ?? actors.map((form) => form.exec(sentence)?.[1]).find(Boolean);
+  return found?.toLowerCase();
+}
+
+/**
+ * A story begins with a sentence of the form "As a …, I want" or with a person who has not acted yet. Every other sentence
+ * belongs to the story of its person, else to the one it shares most words with, else to the one before it.
+ */
+function tellStories(sentences: readonly string[]): readonly string[] {
+  const stories: { readonly actor: string | undefined; text: string }[] = [];
+  const before: string[] = [];
+  for (const sentence of sentences) {
+    const actor = actorOf(sentence);
+    const isForm = storyForm.test(sentence);
+    const own = isForm ? undefined : stories.find((story) => actor && story.actor === actor);
+    if (isForm || (actor !== undefined && !own)) stories.push({ actor, text: sentence });
+    else if (stories.length === 0) before.push(sentence);
+    else {
+      const last = stories.length - 1;
+      const texts = stories.map(({ text }) => text);
+      const home = own ?? stories[findNearest(sentence, texts, last)];
+      if (home) home.text += ` ${sentence}`;
+    }
+  }
+  const isTold = stories.length > 1 || sentences.some((sentence) => storyForm.test(sentence));
+  return isTold
+    ? stories.map(({ text }, at) => (at === 0 ? [...before, text].join(" ") : text))
+    : [];
+}
+
+/** The text that shares most words with the sentence; else the one at `otherwise`. */
+export function findNearest(sentence: string, texts: readonly string[], otherwise: number): number {
+  const words = new Set(longWordsOf(sentence));
+  const shared = texts.map((text) => longWordsOf(text).filter((word) => words.has(word)).length);
+  const most = Math.max(...shared);
+  return most === 0 ? otherwise : shared.indexOf(most);
+}
+
+function longWordsOf(text: string): readonly string[] {
+  return text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
 }
 
 interface Block {

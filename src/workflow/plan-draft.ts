@@ -1,6 +1,6 @@
 import { plural, shortenLine } from "../base/text.ts";
 import type { Constitution } from "./constitution.ts";
-import { goal } from "./description.ts";
+import { performance } from "./description.ts";
 import { commandKinds } from "./manifest.ts";
 import { oneLine } from "./markdown.ts";
 import { markOf, type Spec } from "./spec.ts";
@@ -69,7 +69,7 @@ function findOpenPoints({ spec, survey, technology }: PlanInput): readonly Subje
 
 /** Criteria with a figure for speed or success, quoted. */
 function goalsOf({ criteria }: Spec): string {
-  const goals = criteria.filter(({ text }) => goal.test(text));
+  const goals = criteria.filter(({ text }) => performance.test(text));
   return goals.map(({ id, text }) => `${id}: ${oneLine(text)}`).join(" ");
 }
 

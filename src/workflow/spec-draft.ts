@@ -1,4 +1,4 @@
-import { type Description, readDescription, titleOf } from "./description.ts";
+import { type Description, findNearest, readDescription, titleOf } from "./description.ts";
 import { findOpenQuestions, markOf } from "./spec.ts";
 
 export interface SpecInput {
@@ -71,6 +71,7 @@ export function draftSpec({ description }: SpecInput): SpecParts {
 }
 
 const unnamed = "the result is open: the description does not name it";
+const assumed = "every requirement of this story holds (assumed)";
 
 /** The stories the author wrote, or the whole description as one. */
 function writeStories(said: Description, result: string): string {
@@ -78,14 +79,14 @@ function writeStories(said: Description, result: string): string {
   const stories = said.stories.length > 0 ? said.stories : [joinSentences(requirements) || title];
   const scenarios = stories.map((): string[] => []);
   for (const scenario of said.scenarios)
-    scenarios[findNearest(scenario, stories)]?.push(emphasizeSteps(scenario));
+    scenarios[findNearest(scenario, stories, 0)]?.push(emphasizeSteps(scenario));
   const place = (at: number): string =>
     stories.length === 1 ? "the only story" : `story ${at + 1} of ${stories.length}`;
 
   return stories
     .map((text, at) => {
       const own = scenarios[at] ?? [];
-      const open = `**Given** the feature is in place, **When** it is used as the story says, **Then** ${at === 0 ? result : unnamed}`;
+      const open = `**Given** the feature is in place, **When** it is used as the story says, **Then** ${at === 0 ? result : assumed}`;
       return `### User Story ${at + 1} - ${said.stories.length > 0 ? titleOf(text) : title} (Priority: P${Math.min(at + 1, 9)})
 
 ${text}
@@ -99,17 +100,6 @@ ${text}
 ${numberLines(own.length > 0 ? own : [open])}`;
     })
     .join("\n\n---\n\n");
-}
-
-/** The story that shares most words with the scenario; else the first. */
-function findNearest(scenario: string, stories: readonly string[]): number {
-  const words = new Set(wordsOf(scenario));
-  const shared = stories.map((story) => wordsOf(story).filter((word) => words.has(word)).length);
-  return shared.indexOf(Math.max(...shared));
-}
-
-function wordsOf(text: string): readonly string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? [];
 }
 
 /** Bullets become sentences of one paragraph. */

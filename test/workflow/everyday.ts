@@ -102,7 +102,7 @@ export const repositories: readonly RepositoryCase[] = [
     name: "a TypeScript shop with rules in AGENTS.md",
     files: shop,
     description:
-      "Customers can pay an order by credit card or PayPal. If the payment fails, the order stays open and the customer is told why. Refunds are only possible within 30 days and only by support staff. Every payment is logged.",
+      "Customers can pay an order by credit card or PayPal. If the payment fails, the order stays open and the customer is told why. Refunds are only possible within 30 days and only by support staff. Every payment is logged. Support mail about payments falls by 30 %.",
   },
   {
     name: "a TypeScript service",

@@ -220,7 +220,7 @@ test("the calling model gets a template and writes the documents itself", async 
   });
   const done = await bench.call("tasks", {
     spec_directory,
-    content: tasks.replace("T001", "T001 [US1]"),
+    content: `${tasks.replace("T001", "T001 [US1]")}- [ ] T002 [US2] Edit src/search.ts\n`,
   });
-  expect(done, done.text).toMatchObject({ isError: false, data: { tasks: 1 } });
+  expect(done, done.text).toMatchObject({ isError: false, data: { tasks: 2 } });
 });
