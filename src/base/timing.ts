@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { uptime } from "node:os";
 import { setImmediate } from "node:timers/promises";
 import type { Scope } from "./scope.ts";
 
@@ -41,5 +43,27 @@ export async function runInSlices<T>(work: Generator<void, T>, scope: Scope): Pr
       if (step.done) return step.value;
     } while (performance.now() < sliceEnd);
     await setImmediate();
+  }
+}
+
+/** Time since the machine was started: a clock that is never set. */
+export interface BootTime {
+  /** Another value after each start of the machine; "" where the system does not say. */
+  readonly boot: string;
+  readonly ms: number;
+}
+
+let boot: string | undefined;
+
+export function bootTime(): BootTime {
+  boot ??= readBoot();
+  return { boot, ms: uptime() * 1000 };
+}
+
+function readBoot(): string {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return "";
   }
 }

@@ -36,6 +36,7 @@ import { createFindToolkit } from "../toolkits/find/find.ts";
 import { createFinder, type Finder } from "../toolkits/find/finder.ts";
 import { createLispTools } from "../toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals, type PendingApproval } from "../trust/approvals.ts";
+import { noteTime } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
@@ -182,6 +183,10 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await base.registry.close();
       await tracing?.close();
       await base.store.close();
+      if (options.trust)
+        await noteTime(options.trust.ledger, (options.trust.now ?? Date.now)()).catch(
+          (err: unknown) => base.log.warn({ err }, "the time was not noted"),
+        );
     },
   };
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { messageOf } from "../base/errors.ts";
 import { dataFolder, replacePrivate, withFileLock } from "../base/files.ts";
 import { hashOf, isObject } from "../base/json.ts";
+import { type BootTime, bootTime } from "../base/timing.ts";
 import { loadUserKey, readOwnFile, readUserKey } from "../base/user-key.ts";
 
 /**
@@ -28,6 +29,8 @@ export interface Entries {
   readonly servers: Readonly<Record<string, Review>>;
   /** By toolkit id and tool name (`github.create_issue`), independent of the configured prefix. */
   readonly grants: Readonly<Record<string, Grant>>;
+  /** A time that has passed: at the last grant, or when a hall closed. An earlier one means that the clock was set back. */
+  readonly seenAt?: number | undefined;
   /** How often something was taken back. Halls then also forget what they trust while they run. */
   readonly revocations?: number | undefined;
   /** The approved toolkit modules, by their path in the project, each with a digest of its contents. */
@@ -75,6 +78,8 @@ export interface Grant {
   readonly grantedAt: number;
   /** Expiry in milliseconds since 1970; without it the grant is valid until revoked. */
   readonly until?: number | undefined;
+  /** The same on the clock that is never set, which counts until the machine is started again. */
+  readonly untilBoot?: BootTime | undefined;
   /** The grant covers this definition only. */
   readonly pin: string;
 }
@@ -88,11 +93,33 @@ export function grantTools(
   { until, now = Date.now }: { readonly until?: number | undefined; readonly now?: () => number },
 ): Promise<Entries> {
   const grantedAt = now();
-  const granted = tools.map(({ key, pin }): [string, Grant] => [key, { grantedAt, until, pin }]);
+  const { boot, ms } = bootTime();
+  const untilBoot = until === undefined ? undefined : { boot, ms: ms + until - grantedAt };
+  const grant = { grantedAt, until, untilBoot };
+  const granted = tools.map(({ key, pin }): [string, Grant] => [key, { ...grant, pin }]);
   return ledger.change((entries) => ({
     ...entries,
     grants: { ...entries.grants, ...Object.fromEntries(granted) },
+    seenAt: grantedAt,
   }));
+}
+
+/** Notes the time if a grant depends on it. */
+export async function noteTime(ledger: Ledger, now: number): Promise<void> {
+  const { grants, seenAt = 0 } = await ledger.read();
+  if (seenAt < now && Object.values(grants).some(({ until = 0 }) => until > seenAt))
+    await ledger.change((entries) => ({ ...entries, seenAt: now }));
+}
+
+/** False once its time is over, even if the clock was set back since. */
+export function isInForce(
+  { until, untilBoot }: Grant,
+  { seenAt = 0 }: Entries,
+  now: number,
+): boolean {
+  if (until === undefined) return true;
+  const { boot, ms } = bootTime();
+  return Math.max(now, seenAt) < until && (untilBoot?.boot !== boot || ms < untilBoot.ms);
 }
 
 const lockMsMax = 10_000;
@@ -200,11 +227,19 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
-    const { servers, grants, revocations, modules, texts, client } = body;
+    const { servers, grants, seenAt, revocations, modules, texts, client } = body;
     // Older versions kept a hash of the patterns, which says nothing of the files.
     const files = isObject(modules) ? modules : undefined;
     return isObject(servers) && isObject(grants)
-      ? ({ servers, grants, revocations, modules: files, texts, client } as unknown as Entries)
+      ? ({
+          servers,
+          grants,
+          seenAt,
+          revocations,
+          modules: files,
+          texts,
+          client,
+        } as unknown as Entries)
       : undefined;
   } catch {
     // Not JSON: the caller reports it.

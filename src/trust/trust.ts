@@ -8,6 +8,7 @@ import {
   type Entries,
   type Grant,
   grantTools,
+  isInForce,
   type Ledger,
   noEntries,
   type Review,
@@ -72,8 +73,8 @@ export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: Tru
   let settings: TrustSettings = given;
   let entries: Entries = noEntries;
   const runtimeTrust = new Map<string, string>();
-  /** Cached until a decision changes or a grant expires. */
-  let verdicts = new WeakMap<Target, { readonly verdict: Verdict; readonly until: number }>();
+  /** Kept until a decision changes; not for a grant that expires. */
+  let verdicts = new WeakMap<Target, Verdict>();
 
   let announce = (): void => {};
 
@@ -97,7 +98,7 @@ export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: Tru
     return ownValue(entries.servers, id);
   }
 
-  function decide(target: Target): { readonly verdict: Verdict; readonly until: number } {
+  function decide(target: Target): Verdict {
     const { toolkit, tool } = target;
     const key = keyOf(target);
     const grant = findGrant(entries, target, now());
@@ -120,18 +121,10 @@ export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: Tru
     const { unguarded = [] } = settings;
     const isExempt = unguarded.includes(key) || unguarded.includes(`${toolkit.id}.*`);
     const isGuarded = !(isEased && isExempt);
-    return {
-      verdict: {
-        level,
-        marks,
-        held: known.held,
-        refused: known.refused,
-        ask,
-        askInside,
-        isGuarded,
-      },
-      until: grant?.until ?? Number.POSITIVE_INFINITY,
-    };
+    const { held, refused } = known;
+    const verdict = { level, marks, held, refused, ask, askInside, isGuarded };
+    if (grant?.until === undefined) verdicts.set(target, verdict);
+    return verdict;
   }
 
   return {
@@ -139,12 +132,7 @@ export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: Tru
       // The hall's own tools only read; each call they make is judged by itself. An agent is named
       // after its group, so its name says nothing.
       if (target.toolkit.source === "hall") return harmless;
-      let kept = verdicts.get(target);
-      if (!kept || kept.until <= now()) {
-        kept = decide(target);
-        verdicts.set(target, kept);
-      }
-      return kept.verdict;
+      return verdicts.get(target) ?? decide(target);
     },
     heldBecause: ({ toolkit, tool, fullName }) =>
       toolkit.source === "upstream"
@@ -189,13 +177,11 @@ export function keyOf({ toolkit, tool }: Target): string {
   return `${toolkit.id}.${tool.name}`;
 }
 
-function findGrant({ grants }: Entries, target: Target, now: number): Grant | undefined {
-  const grant = ownValue(grants, keyOf(target));
-  const isInForce =
-    grant !== undefined &&
-    (grant.until ?? Number.POSITIVE_INFINITY) > now &&
-    grant.pin === pinOf(target.tool);
-  return isInForce ? grant : undefined;
+function findGrant(entries: Entries, target: Target, now: number): Grant | undefined {
+  const grant = ownValue(entries.grants, keyOf(target));
+  return grant && isInForce(grant, entries, now) && grant.pin === pinOf(target.tool)
+    ? grant
+    : undefined;
 }
 
 /** The config can always ask for more. It calls a tool safe unless a person who saw that decided otherwise. */

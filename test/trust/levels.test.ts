@@ -1,6 +1,9 @@
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { bootTime } from "../../src/base/timing.ts";
+import { type Grant, noteTime } from "../../src/trust/ledger.ts";
 import { pinOf } from "../../src/trust/pin.ts";
+import { createTrust } from "../../src/trust/trust.ts";
 import { modern, type RawClient } from "../servers/client.ts";
 import { openWorld, type World } from "./world.ts";
 
@@ -124,6 +127,33 @@ describe("levels", () => {
     ]);
     now = 2_000;
     expect(levelOf(world, "files.delete_file")).toBe("verified");
+  });
+
+  test("a grant that has ended does not come back when the clock is set back", async () => {
+    await using world = await openWorld();
+    const [tool] = world.files.tools.filter(({ name }) => name === "delete_file");
+    const grant = { grantedAt: 0, until: 2_000, pin: tool ? pinOf(tool) : "" };
+    const levelAt = async (now: number): Promise<string | undefined> => {
+      const trust = createTrust({ ledger: world.ledger, now: () => now });
+      trust.refresh();
+      return trust.judge(world.door.hall.registry.getTool("files.delete_file")).level;
+    };
+    const write = (given: Grant): Promise<unknown> =>
+      world.ledger.change((entries) => ({ ...entries, grants: { "files.delete_file": given } }));
+    await write(grant);
+    await noteTime(world.ledger, 1_900);
+    expect(await levelAt(500)).toBe("trusted");
+    await noteTime(world.ledger, 2_100);
+    expect(await levelAt(500)).toBe("verified");
+
+    const { boot, ms } = bootTime();
+    const longer = { ...grant, until: 9_000 };
+    await write({ ...longer, untilBoot: { boot, ms: ms + 60_000 } });
+    expect(await levelAt(500)).toBe("trusted");
+    await write({ ...longer, untilBoot: { boot, ms: ms - 1 } });
+    expect(await levelAt(500)).toBe("verified");
+    await write({ ...longer, untilBoot: { boot: "an earlier start", ms: ms - 1 } });
+    expect(await levelAt(500)).toBe("trusted");
   });
 
   test("policy all asks for every tool, for one server or for all; the user's own config wins", async () => {
