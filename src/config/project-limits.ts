@@ -86,6 +86,16 @@ const limits: readonly Limit[] = [
     text: "opens the hall to other users of this machine; only the user's own config file or GUILDHALL__LISTEN__OPEN may set it",
     isRefused: (open) => open === true,
   },
+  {
+    path: ["listen", "tls"],
+    text: "chooses who may use the hall; only the user's own config file or a GUILDHALL__LISTEN__TLS__ variable may set it",
+    isRefused: () => true,
+  },
+  {
+    path: ["auth", "*"],
+    text: "chooses who may use the hall; only the user's own config file or a GUILDHALL__AUTH__ variable may set it",
+    isRefused: () => true,
+  },
   { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },
   { path: ["trust", "policy"], text: fewer, isRefused: isLowered },
   { path: ["trust", "servers", "*"], text: fewer, isRefused: isLowered },

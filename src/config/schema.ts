@@ -1,5 +1,19 @@
 import * as z from "zod/mini";
 import { builtinNames, serverNamePattern, transportAliases } from "./configured-servers.ts";
+import {
+  allowance,
+  capacity,
+  field,
+  flag,
+  list,
+  map,
+  object,
+  optional,
+  section,
+  text,
+  variableName,
+  whole,
+} from "./fields.ts";
 import type { Written, written } from "./variables.ts";
 
 /**
@@ -100,6 +114,33 @@ const remoteServer = object("A remote server.", {
   ...ours,
 });
 
+const issuer = object("A service that people of the team sign in to.", {
+  url: field(
+    "The issuer, exactly as its tokens name it: https, or http on this machine.",
+    text(500).check(
+      z.regex(/^https:\/\/[^\s?#@]+$|^http:\/\/(localhost|127\.0\.0\.1|\[::1\])[:/][^\s?#@]*$/),
+    ),
+  ),
+  audiences: field(
+    "What else tokens may name as their audience, such as api://CLIENT-ID of Entra. Default: only the hall's own URL.",
+    list(500),
+  ),
+  scopes: field(
+    "The hall's rights (call, read, register:NAME, admin) by the scope, role or permission of the issuer that grants them. Scopes with the names of rights need no entry.",
+    map(text(80).check(z.regex(/^(call|read|admin|register:[A-Za-z0-9_.-]{1,64})$/)), 500),
+  ),
+  user: field("The claim that names the person.", z._default(text(200), "sub")),
+  groups: field(
+    "The claim that lists the person's groups; dots lead into objects, as in realm_access.roles.",
+    z._default(text(200), "groups"),
+  ),
+  clientId: field(
+    "The hall's client at the issuer, with which it asks about tokens that are not JWTs.",
+    z.optional(text(500)),
+  ),
+  clientSecret: field("Its secret; use a variable.", z.optional(text())),
+});
+
 const policy = z.enum(["destructive", "all"]);
 
 export const configSchema = z.strictObject({
@@ -122,7 +163,7 @@ export const configSchema = z.strictObject({
   ),
   listen: section("The listener of `guildhall serve`.", {
     host: field(
-      "The address to listen on. Anything but loopback needs tokenFile, and must come from the user's own file or --host.",
+      "The address to listen on. Anything but loopback needs tokenFile, auth.issuers or tls.clientCa, and must come from the user's own file or --host.",
       z._default(text(255), "127.0.0.1"),
     ),
     port: field("The port to listen on; 0 picks a free one.", z._default(whole(0, 65_535), 8080)),
@@ -134,7 +175,28 @@ export const configSchema = z.strictObject({
       "Admit every program on this machine without a token, whichever user runs it. Only the user's own file may set it.",
       z.optional(z.boolean()),
     ),
+    tls: optional("Serves HTTPS. Only the user's own file or a variable can set it.", {
+      cert: field("A PEM file with the certificate, and those between it and its root.", text()),
+      key: field("A PEM file with its private key.", text()),
+      clientCa: field(
+        "A PEM file with the authorities whose client certificates are accepted instead of a token.",
+        z.optional(text()),
+      ),
+    }),
   }),
+  auth: section(
+    "People who sign in with access tokens (OAuth 2.1). Only the user's own file or a variable can set it.",
+    {
+      url: field(
+        "The address at which clients reach the hall; tokens must name it as their audience. Default: the address of the listener.",
+        z.optional(text(500).check(z.regex(/^https?:\/\/[^\s?#@]+$/))),
+      ),
+      issuers: field(
+        "Whose access tokens are accepted, by a name of your choice.",
+        map(issuer, 40),
+      ),
+    },
+  ),
   toolkits: field(
     "Globs of modules that export toolkits, relative to this file's folder, such as ./tools/*.js.",
     list(500),
@@ -365,75 +427,3 @@ export type ServerConfig = Config["mcpServers"][string] & { readonly [written]?:
 export type PartialConfig = Partial<z.input<typeof configSchema>>;
 
 type Frozen<T> = T extends object ? { readonly [Key in keyof T]: Frozen<T[Key]> } : T;
-
-function field<Schema extends z.core.$ZodType>(description: string, schema: Schema): Schema {
-  z.globalRegistry.add(schema, { description });
-  return schema;
-}
-
-type Shape = z.core.$ZodLooseShape;
-
-function object<Fields extends Shape>(description: string, fields: Fields) {
-  return field(description, z.strictObject(fields));
-}
-
-function optional<Fields extends Shape>(description: string, fields: Fields) {
-  return field(description, z.optional(z.strictObject(fields)));
-}
-
-/** An optional object whose fields all have defaults. */
-function section<Fields extends Shape>(description: string, fields: Fields) {
-  return field(description, withDefaults(fields));
-}
-
-function withDefaults<Fields extends Shape>(fields: Fields) {
-  return z.prefault(z.strictObject(fields), {} as z.input<z.ZodMiniObject<Fields, z.core.$strict>>);
-}
-
-function flag() {
-  return z._default(z.boolean(), false);
-}
-
-function list(lengthMax?: number) {
-  return z._default(z.array(text(lengthMax)), []);
-}
-
-function map<Value extends z.core.$ZodType>(value: Value, keyLengthMax?: number) {
-  return z._default(z.record(text(keyLengthMax), value), {});
-}
-
-function text(lengthMax = 10_000) {
-  return z.string().check(z.minLength(1), z.maxLength(lengthMax));
-}
-
-/** Calls a second on average, and how many at once. */
-function allowanceFields(perSecond: number, burst: number) {
-  return {
-    perSecond: field("Calls per second, on average.", z._default(whole(0, 1_000_000), perSecond)),
-    burst: field("Calls in one burst.", z._default(whole(1, 1_000_000), burst)),
-  };
-}
-
-function allowance(perSecond = 0, burst = 1) {
-  return withDefaults(allowanceFields(perSecond, burst));
-}
-
-/** The same, with how many calls run at once and how many wait. */
-function capacity({ perSecond = 0, burst = 1, concurrent = 0, queue = 100 } = {}) {
-  return withDefaults({
-    ...allowanceFields(perSecond, burst),
-    concurrent: field(
-      "Calls that run at once; 0 means no limit.",
-      z._default(whole(0, 100_000), concurrent),
-    ),
-    queue: field("Calls that may wait.", z._default(whole(0, 100_000), queue)),
-  });
-}
-
-function variableName() {
-  return z.string().check(z.regex(/^[A-Za-z_][A-Za-z0-9_]{0,99}$/));
-}
-
-function whole(minimum: number, maximum: number) {
-  return z.int().check(z.gte(minimum), z.lte(maximum));
-}

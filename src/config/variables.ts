@@ -17,6 +17,7 @@ export interface Expanded {
 
 /** Sections in which only one field is expanded. */
 const fieldsExpanded: ReadonlyMap<string, string> = new Map([
+  ["auth", "issuers"],
   ["listen", "tokenFile"],
   ["mcp", "headers"],
   ["store", "url"],
@@ -127,9 +128,10 @@ export function expandVariables(
   }
 }
 
-function maySecretStandAt([section, second, third]: Path): boolean {
+function maySecretStandAt([section, second, third, fourth]: Path): boolean {
   return (
     (section === "mcpServers" && secretSections.has(third)) ||
+    (section === "auth" && fourth === "clientSecret") ||
     ((section === "mcp" || section === "store") && secretSections.has(second))
   );
 }

@@ -6,6 +6,7 @@ import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
 import { ConfigError } from "../config/error.ts";
 import type { Config } from "../config/schema.ts";
+import type { AccessTokens } from "../server/http/access-tokens.ts";
 import { isLoopback } from "../server/http/guard.ts";
 import { listenHttp } from "../server/http/listener.ts";
 import { writeMetrics } from "../server/http/metrics.ts";
@@ -42,7 +43,7 @@ export async function serveProject(
   { isStatic, command = "serve" }: ServeOptions,
 ): Promise<ServedHall> {
   const { folder, config, log } = settings;
-  const { host, port, open } = config.listen;
+  const { host, port, open, tls } = config.listen;
   const token = await loadToken(settings);
   // Before servers are started.
   const cannotListen = refuseAddress(host, port, command);
@@ -52,6 +53,8 @@ export async function serveProject(
   const named = openNamedTokens();
   const sessions = openPageSessions({ token, named });
   const page = createPageHost(project, settings);
+  const publicUrl = config.auth.url?.replace(/\/$/, "");
+  const listening: { url: string } = { url: publicUrl ?? "" };
   const listener = await listenHttp({
     server,
     log,
@@ -62,12 +65,16 @@ export async function serveProject(
     open,
     metrics: () => writeMetrics({ version, meter, store, clients: () => server.clientCount }),
     findOwner: named.find,
+    tls,
+    publicUrl,
+    accessTokens: await openAccessTokens(settings, () => listening.url),
     page: { files: openPageFiles(pageFolder()), sessions, host: page },
   }).catch(cannotListen);
-  server.url = listener.url;
+  listening.url = publicUrl ?? listener.url;
+  server.url = listening.url;
   server.pageUrl = () => `${listener.url}/#/sign-in/${sessions.createCode()}`;
   return {
-    url: listener.url,
+    url: listening.url,
     needsToken: listener.needsToken,
     async close(drainMs) {
       page.close();
@@ -77,18 +84,43 @@ export async function serveProject(
   };
 }
 
-/** Throws ConfigError for an address that other machines can reach without a token. */
+/** Loaded only if the config names an issuer. */
+async function openAccessTokens(
+  { config, log }: Settings,
+  url: () => string,
+): Promise<AccessTokens | undefined> {
+  const { issuers } = config.auth;
+  if (Object.keys(issuers).length === 0) return undefined;
+  const { AccessTokens } = await import("../server/http/access-tokens.ts");
+  return new AccessTokens({ issuers, url, log });
+}
+
+/** Throws ConfigError for an address that other machines can reach without a token, or that shows tokens to them. */
 async function loadToken({ config, log, secrets }: Settings): Promise<string> {
-  const { host, tokenFile } = config.listen;
-  if (!isLoopback(host) && tokenFile === undefined)
+  const { host, tokenFile, tls } = config.listen;
+  const { url, issuers } = config.auth;
+  const hasIssuers = Object.keys(issuers).length > 0;
+  const isReachable = !isLoopback(host);
+  if (isReachable && tokenFile === undefined && !hasIssuers && tls?.clientCa === undefined)
     throw new ConfigError(
       `${host} can be reached from other machines: set a token with --token-file or listen.tokenFile, or listen on 127.0.0.1`,
     );
+  if (isReachable && hasIssuers && url === undefined)
+    throw new ConfigError(
+      `auth.url is missing: people reach the hall at another address than ${host}, and their tokens must name it`,
+    );
+  const isEncrypted = url === undefined ? !isReachable : isSafe(new URL(url));
+  if (hasIssuers && !isEncrypted)
+    throw new ConfigError(`auth.url is not encrypted: ${url}; expected https`);
   const token = await readToken(config);
   secrets.add(token);
   if (tokenFile !== undefined && (await isOpenToOthers(tokenFile)))
     log.warn(`${tokenFile} can be read by other users of this machine: run chmod 600 on it`);
   return token;
+}
+
+function isSafe({ protocol, hostname }: URL): boolean {
+  return protocol === "https:" || isLoopback(hostname);
 }
 
 /** The token that a hall with this config accepts: the one of `listen.tokenFile`, else the user's own. */

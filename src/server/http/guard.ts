@@ -3,8 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { isDeepStrictEqual } from "node:util";
 import type { Person } from "../../tool.ts";
 import { allRights, isAllowed, type Rights, rightsWithoutToken } from "../rights.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 import { invalidRequest, type Refusal } from "./refusal.ts";
 import { SameUser } from "./same-user.ts";
+import { identifyCertificate } from "./tls.ts";
 
 export interface GuardOptions {
   /** The address the listener is bound to. */
@@ -12,6 +14,10 @@ export interface GuardOptions {
   readonly token: string;
   /** The owner of a named token. */
   findOwner?: ((token: string) => Identity | undefined) | undefined;
+  /** Checks tokens that are neither ours nor named. */
+  readonly accessTokens?: AccessTokens | undefined;
+  /** Where clients reach the hall, if it is not where it listens: behind a proxy. */
+  readonly publicUrl?: string | undefined;
   /** Admit every program on this machine without a token, whoever runs it. */
   readonly open?: boolean | undefined;
 }
@@ -49,16 +55,21 @@ export class AccessGuard {
   readonly #isLocal: boolean;
   readonly #tokenDigest: Buffer;
   readonly #sameUser = new SameUser();
+  readonly #publicUrl: URL | undefined;
+  /** False if requests may come through a proxy, which runs on this machine like the user's own programs. */
+  readonly #admitsLocal: boolean;
 
   constructor(options: GuardOptions) {
     this.#options = options;
     this.#isLocal = isLoopback(options.host);
     this.#tokenDigest = digest(options.token);
+    this.#publicUrl = options.publicUrl === undefined ? undefined : new URL(options.publicUrl);
+    this.#admitsLocal = this.#isLocal && isLoopback(this.#publicUrl?.hostname ?? options.host);
   }
 
   /** True if every caller must send a token, because we cannot know whose program it is. */
   get needsToken(): boolean {
-    return !this.#isLocal || !(this.#options.open || process.platform === "linux");
+    return !this.#admitsLocal || !(this.#options.open || process.platform === "linux");
   }
 
   /** Checks Host and Origin, on every route. */
@@ -82,26 +93,39 @@ export class AccessGuard {
   identify(request: IncomingMessage): Admission | Promise<Admission> {
     const given = bearerOf(request);
     if (given !== undefined) return this.#identifyToken(given);
-    if (!this.#isLocal) return { refusal: unauthorized("a token is required") };
+    const owner = identifyCertificate(request.socket);
+    if (owner) return owner;
+    if (!this.#admitsLocal) return { refusal: unauthorized("a token is required") };
     if (this.#options.open) return withoutToken;
     const isOurs = this.#sameUser.has(request.socket);
     return typeof isOurs === "boolean" ? admitSameUser(isOurs) : isOurs.then(admitSameUser);
   }
 
-  #identifyToken(given: string): Admission {
+  /** The refusal with what a client must know to get an access token. */
+  challenge(refusal: Refusal, request: IncomingMessage): Refusal {
+    const { accessTokens } = this.#options;
+    return accessTokens?.challenge(refusal, targetOf(request)?.pathname ?? "") ?? refusal;
+  }
+
+  #identifyToken(given: string): Admission | Promise<Admission> {
     if (timingSafeEqual(digest(given), this.#tokenDigest))
       return { principal: "token", rights: allRights };
     const owner = this.#options.findOwner?.(given);
-    return owner ?? { refusal: unauthorized("invalid token", 'error="invalid_token"') };
+    if (owner) return owner;
+    const refusal = unauthorized("invalid token", 'error="invalid_token"');
+    return this.#options.accessTokens?.identify(given) ?? { refusal };
   }
 
   /** A listener for other machines has host names we cannot know; the token protects it instead. */
   #isOurName(name: string): boolean {
-    return !this.#isLocal || loopbackNames.has(name) || name === this.#options.host;
+    const { host } = this.#options;
+    if (!this.#isLocal || loopbackNames.has(name)) return true;
+    return name === host || name === this.#publicUrl?.hostname;
   }
 
   #isAllowedOrigin(origin: string): boolean {
     if (!URL.canParse(origin)) return false;
+    if (origin === this.#publicUrl?.origin) return true;
     const { protocol, hostname } = new URL(origin);
     return (
       (protocol === "http:" || protocol === "https:") &&
@@ -122,6 +146,14 @@ export function hasToken({ principal }: Identity): boolean {
   return principal !== withoutToken.principal;
 }
 
+/** Why the owner of an access token cannot use MCP: it may neither call nor register. Named tokens hear it later. */
+export function refuseWithoutUse(caller: Identity): Refusal | undefined {
+  const { person, rights } = caller;
+  if (person?.issuer === undefined || rights.scopes.some((scope) => scope.startsWith("register:")))
+    return undefined;
+  return refuseWithout("call", caller);
+}
+
 /** Why a caller may not do what requires the scope: 401 without a token, else 403. */
 export function refuseWithout(scope: string, caller: Identity): Refusal | undefined {
   if (isAllowed(caller.rights, scope)) return undefined;
@@ -130,6 +162,7 @@ export function refuseWithout(scope: string, caller: Identity): Refusal | undefi
     status: 403,
     code: "DENIED",
     message: `the token has no scope ${scope}`,
+    scope,
     hint: "Use a token that has it.",
     next: [{ do: "run-command", command: `token create NAME --scope ${scope}` }],
   };
@@ -159,6 +192,8 @@ export function unauthorized(message: string, parameter?: string): Refusal {
 /** From the Authorization header, or from the WebSocket subprotocol `bearer.TOKEN`, because browsers cannot set headers there. Never from a URL. */
 function bearerOf(request: IncomingMessage): string | undefined {
   const { authorization, "sec-websocket-protocol": protocols } = request.headers;
+  // Two of them name two callers, and a proxy may have checked the other one.
+  if (authorization !== undefined && headerValues(request, "authorization").length > 1) return "";
   if (authorization !== undefined) return /^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? "";
   const offered = protocols?.split(",").map((protocol) => protocol.trim());
   return offered

@@ -4,15 +4,18 @@ import {
   type Server as NodeServer,
   type ServerResponse,
 } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { HallError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
 import type { Log } from "../../base/log.ts";
 import type { EventStreamOptions } from "../../net/event-stream.ts";
 import { parseFrame } from "../../wire/message.ts";
 import { isNotification } from "../connection.ts";
 import { within } from "../rights.ts";
 import type { Server } from "../server.ts";
+import type { AccessTokens } from "./access-tokens.ts";
 import { serveApi } from "./api.ts";
 import { readBody } from "./body.ts";
 import {
@@ -21,15 +24,17 @@ import {
   hasToken,
   type Identity,
   refuseWithout,
+  refuseWithoutUse,
   targetOf,
 } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
 import { PageDoor, type PageDoorOptions } from "./page-door.ts";
 import { sendJson } from "./post.ts";
-import { notAllowed, type Refusal, sendRefusal, shuttingDown } from "./refusal.ts";
+import { notAllowed, type Refusal, sendRefusal, shuttingDown, wellKnownPath } from "./refusal.ts";
 import { Sessions } from "./sessions.ts";
 import { cutWhenUnread, SocketLimit, withoutUpgrade } from "./sockets.ts";
 import { SsePair } from "./sse-pair.ts";
+import { readTls, renewTls, type TlsFiles } from "./tls.ts";
 import type { Upgrader } from "./upgrade.ts";
 
 /** One port for Streamable HTTP, WebSocket, HTTP+SSE, the REST API, metrics and health. */
@@ -52,8 +57,14 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   metrics?(): string;
   /** The owner of a named token. */
   findOwner?: ((token: string) => Identity | undefined) | undefined;
+  /** Checks other tokens; without it there are none. */
+  readonly accessTokens?: AccessTokens | undefined;
+  /** Where clients reach the hall, if it is not where it listens. */
+  readonly publicUrl?: string | undefined;
   /** The page of the hall; without it, a browser gets one that explains how to connect. */
   readonly page?: Omit<PageDoorOptions, "bodyBytesMax"> | undefined;
+  /** Serves HTTPS with these files. */
+  readonly tls?: TlsFiles | undefined;
   /** Admit every program on this machine without a token. Default false. */
   readonly open?: boolean | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
@@ -93,10 +104,11 @@ class Listener implements HttpListener {
   readonly #stalledMsMax: number;
   readonly #http: NodeServer;
   readonly #page: PageDoor | undefined;
+  #stopRenewing: (() => void) | undefined;
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
-    const { server, host, token, findOwner, open } = options;
+    const { server, host, token, findOwner, accessTokens, publicUrl, open } = options;
     const events: EventStreamOptions = {
       keepAliveMs: options.keepAliveMs ?? 15_000,
       bufferBytesMax: options.bufferBytesMax ?? 64 * 1024,
@@ -106,7 +118,7 @@ class Listener implements HttpListener {
     this.#server = server;
     this.#stalledMsMax = events.stalledMsMax;
     this.#sessionsMax = options.sessionsMax ?? 2_000;
-    this.#guard = new AccessGuard({ host, token, findOwner, open });
+    this.#guard = new AccessGuard({ host, token, findOwner, accessTokens, publicUrl, open });
     this.#sessions = new Sessions({
       ...events,
       server,
@@ -128,7 +140,8 @@ class Listener implements HttpListener {
   get url(): string {
     const { host } = this.#options;
     const { port } = this.#http.address() as AddressInfo;
-    return `http://${host.includes(":") ? `[${host}]` : host}:${port}`;
+    const scheme = this.#options.tls ? "https" : "http";
+    return `${scheme}://${host.includes(":") ? `[${host}]` : host}:${port}`;
   }
 
   get needsToken(): boolean {
@@ -145,6 +158,7 @@ class Listener implements HttpListener {
 
   async close(): Promise<void> {
     this.#sessions.close();
+    this.#stopRenewing?.();
     (await this.#upgrader)?.close();
     const closed = new Promise<void>((resolve) => this.#http.close(() => resolve()));
     this.#http.closeAllConnections();
@@ -170,16 +184,22 @@ class Listener implements HttpListener {
   }
 
   #createHttp(): NodeServer {
-    const http = createServer(
-      {
-        maxHeaderSize: headerBytesMax,
-        headersTimeout: headersMsMax,
-        requestTimeout: bodyMsMax,
-        connectionsCheckingInterval: 1_000,
-        keepAliveTimeout: 60_000,
-      },
-      (request, response) => this.#answer(request, response),
-    );
+    const limits = {
+      maxHeaderSize: headerBytesMax,
+      headersTimeout: headersMsMax,
+      requestTimeout: bodyMsMax,
+      connectionsCheckingInterval: 1_000,
+      keepAliveTimeout: 60_000,
+    };
+    const answer = (request: IncomingMessage, response: ServerResponse): void =>
+      this.#answer(request, response);
+    const { tls, log } = this.#options;
+    let http: NodeServer;
+    if (tls) {
+      const secure = createSecureServer({ ...limits, ...readTls(tls) }, answer);
+      this.#stopRenewing = renewTls(secure, tls, log);
+      http = secure;
+    } else http = createServer(limits, answer);
     http.maxConnections = socketsMax;
     const limit = new SocketLimit(this.#options.socketsPerAddressMax ?? 2_000);
     http.on("connection", (socket: Socket) => limit.add(socket));
@@ -211,11 +231,27 @@ class Listener implements HttpListener {
     const path = targetOf(request)?.pathname ?? "";
     if (this.#page?.isFor(request, path))
       return this.#servePage(this.#page, request, response, path);
+    const metadata = this.#findMetadata(request, path);
+    if (metadata) {
+      const foreign = this.#guard.checkSite(request);
+      if (foreign) sendRefusal(response, foreign);
+      else sendJson(response, 200, JSON.stringify(metadata));
+      return;
+    }
     const admission = this.#admit(request);
     const caller = admission instanceof Promise ? await admission : admission;
     const refusal =
       "refusal" in caller ? caller.refusal : await this.#route(request, response, caller);
-    if (refusal) sendRefusal(response, refusal, isModernRequest(request) ? "omit" : "null");
+    if (!refusal) return;
+    const unreadableId = isModernRequest(request) ? "omit" : "null";
+    sendRefusal(response, this.#guard.challenge(refusal, request), unreadableId);
+  }
+
+  /** The metadata of the hall as a resource is for everybody: it says how to get a token. */
+  #findMetadata({ method }: IncomingMessage, path: string): JsonObject | undefined {
+    const { accessTokens } = this.#options;
+    if (!accessTokens || method !== "GET" || !path.startsWith(wellKnownPath)) return undefined;
+    return accessTokens.metadata(path.slice(wellKnownPath.length));
   }
 
   /** The page has its own way to sign in, so it needs no token here; Host and Origin are checked. */
@@ -254,6 +290,9 @@ class Listener implements HttpListener {
     const route = Object.hasOwn(this.#routes, path) ? this.#routes[path] : undefined;
     if (!route) return notFound;
     const handler = Object.hasOwn(route, method) ? route[method] : undefined;
+    const isOpen = path === "/health" || path === "/metrics";
+    const useless = isOpen ? undefined : refuseWithoutUse(caller);
+    if (useless) return useless;
     if (handler) return this.#handleIn(preset, handler, { request, response, url, caller });
     const isPostOnly = path === "/mcp" && isModernRequest(request);
     return notAllowed(isPostOnly ? "POST" : Object.keys(route).join(", "));
@@ -303,7 +342,7 @@ class Listener implements HttpListener {
   #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
     if (request.headers.upgrade?.toLowerCase() !== "websocket") {
       withoutUpgrade(request, socket, head);
-      this.#http.emit("connection", socket);
+      this.#http.emit(this.#options.tls ? "secureConnection" : "connection", socket);
       return;
     }
     socket.on("error", () => socket.destroy());

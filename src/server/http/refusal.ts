@@ -11,12 +11,17 @@ export interface Refusal {
   /** Default: the hint of the error code. */
   readonly hint?: string | undefined;
   readonly next?: readonly Advice[] | undefined;
+  /** The right that the caller lacks. */
+  readonly scope?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly details?: { readonly [key: string]: unknown } | undefined;
   readonly id?: Id | undefined;
   /** Close the connection without reading the rest of the request. */
   readonly closes?: boolean | undefined;
 }
+
+/** Where clients find the metadata of a resource (RFC 9728). */
+export const wellKnownPath = "/.well-known/oauth-protected-resource";
 
 export function invalidRequest(
   status: number,

@@ -8,6 +8,7 @@ import {
   type Admission,
   bearerProtocol,
   hasToken,
+  refuseWithoutUse,
   targetOf,
   unauthorized,
 } from "./guard.ts";
@@ -40,14 +41,21 @@ export class Upgrader {
   async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const caller = await this.#admit(request);
     if ("refusal" in caller) {
-      refuse(socket, caller.refusal);
+      refuse(socket, this.#guard.challenge(caller.refusal, request));
       return;
     }
     this.#sockets.handleUpgrade(request, socket, head, (webSocket) => {
       limitPings(webSocket);
-      // A token may be revoked while the socket is open.
-      const mayReceive = (): boolean =>
-        !hasToken(caller) || "principal" in this.#guard.identify(request);
+      // A token may be revoked or expire while the socket is open.
+      const mayReceive = (): boolean => {
+        const admission = hasToken(caller) ? this.#guard.identify(request) : caller;
+        if (!(admission instanceof Promise)) return "principal" in admission;
+        void admission.then((known) => {
+          if ("refusal" in known)
+            webSocket.close(policyViolation, "the token is not valid any more");
+        });
+        return true;
+      };
       const channel = createWebSocketChannel(webSocket, { mayReceive });
       this.#server.accept(channel, { ...caller, isNetwork: true });
     });
@@ -66,6 +74,8 @@ export class Upgrader {
       return { refusal: { status: 404, code: "NOT_FOUND", message: "WebSocket is served at /ws" } };
     const caller = await this.#guard.identify(request);
     if ("refusal" in caller) return caller;
+    const useless = refuseWithoutUse(caller);
+    if (useless) return { refusal: useless };
     if (request.headers.origin !== undefined && !hasToken(caller))
       return { refusal: unauthorized("a token is required") };
     if (this.#sockets.clients.size >= this.#countMax)
