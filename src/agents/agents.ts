@@ -19,6 +19,8 @@ export interface AgentsOptions {
   readonly parts: AnswerParts;
   readonly planners: Planners;
   readonly runs: Runs;
+  /** True if clients see agents and no other way to call a tool. */
+  seesAgentsOnly(): boolean;
 }
 
 /** One tool per group: it takes a task, a planner carries it out with the group's tools, and the answer lists the steps. */
@@ -28,6 +30,7 @@ export function createAgentToolkit({
   parts,
   planners,
   runs,
+  seesAgentsOnly,
 }: AgentsOptions): OwnToolkit {
   let listed: readonly Group[] | undefined;
   let tools: readonly Tool[] = [];
@@ -36,7 +39,7 @@ export function createAgentToolkit({
   async function runTask(group: Group, args: JsonObject, context: CallContext): Promise<Outcome> {
     const at = Date.now();
     const startedAt = performance.now();
-    const request = readRequest(group, args);
+    const request = { ...readRequest(group, args), seesAgentsOnly: seesAgentsOnly() };
     const chosen = planners.choose({ file: group.file, context });
     const words = `${request.task}\n${request.context ?? ""}`.trim().slice(0, wordsMax);
     const bench = await openWorkbench({ group, groups, finder, parts, context, words });

@@ -175,8 +175,6 @@ function writeGuide(domain: string | undefined): string {
     "Specialist agents provide the tools here.",
     ...(domain === undefined ? [] : [`The project is about ${domain}.`]),
     "Call the agent whose description fits with a `task` in plain words: it carries the task out and lists its steps, or returns the right tools and how to call them.",
-    "If none fits, or if you know what you need, use `find_tools`.",
-    "Call the tools you found with `call_tool`.",
     "When a call fails, the error says what to do next.",
     "",
   ].join("\n");

@@ -30,6 +30,8 @@ export interface RunRequest {
   /** The body of the agent's file. */
   readonly instructions: string;
   readonly limits: RunLimits;
+  /** The caller sees agents only: it cannot call a tool by its name. */
+  readonly seesAgentsOnly?: boolean | undefined;
 }
 
 /** The group's tools for a task. */

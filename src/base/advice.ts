@@ -11,7 +11,13 @@ export type Advice =
   /** A person reviews a server's program and tools; without a server, all that changed. */
   | { readonly do: "verify"; readonly server?: string }
   | { readonly do: "login"; readonly server: string }
-  | { readonly do: "call-tool"; readonly tool: string; readonly arguments: JsonObject }
+  | {
+      readonly do: "call-tool";
+      readonly tool: string;
+      readonly arguments: JsonObject;
+      /** The reader sees the tool itself in its list, and not `call_tool`. */
+      readonly isListed?: true;
+    }
   /** A step of the workflow: `plan` is the tool `speckit.plan` and the command `spec run plan`. */
   | { readonly do: "run-step"; readonly step: string; readonly arguments?: JsonObject }
   | { readonly do: "set-variable"; readonly name: string }
@@ -37,7 +43,9 @@ function modelSentence(advice: Advice): string {
     case "approve":
       return `The user can answer with \`guildhall approvals\` within ${advice.withinSeconds} s; then call again.`;
     case "call-tool":
-      return `Call call_tool with ${JSON.stringify({ name: advice.tool, arguments: advice.arguments })}.`;
+      return advice.isListed
+        ? `Call ${advice.tool} with ${JSON.stringify(advice.arguments)}.`
+        : `Call call_tool with ${JSON.stringify({ name: advice.tool, arguments: advice.arguments })}.`;
     case "run-step":
       return advice.arguments === undefined
         ? `Call speckit.${advice.step}.`

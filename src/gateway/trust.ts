@@ -214,7 +214,9 @@ async function decide(
             : answers,
         ));
   const isWaiting = asked === undefined && !rootCall && parts.waits === true;
-  const answer = isWaiting ? await waitForAnswer({ subject, isAllowed }, context, parts) : asked;
+  const answer = isWaiting
+    ? await waitForAnswer({ subject, isAllowed, timeoutMs: call.timeoutMs }, context, parts)
+    : asked;
   if (answer === "yes") return audit("approved", "approved while the call waited");
   if (answer === "trusted") return audit("approved", "the tool was trusted while the call waited");
 
@@ -286,11 +288,15 @@ const progressMs = 5_000;
 
 /**
  * Waits for an answer from elsewhere: with a progress token until the approval expires, else not
- * longer than clients wait. Of several identical calls, one approval lets one through. "trusted": a person has trusted
- * the tool meanwhile.
+ * longer than clients wait, and never longer than the caller's own timeout. Of several identical
+ * calls, one approval lets one through. "trusted": a person has trusted the tool meanwhile.
  */
 async function waitForAnswer(
-  { subject, isAllowed }: Pick<Case, "isAllowed"> & { readonly subject: Subject },
+  {
+    subject,
+    isAllowed,
+    timeoutMs = Number.POSITIVE_INFINITY,
+  }: Pick<Case, "isAllowed"> & Pick<Call, "timeoutMs"> & { readonly subject: Subject },
   { scope, takesProgress, progress }: CallContext,
   { approvals, now = Date.now }: TrustParts,
 ): Promise<"yes" | "no" | "trusted" | undefined> {
@@ -305,7 +311,8 @@ async function waitForAnswer(
   try {
     for (;;) {
       const pending = approvals.leave(subject);
-      const endsAt = takesProgress ? pending.expiresAt : startedAt + silentMsMax;
+      const patientUntil = takesProgress ? pending.expiresAt : startedAt + silentMsMax;
+      const endsAt = Math.min(patientUntil, startedAt + timeoutMs);
       const heard = await scope.race(approvals.hear(pending, endsAt - now()));
       const answer = approvals.take(subject);
       if (heard === "no") return "no";

@@ -148,7 +148,8 @@ const restoreMs = 100;
 export async function createHall(options: HallOptions = {}): Promise<Hall> {
   const base = await openBase(options);
   const parts = await openRegistrations(base, options);
-  const own = await openOwnTools(base, options);
+  const seesAgentsOnly = (): boolean => server.face() === "agents";
+  const own = await openOwnTools(base, options, seesAgentsOnly);
   const { gateway, tracing } = await openGateway(base, options);
   const server = openServer(base, parts, own, gateway, options);
 
@@ -307,7 +308,7 @@ async function openRegistrations(base: Base, options: HallOptions) {
 type OwnTools = Awaited<ReturnType<typeof openOwnTools>>;
 
 /** The hall's own tools: find_tools, agents, Lisp, and the workflow. */
-async function openOwnTools(base: Base, options: HallOptions) {
+async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: () => boolean) {
   const { registry, trust, health, store, log, secrets, spell, spellingOf } = base;
   const finder = createFinder({
     registry,
@@ -334,7 +335,7 @@ async function openOwnTools(base: Base, options: HallOptions) {
   });
   const own = {
     find: createFindToolkit(finder, parts),
-    agents: createAgentToolkit({ groups, finder, parts, planners, runs }),
+    agents: createAgentToolkit({ groups, finder, parts, planners, runs, seesAgentsOnly }),
     lisp: createOwnToolkit("lisp", lisp),
   };
   if (options.workflow) {

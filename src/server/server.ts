@@ -21,6 +21,7 @@ import type { Version } from "./client-request.ts";
 import { ClientConnection } from "./connection.ts";
 import { explainRequest } from "./edge.ts";
 import { chooseFaces, type Face, type FaceChoice, type ShownTool, showTools } from "./faces.ts";
+import { describeInstructions } from "./instructions.ts";
 import type { Presets, Rights } from "./rights.ts";
 import { StatelessRequests } from "./stateless.ts";
 import { Tasks } from "./tasks.ts";
@@ -176,6 +177,11 @@ export class Server {
     return connection;
   }
 
+  /** The faces of the hall, as the call record stores them. */
+  face(): string {
+    return this.#lists.face();
+  }
+
   /** The tools that a client gets with this face alone. Default: the faces of the hall. */
   listFace(face?: Face): readonly ShownTool[] {
     return this.#parts.shownTools(this.#parts.names, face && [face]);
@@ -308,11 +314,14 @@ function createParts(registry: Registry, lists: ToolLists, options: ServerOption
     face: () => lists.face(),
     capabilities: (version) =>
       describeCapabilities(registry, lists.faces(), { isStatic: options.isStatic, version }),
-    counts: () => ({
-      tools_count: parts.shownTools(options.names).length,
-      resources_count: registry.resources().length,
-      prompts_count: registry.prompts().length,
-    }),
+    counts: () => {
+      const { resources, prompts } = parts.capabilities("2025-11-25");
+      return {
+        tools_count: parts.shownTools(options.names).length,
+        resources_count: resources === undefined ? 0 : registry.resources().length,
+        prompts_count: prompts === undefined ? 0 : registry.prompts().length,
+      };
+    },
     onChange: (listener) => lists.onChange(listener),
     reference(failure) {
       const reference = randomUUID();
@@ -347,34 +356,6 @@ function freezeLists(registry: Registry): Registry {
     prompts: () => prompts,
   };
 }
-
-function describeInstructions(
-  faces: readonly Face[],
-  { registry, modules, guide, names, trust }: ServerOptions,
-): string {
-  // Names of reviewed servers only: other names, file names and all reasons are texts of a project or
-  // a server that nobody has approved.
-  const reviewed = trust?.entries().servers ?? {};
-  const downs = registry.toolkits().filter((toolkit) => toolkit.problem?.() !== undefined);
-  const named = downs
-    .filter(({ id, source }) => source !== "upstream" || !trust || Object.hasOwn(reviewed, id))
-    .map(({ id }) => id);
-  const others = downs.length - named.length + modules.failures().length;
-  const rest = `${others} not reviewed or not loadable (the user sees them in \`guildhall status\`)`;
-  const problems = others === 0 ? named : [...named, rest];
-  const known =
-    (faces.includes("agents") ? guide?.() : undefined) ??
-    instructions(names)[faces.find((face) => face !== "agents") ?? "agents"];
-  return problems.length === 0 ? known : `${known} Currently unavailable: ${problems.join(", ")}.`;
-}
-
-const afterFailure = "If a call fails, follow the next step in the error.";
-const instructions = (names: NameStyle): Readonly<Record<Face, string>> => ({
-  tools: `Tools are named toolkit${names === "dot" ? "." : "__"}tool. ${afterFailure}`,
-  search: `Tools are found on demand: describe what you want to do to find_tools, then call what it finds with call_tool. ${afterFailure}`,
-  agents: `Each agent has a group of tools: give the task to the one that fits it. ${afterFailure}`,
-  code: `Tools are called from programs: write a Lisp program for evaluate-lisp. (find-tools "what you want to do") in a program finds what it can call. ${afterFailure}`,
-});
 
 /** A static server declares only what it shows; agents, search and programs are tools alone. */
 function describeCapabilities(

@@ -5,6 +5,8 @@ import type { RawClient } from "../servers/client.ts";
 import { modern } from "../servers/client.ts";
 import { startHall as startTestHall, type TestHall } from "../servers/hall.ts";
 import { createShelf, createShop, stock } from "../servers/shop.ts";
+import { createShowcase } from "../servers/showcase.ts";
+import { createToolkit, text } from "../servers/toolkits.ts";
 
 const startHall = (options: HallOptions): Promise<TestHall> =>
   startTestHall({ listsPrograms: true, ...options });
@@ -179,8 +181,44 @@ test("the instructions match the visible tools", async () => {
     });
     return (await hall.connect().greet()).instructions;
   };
-  expect(await told(["agents", "search"])).toBe("Ask the agents.");
+  expect(await told(["agents"])).toBe("Ask the agents.");
+  expect(await told(["agents", "search"])).toMatch(/^Ask the agents\. .*find_tools/);
+  expect(await told(["agents"], [])).toContain("guildhall build");
   expect(await told("auto")).toContain("toolkit__tool");
   expect(await told(["tools"])).toContain("toolkit__tool");
   expect(await told(["search"])).toContain("find_tools");
+});
+
+test("where only agents are listed, an agent that hands back names nothing else", async () => {
+  const search = { type: "object", properties: { query: { type: "string" } }, required: ["query"] };
+  const kit = createToolkit("web", {
+    search_web: { description: "Search the web", inputSchema: search, run: () => text("found") },
+    delete_page: { description: "Delete a web page", inputSchema: search, run: () => text("gone") },
+  });
+  const agents = { files: [{ ...agent, name: "web_agent", tools: ["web.*"] }] };
+  const options = { toolkits: [kit], agents, planner: { kind: "local" as const } };
+  const ask = async (faces: readonly ("agents" | "search")[], task: string) => {
+    await using hall = await startHall({ ...options, faces });
+    return JSON.stringify(
+      await hall.connect().result("tools/call", modern({ name: "web_agent", arguments: { task } })),
+    );
+  };
+  expect(await ask(["agents", "search"], "Search the web")).toContain("Call call_tool with");
+  const handed = await ask(["agents"], "Search the web");
+  expect(handed).not.toContain("call_tool");
+  expect(handed).toContain('Call web_agent with {\\"task\\":\\"web__search_web\\"');
+  expect(await ask(["agents"], 'delete_page query="a"')).toContain(
+    "The user can run `guildhall call web.delete_page",
+  );
+});
+
+test("the counts of a handshake are of what it declares", async () => {
+  const options = { toolkits: [createShowcase()], agents: { files: [agent] }, isStatic: true };
+  await using alone = await startHall({ ...options, faces: ["agents"] });
+  const { capabilities, _meta } = await alone.connect().greet();
+  expect(capabilities).not.toHaveProperty("resources");
+  expect(_meta).toMatchObject({ tools_count: 2, resources_count: 0, prompts_count: 0 });
+  await using whole = await startHall({ ...options, faces: ["tools"] });
+  const { resources_count: count } = (await whole.connect().greet())._meta as JsonObject;
+  expect(count).toBeGreaterThan(0);
 });

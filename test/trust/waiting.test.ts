@@ -75,6 +75,22 @@ test("a call without a progress token waits 50 s; the repeated call goes through
   expect(ran).toEqual(["files.delete_file", "files.delete_file"]);
 });
 
+test("a call in the registry dialect waits no longer than its own timeout", async () => {
+  await using world = await openWaiting();
+  const { client } = world;
+  const id = client.ask("tools/call", {
+    tool_name: "files",
+    function_name: "delete_file",
+    arguments: { path: "a" },
+    timeout: 2,
+  });
+  await untilLeft(world, 1);
+  await pass(2_000);
+  expect(await client.answer(id)).toMatchObject({
+    error: { code: -32000, data: { error_type: "approval_needed" } },
+  });
+});
+
 test("a call with a progress token stays open for five minutes and says every 5 s that it waits", async () => {
   await using world = await openWaiting();
   const { client } = world;

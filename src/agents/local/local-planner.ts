@@ -11,6 +11,7 @@ import {
   type Job,
   type OfferedTool,
   type Planner,
+  type RunRequest,
   type StepResult,
   shownName,
   textOf,
@@ -165,12 +166,25 @@ function describeHandBack(job: Job, handBack: HandBack): Conclusion {
     stopped: "not sure",
     carried: carriedParts(done),
     details,
-    next: shown.map(callAdvice),
+    next: shown.map((choice) => callAdvice(choice, job.request)),
   };
 }
 
-function callAdvice({ tool, filling }: Choice): Advice {
-  return { do: "call-tool", tool: shownName(tool), arguments: filling.arguments };
+/** A caller that sees agents only names the tool in a task; an agent does not run what changes something, so the user has to. */
+function callAdvice(
+  { tool, filling: { arguments: args } }: Choice,
+  { agent, seesAgentsOnly }: RunRequest,
+): Advice {
+  if (!seesAgentsOnly) return { do: "call-tool", tool: shownName(tool), arguments: args };
+  if (tool.isReadOnly && tool.asks === undefined)
+    return {
+      do: "call-tool",
+      tool: agent,
+      arguments: { task: shownName(tool), data: args },
+      isListed: true,
+    };
+  const quoted = JSON.stringify(args).replaceAll("'", String.raw`'\''`);
+  return { do: "run-command", command: `call ${tool.name} '${quoted}'` };
 }
 
 /** A tool of a hand-back, for a program. */

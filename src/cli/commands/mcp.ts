@@ -5,6 +5,7 @@ import { attach } from "../../hall/attach.ts";
 import type { Project, ProjectOptions } from "../../hall/project.ts";
 import type { SettingsOptions } from "../../hall/settings.ts";
 import { socketPath } from "../../hall/socket.ts";
+import { noAgents } from "../../server/instructions.ts";
 import { localRights, rightsBelowHall, within } from "../../server/rights.ts";
 import { type Channel, defaultLimits } from "../../wire/channel.ts";
 import { createStdioChannel } from "../../wire/stdio.ts";
@@ -81,6 +82,7 @@ async function serveHere(
   { isBelow, preset }: Pick<McpOptions, "preset"> & { readonly isBelow: boolean },
 ): Promise<void> {
   const { server } = project.hall;
+  if (server.listFace().length === 0) process.stderr.write(`${noAgents}\n`);
   const usual = isBelow ? rightsBelowHall : localRights;
   const connection = server.accept(near, { rights: within(preset, usual, server.presets) });
   let closing: Promise<void> | undefined;
