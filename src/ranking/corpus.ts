@@ -1,4 +1,4 @@
-import { type Document, documentsOf, type ToolkitText } from "./document.ts";
+import { type Document, readDocuments, type ToolkitText } from "./document.ts";
 import { compilePostings, countWords, type DocumentCounts, type Postings } from "./postings.ts";
 import { signsOf } from "./signs.ts";
 import { embed, type Vectors, weighWords } from "./vectors.ts";
@@ -11,6 +11,8 @@ export interface Corpus {
   remove(id: string): void;
   /** The current state; rebuilt at the first query after a change. */
   read(): CorpusSnapshot;
+  /** Removes and sets toolkits, and rebuilds the state, in steps of less than a millisecond. */
+  update(removed: Iterable<string>, changed: Iterable<ToolkitText>): Steps;
   readonly size: number;
 }
 
@@ -66,78 +68,101 @@ export function createCorpus(vectors: Vectors | undefined): Corpus {
     entries.delete(id);
     snapshot = undefined;
   };
+  function* set(toolkit: ToolkitText): Steps {
+    const entry = yield* createEntry(toolkit, vocabulary, vectors);
+    remove(toolkit.id);
+    entries.set(toolkit.id, entry);
+    snapshot = undefined;
+  }
   return {
-    set(toolkit) {
-      remove(toolkit.id);
-      entries.set(toolkit.id, createEntry(toolkit, vocabulary, vectors));
-      snapshot = undefined;
-    },
+    set: (toolkit) => finish(set(toolkit)),
     remove,
-    read: () => (snapshot ??= createSnapshot(entries, vocabulary, vectors)),
+    read: () => (snapshot ??= finish(createSnapshot(entries, vocabulary, vectors))),
+    *update(removed, changed) {
+      for (const id of removed) remove(id);
+      for (const toolkit of changed) yield* set(toolkit);
+      snapshot ??= yield* createSnapshot(entries, vocabulary, vectors);
+    },
     get size() {
       return [...entries.values()].reduce((sum, { tools }) => sum + tools.length, 0);
     },
   };
 }
 
-function createEntry(
+/** Work that may be interrupted after each step. */
+export type Steps<T = void> = Generator<void, T>;
+
+function finish<T>(work: Steps<T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done) return step.value;
+  }
+}
+
+function* createEntry(
   toolkit: ToolkitText,
   vocabulary: Vocabulary,
   vectors: Vectors | undefined,
-): Entry {
+): Steps<Entry> {
   const tools = [...new Map(toolkit.tools.map((tool) => [tool.name, tool])).values()];
-  const documents = documentsOf({ ...toolkit, tools });
+  const { dimensions = 0 } = vectors ?? {};
+  const documents: Document[] = [];
+  const counted: DocumentCounts[] = [];
+  const matrix = new Float32Array(tools.length * dimensions);
+  for (const document of readDocuments({ ...toolkit, tools })) {
+    if (vectors) matrix.set(embed(weighWords(document), vectors), documents.length * dimensions);
+    documents.push(document);
+    counted.push(countWords(document, vocabulary));
+    yield;
+  }
   return {
     id: toolkit.id,
     idWords: wordsOf(toolkit.id, 200).filter((word) => !commonIdWords.has(word)),
     names: tools.map(({ name }) => `${toolkit.id}.${name}`),
     tools: tools.map(({ name }) => name),
     plainNames: documents.map(({ name }) => name.join(" ")),
-    documents: documents.map((document) => countWords(document, vocabulary)),
-    matrix: vectors ? embedAll(documents, vectors) : new Float32Array(0),
+    documents: counted,
+    matrix,
     first: 0,
   };
 }
 
 const commonIdWords = new Set(wordsOf("mcp server servers tool tools official api"));
 
-function embedAll(documents: readonly Document[], vectors: Vectors): Float32Array {
-  const matrix = new Float32Array(documents.length * vectors.dimensions);
-  documents.forEach((document, row) => {
-    matrix.set(embed(weighWords(document), vectors), row * vectors.dimensions);
-  });
-  return matrix;
-}
-
-function createSnapshot(
+function* createSnapshot(
   byId: ReadonlyMap<string, Entry>,
   vocabulary: Vocabulary,
   vectors: Vectors | undefined,
-): CorpusSnapshot {
+): Steps<CorpusSnapshot> {
   const entries = [...byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   const owners: Entry[] = [];
   for (const entry of entries) {
     entry.first = owners.length;
     for (let at = 0; at < entry.tools.length; at++) owners.push(entry);
   }
-  const postings = compilePostings(
+  const postings = yield* compilePostings(
     entries.flatMap(({ documents }) => documents),
     vocabulary,
   );
   const names = entries.flatMap((entry) => entry.names);
   const matrix = joinMatrices(entries);
+  yield;
+  const signs = signsOf(matrix, vectors?.dimensions ?? 0);
+  yield;
+  const documentsByName = groupByName(entries);
+  yield;
   const newBuffer = (): Float64Array => new Float64Array(owners.length);
   return {
     entries,
     postings,
     vocabulary,
     matrix,
-    signs: signsOf(matrix, vectors?.dimensions ?? 0),
+    signs,
     rows: Int32Array.from(
       { length: vocabulary.end },
       (_, number) => vectors?.rowOf(vocabulary.wordAt(number)) ?? -1,
     ),
-    documentsByName: groupByName(entries),
+    documentsByName,
     toolkitsByWord: groupByFirstWord(entries),
     buffers: { bm25: newBuffer(), tfidf: newBuffer(), cosine: newBuffer(), sums: newBuffer() },
     wordBuffer: new Int32Array(vocabulary.end),

@@ -40,12 +40,21 @@ export const fields = Object.keys(fieldWeights) as readonly Field[];
 export type Document = Readonly<Record<Field, readonly string[]>>;
 
 /** One document for each tool, in the order of the tools. */
-export function documentsOf({ id, description = "", tools }: ToolkitText): Document[] {
+export function documentsOf(toolkit: ToolkitText): Document[] {
+  return [...readDocuments(toolkit)];
+}
+
+/** One by one: a large toolkit takes long. */
+export function* readDocuments({
+  id,
+  description = "",
+  tools,
+}: ToolkitText): Generator<Document, void> {
   const toolkit = wordsOf(id, charactersMax.name);
   const toolkitDescription = wordsOf(description, charactersMax.description);
-  return tools.map((tool) => {
+  for (const tool of tools) {
     const parameters = readParameters(tool.inputSchema);
-    return {
+    yield {
       name: wordsOf(tool.name, charactersMax.name),
       description: wordsOf(tool.description ?? "", charactersMax.description),
       toolkit,
@@ -55,7 +64,7 @@ export function documentsOf({ id, description = "", tools }: ToolkitText): Docum
       choices: wordsOf(parameters.choices.join(" "), charactersMax.choices),
       aliases: wordsOf((tool.aliases ?? []).join("\n"), charactersMax.description),
     };
-  });
+  }
 }
 
 /** Longer texts are not found better, and a very long one must not slow down every search. */

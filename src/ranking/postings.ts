@@ -49,9 +49,10 @@ const lengthShare = 0.75;
 /** 1 would be the cosine. Penalises long texts more than BM25 does, which helps long tasks. */
 const lengthPower = 0.7;
 
-export type Postings = ReturnType<typeof compilePostings>;
+export type Postings = ReturnType<ReturnType<typeof compilePostings>["next"]>["value"] & object;
 
-export function compilePostings(documents: readonly DocumentCounts[], vocabulary: Vocabulary) {
+/** Yields after each document. */
+export function* compilePostings(documents: readonly DocumentCounts[], vocabulary: Vocabulary) {
   const count = documents.length;
   const starts = startsOf(vocabulary);
   const total = starts[vocabulary.end] ?? 0;
@@ -63,7 +64,7 @@ export function compilePostings(documents: readonly DocumentCounts[], vocabulary
   );
   const means = meanLengths(documents);
   const ends = starts.slice();
-  documents.forEach(({ words, counts, lengths }, document) => {
+  for (const [document, { words, counts, lengths }] of documents.entries()) {
     const shares = fieldShares(lengths, means);
     const amounts = new Float64Array(words.length);
     let square = 0;
@@ -85,7 +86,8 @@ export function compilePostings(documents: readonly DocumentCounts[], vocabulary
       bm25[slot] = (rare * amount * (saturation + 1)) / (amount + saturation);
       tfidf[slot] = (Math.log1p(amount) * rare * rare) / norm;
     }
-  });
+    yield;
+  }
   return {
     count,
     /** Adds the word's BM25 and TF-IDF scores to each document that contains it. */

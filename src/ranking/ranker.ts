@@ -2,7 +2,7 @@
 // and the cosine of word vectors; the best are reranked word by word. See docs/decisions/0010-ranking.md.
 
 import { alignAll, longTermsMin } from "./alignment.ts";
-import { type CorpusSnapshot, createCorpus } from "./corpus.ts";
+import { type CorpusSnapshot, createCorpus, type Steps } from "./corpus.ts";
 import { fields, type ToolkitText } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
 import { type Candidate, type RankingHints, scoreAll, weights } from "./score-all.ts";
@@ -16,6 +16,8 @@ export interface Ranker {
   /** Adds or replaces a toolkit. Only its own texts are read. */
   set(toolkit: ToolkitText): void;
   remove(id: string): void;
+  /** The same for several toolkits, in steps between which others may run. */
+  update(removed: Iterable<string>, changed: Iterable<ToolkitText>): Steps;
   rank(query: string, options?: RankOptions): Ranking;
   /** The number of tools. */
   readonly size: number;
@@ -54,6 +56,7 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
   return {
     set: corpus.set,
     remove: corpus.remove,
+    update: corpus.update,
     rank(query, options = {}) {
       const snapshot = corpus.read();
       const scores = scoreTerms(query, snapshot, vectors);

@@ -181,6 +181,30 @@ test("the index follows the registry, and reads again only the toolkit that chan
   await registry.close();
 });
 
+test("other work runs while thousands of tools are read, and later questions wait for the same index", async () => {
+  const registry = createRegistry({ log });
+  const many = Array.from({ length: 3_000 }, (_, at) => [
+    `tool_${at}`,
+    `Shows the weather forecast of station ${at} for a day | station day`,
+  ]);
+  await registry.add(createShelf("stations", Object.fromEntries(many)));
+  const finder = createFinder({ registry, log });
+  let turns = 0;
+  let isDone = false;
+  const count = (): void => {
+    turns++;
+    if (!isDone) setImmediate(count);
+  };
+  setImmediate(count);
+  const findings = await Promise.all(
+    ["weather of station 7", "weather of station 8"].map((task) => finder.find(task)),
+  );
+  isDone = true;
+  expect(turns).toBeGreaterThan(5);
+  expect(findings.map(({ total }) => total)).toEqual([3_000, 3_000]);
+  await registry.close();
+});
+
 test("what is held back is never found, and its likes are not named", async () => {
   const registry = createRegistry({ log });
   await registry.add(createShelf("one", stock.weather));

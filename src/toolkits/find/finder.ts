@@ -1,5 +1,7 @@
 import type { Log } from "../../base/log.ts";
-import type { ToolText } from "../../ranking/document.ts";
+import { Scope } from "../../base/scope.ts";
+import { runInSlices } from "../../base/timing.ts";
+import type { ToolkitText, ToolText } from "../../ranking/document.ts";
 import type { Ranker } from "../../ranking/ranker.ts";
 import { safeNameOf } from "../../registry/names.ts";
 import type { Registry } from "../../registry/registry.ts";
@@ -62,27 +64,38 @@ export function createFinder({
   /** Targets by the name the index knows them by: toolkit and tool, whatever the prefix. */
   let byKey = new Map<string, Target>();
   let seen: readonly Target[] | undefined;
-  function update(ranker: Ranker): void {
+  let updating: Promise<void> | undefined;
+
+  /** Thousands of tools take a second: other calls run in between. */
+  async function bringUpToDate(ranker: Ranker): Promise<void> {
+    while (registry.tools() !== seen) {
+      updating ??= runInSlices(update(ranker), new Scope()).finally(() => {
+        updating = undefined;
+      });
+      await updating;
+    }
+  }
+
+  function* update(ranker: Ranker): Generator<void, void> {
     const tools = registry.tools();
-    if (tools === seen) return;
     const shelves = groupByToolkit(tools);
     const ids = new Set([...shelves.keys()].map(({ id }) => id));
-    for (const id of [...indexed.keys()]) {
-      if (ids.has(id)) continue;
-      ranker.remove(id);
-      indexed.delete(id);
-    }
-    for (const [toolkit, targets] of shelves) {
-      if (isSame(indexed.get(toolkit.id), targets)) continue;
-      ranker.set({
-        id: toolkit.id,
-        description: toolkit.description,
-        tools: targets.map(describe),
-      });
-      indexed.set(toolkit.id, targets);
+    const removed = [...indexed.keys()].filter((id) => !ids.has(id));
+    const changed = [...shelves].filter(([{ id }, targets]) => !isSame(indexed.get(id), targets));
+    yield* ranker.update(removed, changed.map(textOf));
+    for (const id of removed) indexed.delete(id);
+    for (const [{ id }, targets] of changed) indexed.set(id, targets);
+    // A definition is hashed once, to compare it with the reviewed one.
+    for (const target of tools) {
+      trust?.heldBecause(target);
+      yield;
     }
     byKey = new Map(tools.map((target) => [keyOf(target), target]));
     seen = tools;
+  }
+
+  function textOf([{ id, description }, targets]: [Toolkit, Target[]]): ToolkitText {
+    return { id, description, tools: targets.map(describe) };
   }
 
   function describe({ tool, fullName }: Target): ToolText {
@@ -99,7 +112,7 @@ export function createFinder({
     async find(task, { limit = 5, among } = {}) {
       loading ??= loadRanker(log);
       const ranker = await loading;
-      update(ranker);
+      await bringUpToDate(ranker);
       const mayBeSeen = (target: Target | undefined): target is Target =>
         target !== undefined &&
         (target.toolkit.isListed?.() ?? true) &&
