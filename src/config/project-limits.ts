@@ -72,6 +72,16 @@ const limits: readonly Limit[] = [
     isRefused: () => true,
   },
   {
+    path: ["store", "key"],
+    text: "chooses whose decisions count here; only the user's own config file or GUILDHALL__STORE__KEY may set it",
+    isRefused: () => true,
+  },
+  {
+    path: ["listen", "advertise"],
+    text: "chooses where other halls send calls; only the user's own config file or GUILDHALL__LISTEN__ADVERTISE may set it",
+    isRefused: () => true,
+  },
+  {
     path: ["listen", "host"],
     text: "opens the hall to other machines; only the user's own config file, GUILDHALL__LISTEN__HOST or --host may set it",
     isRefused: (host) => typeof host === "string" && kindOfHost(host) !== "loopback",

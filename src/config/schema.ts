@@ -171,6 +171,10 @@ export const configSchema = z.strictObject({
       "A file with the token that every caller must send. It must come from the user's own file or --token-file.",
       z.optional(text()),
     ),
+    advertise: field(
+      "The URL at which other halls of the same store.url reach this one, such as http://10.0.0.5:8080. Default: the address it listens on. Only the user's own file or GUILDHALL__LISTEN__ADVERTISE can set it.",
+      z.optional(text().check(z.regex(/^https?:\/\/\S+$/))),
+    ),
     open: field(
       "Admit every program on this machine without a token, whichever user runs it. Only the user's own file may set it.",
       z.optional(z.boolean()),
@@ -253,6 +257,10 @@ export const configSchema = z.strictObject({
     url: field(
       "A PostgreSQL database that several halls share, such as postgres://user:password@host/guildhall, with optional sslmode and schema. Use a variable for the password. Only the user's own file or GUILDHALL__STORE__URL can set it.",
       z.optional(text().check(z.regex(/^postgres(ql)?:\/\/\S+$/))),
+    ),
+    key: field(
+      "A secret of at least 32 characters. Halls that share the database and this key, and serve the same folder, act as one. Use a variable. Default: a key of this user on this machine. Only the user's own file or GUILDHALL__STORE__KEY can set it.",
+      z.optional(text().check(z.minLength(32))),
     ),
     record: field(
       "How arguments and results of calls are recorded: as a hash, or in full without secrets.",

@@ -31,6 +31,8 @@ export function findSecrets(
     }
   }
   for (const password of passwordsOf(fieldAt(tree, ["store", "url"]))) secrets.add(password);
+  const teamKey = fieldAt(tree, ["store", "key"]);
+  if (typeof teamKey === "string") secrets.add(teamKey);
   secrets.delete("");
   return [...secrets];
 }

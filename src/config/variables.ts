@@ -6,7 +6,7 @@ import type { Config } from "./schema.ts";
 
 /**
  * Expands `${NAME}`, `${env:NAME}` and `${NAME:-default}` in all strings of mcpServers, in mcp.headers,
- * store.url and listen.tokenFile; `$${` is a literal `${`. One pass: values are not expanded again.
+ * store.url, store.key and listen.tokenFile; `$${` is a literal `${`. One pass: values are not expanded again.
  */
 export interface Expanded {
   readonly tree: JsonObject;
@@ -15,12 +15,12 @@ export interface Expanded {
   readonly secrets: readonly string[];
 }
 
-/** Sections in which only one field is expanded. */
-const fieldsExpanded: ReadonlyMap<string, string> = new Map([
-  ["auth", "issuers"],
-  ["listen", "tokenFile"],
-  ["mcp", "headers"],
-  ["store", "url"],
+/** Sections in which only these fields are expanded. */
+const fieldsExpanded: ReadonlyMap<string, readonly string[]> = new Map([
+  ["auth", ["issuers"]],
+  ["listen", ["tokenFile"]],
+  ["mcp", ["headers"]],
+  ["store", ["url", "key"]],
 ]);
 const charactersMax = 1024 * 1024;
 const referencesMax = 10_000;
@@ -121,10 +121,10 @@ export function expandVariables(
 
   function expandSection(key: string, value: unknown): unknown {
     if (key === "mcpServers") return expand(value, [key]);
-    const field = fieldsExpanded.get(key);
-    return field !== undefined && isObject(value) && field in value
-      ? { ...value, [field]: expand(value[field], [key, field]) }
-      : value;
+    if (!isObject(value)) return value;
+    const fields = (fieldsExpanded.get(key) ?? []).filter((field) => field in value);
+    const expanded = fields.map((field) => [field, expand(value[field], [key, field])]);
+    return expanded.length === 0 ? value : { ...value, ...Object.fromEntries(expanded) };
   }
 }
 

@@ -26,6 +26,11 @@ export interface TrustParts {
   readonly now?: (() => number) | undefined;
   /** Calls wait for people who answer elsewhere, such as at a terminal. Default: they fail at once. */
   readonly waits?: boolean;
+  /**
+   * Of several halls: undefined if this one knows what was decided anywhere, else resolves once it does. Throws
+   * UNAVAILABLE.
+   */
+  confirm?: (() => Promise<void> | undefined) | undefined;
 }
 
 export interface Decision {
@@ -56,21 +61,39 @@ function reliesOnLedger(target: Target, trust: Trust): boolean {
 
 /** Refuses tools that are held back, before validation: its errors would quote the untrusted schema. */
 export const refuseHeldBack =
-  ({ trust, audit }: TrustParts): ResolvedStage =>
+  (parts: TrustParts): ResolvedStage =>
   (next) =>
   (call, context) => {
-    const { target } = call;
-    if (reliesOnLedger(target, trust)) trust.refresh();
-    const { held, refused } = trust.judge(target);
-    const reason = held ?? refused;
-    if (reason === undefined) return next(call, context);
-    const refuse = (): never => {
-      const server = target.toolkit.id;
-      throw held === undefined ? serverNotReviewed(reason, server) : toolChanged(reason, server);
-    };
-    // Refuse even if the audit write fails.
-    return audit(decisionOf(call, "blocked", reason), call).then(refuse, refuse);
+    const { trust, confirm } = parts;
+    const stale = confirm && mayHaveChanged(call.target, trust) ? confirm() : undefined;
+    if (!stale) return admitShown(call, context, parts, next);
+    return stale.then(() => admitShown(call, context, parts, next));
   };
+
+/** A decision about it that was taken back elsewhere matters. What only reads goes on without the other halls. */
+function mayHaveChanged(target: Target, trust: Trust): boolean {
+  const { level, marks } = trust.judge(target);
+  return target.toolkit.source !== "hall" && (level === "trusted" || marks.effect === "changes");
+}
+
+function admitShown(
+  call: ResolvedCall,
+  context: CallContext,
+  { trust, audit }: TrustParts,
+  next: Parameters<ResolvedStage>[0],
+): Promise<Outcome> {
+  const { target } = call;
+  if (reliesOnLedger(target, trust)) trust.refresh();
+  const { held, refused } = trust.judge(target);
+  const reason = held ?? refused;
+  if (reason === undefined) return next(call, context);
+  const refuse = (): never => {
+    const server = target.toolkit.id;
+    throw held === undefined ? serverNotReviewed(reason, server) : toolChanged(reason, server);
+  };
+  // Refuse even if the audit write fails.
+  return audit(decisionOf(call, "blocked", reason), call).then(refuse, refuse);
+}
 
 /**
  * Requires approval for changing calls of untrusted tools; for nested calls also if the tool's effect
@@ -196,7 +219,7 @@ async function decide(
   if (reason === undefined) return audit("destructive call", "trusted");
   // The approval may have been taken back.
   parts.trust.refresh();
-  const before = parts.approvals.take(subject);
+  const before = await parts.approvals.take(subject);
   if (before === "yes") return audit("approved", "approved before the call");
 
   const { rootCall, caller } = call;
@@ -314,7 +337,7 @@ async function waitForAnswer(
       const patientUntil = takesProgress ? pending.expiresAt : startedAt + silentMsMax;
       const endsAt = Math.min(patientUntil, startedAt + timeoutMs);
       const heard = await scope.race(approvals.hear(pending, endsAt - now()));
-      const answer = approvals.take(subject);
+      const answer = await approvals.take(subject);
       if (heard === "no") return "no";
       if (answer !== undefined || heard === undefined) return answer;
       if (isAllowed()) {

@@ -2,7 +2,7 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { version } from "../base/version.ts";
-import { answers } from "../trust/approvals.ts";
+import { type ApprovalAnswer, answers } from "../trust/approvals.ts";
 import { noEntries } from "../trust/ledger.ts";
 import { type OfferKind, pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
@@ -13,6 +13,7 @@ import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
 import { openAgents } from "./project-texts.ts";
 import type { Settings } from "./settings.ts";
+import { showApproval } from "./together/shared-approvals.ts";
 
 /** Long enough for the answer to be written. */
 const answerMs = 50;
@@ -46,32 +47,17 @@ export function createHandlers(
     },
     sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
-      pending: hall.approvals
-        .pending()
-        .map(
-          ({
-            target,
-            argumentsHash: _hash,
-            isWaiting: _waits,
-            callerPreview: _short,
-            ...pending
-          }) => ({
-            tool: target.fullName,
-            ...pending,
-          }),
-        ),
+      pending: [
+        ...hall.approvals.pending().map(showApproval),
+        ...(hall.together?.approvals.list() ?? []),
+      ],
     }),
     async approve({ token, answer }) {
       if (!answers.includes(answer))
         throw new HallError("INVALID_PARAMS", `"answer" must be one of ${answers.join(", ")}`);
-      // A grant revoked earlier does not count as this approval.
-      hall.trust?.refresh();
-      // The tool as it was when approval was requested; it may have changed since.
-      const { target, isWaiting } = hall.approvals.answer(token, answer);
-      // A waiting call grants the answer itself, after it is in the audit.
-      if (!isWaiting) await hall.trust?.grant(target, answer);
-      hall.approvals.wake();
-      return { tool: target.fullName };
+      return (
+        (await hall.together?.approvals.answer(token, answer)) ?? answerHere(hall, token, answer)
+      );
     },
     trust: async () => ({ tools: describeTrust(hall) }),
     offers: async () => ({ servers: listOffers(hall) }),
@@ -96,6 +82,22 @@ export function createHandlers(
       return { state: upstream.state() };
     },
   };
+}
+
+/** Answers a call that waits in this hall. Throws NOT_FOUND. */
+export async function answerHere(
+  hall: Pick<Hall, "trust" | "approvals">,
+  token: string,
+  answer: ApprovalAnswer,
+): Promise<{ readonly tool: string }> {
+  // A grant revoked earlier does not count as this approval.
+  hall.trust?.refresh();
+  // The tool as it was when approval was requested; it may have changed since.
+  const { target, isWaiting } = hall.approvals.answer(token, answer);
+  // A waiting call grants the answer itself, after it is in the audit.
+  if (!isWaiting) await hall.trust?.grant(target, answer);
+  hall.approvals.wake();
+  return { tool: target.fullName };
 }
 
 /** The trust level of each tool. Empty for a hall without trust. */

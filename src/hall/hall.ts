@@ -46,6 +46,7 @@ import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 import { callOnce } from "./call-once.ts";
 import { createHallEvents, type HallEvents, reportCalls } from "./events.ts";
+import type { Together } from "./together/together.ts";
 
 /** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
@@ -68,6 +69,8 @@ export interface Hall {
   readonly fleet: Fleet;
   readonly log: Log;
   readonly events: HallEvents;
+  /** Set if other halls share its database. */
+  readonly together: Together | undefined;
   /** Calls a tool through the whole gateway, for programs and tests. Throws HallError. */
   call(call: string | NamedCall, args?: JsonObject): Promise<Outcome>;
   close(drainMs?: number): Promise<void>;
@@ -122,6 +125,8 @@ export interface HallOptions {
   readonly audit?: (decision: Decision, call: Call) => Promise<void>;
   /** Where calls and the audit are stored. Default: memory. */
   readonly store?: StoreSettings | undefined;
+  /** Of several halls that share the store. Default: this hall is alone. */
+  readonly together?: Together | undefined;
   /** How much of a call is stored: a digest of its arguments, or everything. Default `digest`. */
   readonly record?: Recording["record"];
   /** Offers `guildhall://stats`, `health` and `trust`. Default true. */
@@ -207,11 +212,20 @@ async function openBase(options: HallOptions) {
   } = options;
   const limits: Limits = { ...defaultLimits, ...options.limits };
   const events = createHallEvents();
+  const { together } = options;
   const approvals = createApprovals(
     () => Date.now(),
     options.approvalLeft,
-    () => events.emit({ type: "changed", what: "approvals" }),
+    () => {
+      events.emit({ type: "changed", what: "approvals" });
+      together?.approvals.publish();
+    },
+    together?.approvals.answers,
   );
+  if (together) {
+    together.approvals.approvals = approvals;
+    together.approvals.changed = () => events.emit({ type: "changed", what: "approvals" });
+  }
   const trust: Trust | undefined =
     options.trust && createTrust({ ...options.trust, onRevoked: approvals.forget });
   trust?.refresh();
@@ -259,6 +273,7 @@ async function openBase(options: HallOptions) {
     secrets,
     timeoutMs,
     names,
+    together,
     ...createSpelling(registry, names),
     approvals,
     meter: new Meter(),
@@ -271,17 +286,15 @@ type HallRegistrations = Awaited<ReturnType<typeof openRegistrations>>;
 
 /** Toolkits that register themselves or come from modules, and the health checks of all. */
 async function openRegistrations(base: Base, options: HallOptions) {
-  const { registry, trust, health, store, note, log, validators } = base;
-  const registered = auditRegistrations(
-    createRegistrations({
-      registry,
-      health,
-      log,
-      allowPrivate: options.allowPrivateEndpoints ?? false,
-      checkSchema: async (schema) => isPlainSchema(schema) || validators.load(schema),
-    }),
-    note,
-  );
+  const { registry, trust, health, store, note, log, validators, together } = base;
+  const book = createRegistrations({
+    registry,
+    health,
+    log,
+    allowPrivate: options.allowPrivateEndpoints ?? false,
+    checkSchema: async (schema) => isPlainSchema(schema) || validators.load(schema),
+  });
+  const registered = auditRegistrations(book, note);
   const kept =
     options.trust &&
     options.store &&
@@ -290,7 +303,8 @@ async function openRegistrations(base: Base, options: HallOptions) {
       sign: options.trust.ledger.sign,
       log,
     });
-  const registrations: Registrations = kept ?? registered;
+  const own: Registrations = kept ?? registered;
+  const registrations = together?.share(own, book, health) ?? own;
 
   const modules = createModules({
     patterns: [],
@@ -367,6 +381,7 @@ async function openGateway(base: Base, options: HallOptions) {
       audit,
       now: options.trust?.now,
       waits: options.approvalLeft !== undefined,
+      confirm: options.together?.confirm,
     },
     spell,
   });
@@ -381,7 +396,7 @@ function openServer(
   options: HallOptions,
 ): Server {
   const { registry, store, health, trust } = base;
-  const { faces = ["tools"], isStatic = false, pageSize = 1_000 } = options;
+  const { faces = ["tools"], isStatic = false, pageSize = 1_000, together } = options;
   const { hasOwnResources = true, listsPrograms = true } = options;
   return new Server({
     ...base,
@@ -395,6 +410,7 @@ function openServer(
     monitor,
     modules,
     pressure: store,
+    together: together && { hall: together.board.hall, key: together.sealKey },
     version,
     faces,
     listsPrograms,

@@ -14,6 +14,7 @@ import { type Ledger, openLedger } from "../trust/ledger.ts";
 import type { Discovery } from "./discover.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
 import { adoptForUser } from "./take-over.ts";
+import { shareLedger } from "./together/shared-ledger.ts";
 
 /** The records of a project as commands use them, beside a hall that may be writing too. */
 
@@ -63,13 +64,18 @@ export async function findStoreProblem(settings: Settings): Promise<HallError | 
 
 /** The approvals of the project. */
 export async function openProjectLedger(settings: Settings): Promise<Ledger> {
-  const { folder, log } = settings;
-  const ledger = openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
+  const local = await openLocalLedger(settings);
+  const ledger = settings.config.store.url === undefined ? local : shareLedger(local, settings);
   const subjects = await adoptForUser(settings, ledger);
   await recordInProject(settings, {
     decision: { kind: "reviewed", subjects, reason: "by trust.scope" },
   });
   return ledger;
+}
+
+/** The file of this machine, which follows what several halls share. */
+export async function openLocalLedger({ folder, log }: Settings): Promise<Ledger> {
+  return openLedger(await realpath(folder), { warn: (message) => log.warn(message) });
 }
 
 /** A person's decision, at a terminal or in their config file, for the audit. */

@@ -10,16 +10,19 @@ import { readLock } from "../upstream/lock.ts";
 import type { Channel } from "../wire/channel.ts";
 import { createMemoryPair } from "../wire/memory.ts";
 import { createHallChannel, greetHall } from "./admin-client.ts";
-import { createFollowTrust, createHandlers } from "./admin-handlers.ts";
+import { answerHere, createFollowTrust, createHandlers } from "./admin-handlers.ts";
 import { createApprovalNotifier } from "./approval-notifier.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
 import { createHall, type Hall, type HallOptions } from "./hall.ts";
 import { openBuiltins, switchBuiltins } from "./known-tools.ts";
-import { openProjectLedger, projectStoreSettings } from "./project-store.ts";
+import { openLocalLedger, openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
 import { facesOf, logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
+import { followEntries } from "./together/shared-ledger.ts";
+import { openBoard } from "./together/team.ts";
+import type { Together } from "./together/together.ts";
 
 /** The hall of a project folder with its config, its lock and hot reload. */
 export interface Project {
@@ -49,10 +52,11 @@ export async function openAlone({
 }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
-  const [lock, ledger, logs] = await Promise.all([
+  const [lock, ledger, logs, together] = await Promise.all([
     readLock(folder, (message) => log.warn(message)),
     openProjectLedger(settings),
     openServerLogs(settings),
+    openTogether(settings),
   ]);
   const entries = await ledger.read();
   const agents = await openAgents(folder, entries, log);
@@ -91,7 +95,9 @@ export async function openAlone({
     lock,
     log,
     secrets,
+    together,
   });
+  if (together) await joinOthers(hall, together, settings);
   hall.server.presets = presetsOf(config);
   const reload = createReload(hall, loaded);
   const watching = watchConfig(
@@ -114,9 +120,35 @@ export async function openAlone({
     async close(drainMs = 0) {
       watching.close();
       await hall.close(drainMs);
+      await together?.close();
       logs.flush();
     },
   };
+}
+
+/** Loaded only with `store.url`. */
+async function openTogether(settings: Settings): Promise<Together | undefined> {
+  const board = await openBoard(settings);
+  return board && (await import("./together/together.ts")).createTogether(board);
+}
+
+/** From here on, what is decided in any hall holds in this one. */
+async function joinOthers(
+  hall: Hall,
+  { board, approvals }: Together,
+  settings: Settings,
+): Promise<void> {
+  approvals.answerHere = (token, answer) =>
+    answerHere(hall, token, answer).catch((err: unknown) =>
+      hall.log.warn({ err }, "could not use an answer from another hall"),
+    );
+  const ledger = await openLocalLedger(settings);
+  board.on("trust", async (_key, text) => {
+    await followEntries(ledger, text);
+    hall.trust?.refresh();
+    hall.approvals.wake();
+  });
+  await board.join();
 }
 
 /** The project's hall with its local socket. Undefined if another process holds the socket. */

@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { createServer } from "node:net";
+import { hostname } from "node:os";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { HallError } from "../base/errors.ts";
 import { version } from "../base/version.ts";
@@ -18,10 +20,12 @@ import {
   openNamedTokens,
   readTokenFile,
 } from "../server/http/tokens.ts";
+import type { Hall } from "./hall.ts";
 import { createPageHost } from "./page/host.ts";
 import { openAlone, openShared, type Project, type ProjectOptions } from "./project.ts";
 import type { Settings } from "./settings.ts";
 import { socketPath } from "./socket.ts";
+import { runForOther } from "./together/shared-registrations.ts";
 
 /** A hall that listens on HTTP. */
 export interface ServedHall {
@@ -49,7 +53,7 @@ export async function serveProject(
   const cannotListen = refuseAddress(host, port, command);
   await requireFreePort(host, port).catch(cannotListen);
   const project = await openProject({ folder, settings, isStatic }, command);
-  const { server, meter, store } = project.hall;
+  const { server, meter, store, together, registrations } = project.hall;
   const named = openNamedTokens();
   const sessions = openPageSessions({ token, named });
   const page = createPageHost(project, settings);
@@ -68,17 +72,21 @@ export async function serveProject(
     tls,
     publicUrl,
     accessTokens: await openAccessTokens(settings, () => listening.url),
+    others: together?.others,
+    run: (body, response) => runForOther(registrations, body, response),
     page: { files: openPageFiles(pageFolder()), sessions, host: page },
   }).catch(cannotListen);
   listening.url = publicUrl ?? listener.url;
   server.url = listening.url;
+  if (together) together.board.url = config.listen.advertise ?? reachableUrl(listener.url);
   server.pageUrl = () => `${listener.url}/#/sign-in/${sessions.createCode()}`;
   return {
     url: listening.url,
     needsToken: listener.needsToken,
     async close(drainMs) {
       page.close();
-      await project.close(drainMs);
+      const leftMs = await handOver(project.hall, drainMs);
+      await project.close(leftMs);
       if (drainMs > 0) await listener.close();
     },
   };
@@ -93,6 +101,31 @@ async function openAccessTokens(
   if (Object.keys(issuers).length === 0) return undefined;
   const { AccessTokens } = await import("../server/http/access-tokens.ts");
   return new AccessTokens({ issuers, url, log });
+}
+
+/** A load balancer notices within this time that the hall is not ready any more. */
+const noticedMs = 1_000;
+
+/**
+ * Of several halls: the others get what is new, and what waits here for an answer can still have it. Returns the time that
+ * is left.
+ */
+async function handOver({ server, together }: Hall, drainMs: number): Promise<number> {
+  if (drainMs === 0 || together?.others.any() === undefined) return drainMs;
+  const since = performance.now();
+  server.isLeaving = true;
+  await together.board.leave();
+  const passedMs = (): number => performance.now() - since;
+  while (passedMs() < drainMs && (server.isBusy || passedMs() < noticedMs)) await sleep(50);
+  return Math.max(1, drainMs - passedMs());
+}
+
+/** A hall that listens on all addresses is reached by the name of its machine. */
+function reachableUrl(url: string): string {
+  const reachable = new URL(url);
+  if (reachable.hostname === "0.0.0.0" || reachable.hostname === "[::]")
+    reachable.hostname = hostname();
+  return reachable.href;
 }
 
 /** Throws ConfigError for an address that other machines can reach without a token, or that shows tokens to them. */

@@ -149,6 +149,13 @@ export class HealthRecord {
     this.#become({ state: "unavailable", reason });
   }
 
+  /** Another hall found that it fails. */
+  openedElsewhere(reason: string): void {
+    this.lastError = reason;
+    this.#breaker = { kind: "open", untilMs: this.#now() + restMs };
+    this.#become({ state: "unavailable", reason });
+  }
+
   /** A service is attached again. */
   reset(): void {
     this.#breaker = closed;

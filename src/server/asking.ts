@@ -84,11 +84,19 @@ function asExecutionError(error: unknown): never {
 export class Asking {
   readonly #seal: Seal;
   readonly #tasks: Tasks;
+  readonly #createId: () => string;
   readonly #waiting = new Map<string, SuspendableRun>();
 
-  constructor(seal: Seal, tasks: Tasks) {
+  /** `createId` makes ids that no other hall makes. */
+  constructor(seal: Seal, tasks: Tasks, createId: () => string = randomUUID) {
     this.#seal = seal;
     this.#tasks = tasks;
+    this.#createId = createId;
+  }
+
+  /** The runs that wait for an answer. */
+  get count(): number {
+    return this.#waiting.size;
   }
 
   /** Runs work for a modern request, or resumes the run that its `requestState` names. */
@@ -154,7 +162,7 @@ export class Asking {
       run.scope.cancel(refusal);
       throw refusal;
     }
-    const handle = randomUUID();
+    const handle = this.#createId();
     this.#waiting.set(handle, run);
     const expiry = setTimeout(
       () => run.scope.cancel(new HallError("TIMEOUT", "the question was not answered in time")),
@@ -405,7 +413,12 @@ function findMissing(
 
 /** Signs text that a client returns to us later, bound to one purpose. */
 export class Seal {
-  readonly #key = randomBytes(32);
+  readonly #key: Buffer;
+
+  /** Halls with the same key read each other's. */
+  constructor(key: Buffer = randomBytes(32)) {
+    this.#key = key;
+  }
 
   /** `about` is the purpose; it cannot be read from the result. */
   close(text: string, about: string): string {

@@ -70,6 +70,8 @@ export interface ServerOptions {
   readonly timeoutMs: number;
   /** Items in one page of a list. */
   readonly pageSize: number;
+  /** One of several halls: its name, and the key with which all seal what clients send back. */
+  readonly together?: { readonly hall: string; readonly key: Buffer } | undefined;
 }
 
 /** A part behind the server that may be unable to accept more for a while. */
@@ -117,6 +119,8 @@ export class Server {
   /** Set while requests are not read. */
   #pause: { readonly again: Promise<void>; resume(): void } | undefined;
   #isClosing = false;
+  /** Other halls get what is new; what has begun here goes on. */
+  isLeaving = false;
 
   constructor(options: ServerOptions) {
     this.registry = options.isStatic ? freezeLists(options.registry) : options.registry;
@@ -131,6 +135,12 @@ export class Server {
   /** True once new requests are refused. */
   get isClosing(): boolean {
     return this.#isClosing;
+  }
+
+  /** True while something runs or waits here that no other hall can go on with. */
+  get isBusy(): boolean {
+    const { asking, tasks } = this.#parts;
+    return this.#stateless.count + asking.count + tasks.count > 0;
   }
 
   /** Clients that are connected now. */
@@ -296,17 +306,21 @@ class ToolLists {
 }
 
 function createParts(registry: Registry, lists: ToolLists, options: ServerOptions): ServerParts {
-  const seal = new Seal();
-  const tasks = new Tasks((failure, { exchange }) =>
-    // Without the envelope of a newer version: it is part of another result.
-    explainRequest(failure, exchange.request, "2025-11-25", parts),
+  const { together } = options;
+  const createId = together && (() => `${together.hall}.${randomUUID()}`);
+  const seal = new Seal(together?.key);
+  const tasks = new Tasks(
+    (failure, { exchange }) =>
+      // Without the envelope of a newer version: it is part of another result.
+      explainRequest(failure, exchange.request, "2025-11-25", parts),
+    createId,
   );
   const parts: ServerParts = {
     ...options,
     registry,
     seal,
     tasks,
-    asking: new Asking(seal, tasks),
+    asking: new Asking(seal, tasks, createId),
     info: { name: "guildhall", title: "Guildhall", version: options.version },
     instructions: () => describeInstructions(lists.faces(), options),
     connectionId: createIds("connection"),

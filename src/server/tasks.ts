@@ -14,16 +14,24 @@ import type { ClientRequest } from "./client-request.ts";
 export class Tasks {
   readonly #tasks = new Map<string, Task>();
   readonly #explain: ExplainCall;
+  readonly #createId: () => string;
 
-  constructor(explain: ExplainCall) {
+  /** `createId` makes ids that no other hall makes. */
+  constructor(explain: ExplainCall, createId: () => string = randomUUID) {
     this.#explain = explain;
+    this.#createId = createId;
+  }
+
+  /** Those that have not ended. */
+  get count(): number {
+    return [...this.#tasks.values()].filter(({ isOver }) => !isOver).length;
   }
 
   /** Throws OVERLOADED. */
   add(run: SuspendableRun, request: ClientRequest, told: TaskNews): Task {
     if (this.#tasks.size >= tasksMax)
       throw new HallError("OVERLOADED", `too many tasks (limit: ${tasksMax})`);
-    const task = new Task(run, request, told, this.#explain);
+    const task = new Task(this.#createId(), run, request, told, this.#explain);
     this.#tasks.set(task.id, task);
     setTimeout(() => {
       this.#tasks.delete(task.id);
@@ -57,7 +65,7 @@ const ttlMsDefault = 3_600_000;
 const ttlMsMax = 86_400_000;
 
 export class Task {
-  readonly id = randomUUID();
+  readonly id: string;
   readonly principal: string;
   readonly ttlMs: number;
   readonly #run: SuspendableRun;
@@ -69,7 +77,14 @@ export class Task {
   #isCancelled = false;
   readonly #waiting = new Set<() => void>();
 
-  constructor(run: SuspendableRun, request: ClientRequest, told: TaskNews, explain: ExplainCall) {
+  constructor(
+    id: string,
+    run: SuspendableRun,
+    request: ClientRequest,
+    told: TaskNews,
+    explain: ExplainCall,
+  ) {
+    this.id = id;
     this.principal = request.caller.principal;
     this.ttlMs = Math.max(1, Math.min(told.ttlMs ?? ttlMsDefault, ttlMsMax));
     this.#run = run;

@@ -13,8 +13,8 @@ export interface Approvals {
   ask(subject: Subject): Waiting;
   /** The call has failed; an approval lets an identical call through once. Identical calls share it. */
   leave(subject: Subject): PendingApproval;
-  /** The answer that waits for exactly this call; consumes it. */
-  take(subject: Subject): "yes" | "no" | undefined;
+  /** The answer that waits for exactly this call; consumes it. A promise if other halls know of it too. */
+  take(subject: Subject): Given | undefined | Promise<Given | undefined>;
   /** Resolves with the answer to what was left, with "judge" after `wake`, or with undefined when the time is over. */
   hear(pending: PendingApproval, timeoutMs: number): Promise<Heard | undefined>;
   /** Trust has changed: all calls that wait judge again. */
@@ -24,6 +24,8 @@ export interface Approvals {
   /** Takes back the approvals that no call has used yet. */
   forget(): void;
   pending(): readonly PendingApproval[];
+  /** Another hall has an answer to the calls with this key, or it was taken there. */
+  learn(key: string, answer: Given | undefined): void;
   /** A person's answer. Throws NOT_FOUND for a token that is unknown, used or expired. */
   answer(token: string, answer: ApprovalAnswer): PendingApproval;
 }
@@ -62,6 +64,16 @@ export type ApprovalAnswer = "once" | "hall" | "always" | "no";
 
 type Heard = ApprovalAnswer | "judge";
 
+type Given = "yes" | "no";
+
+/** Answers that any of several halls may use, once. */
+export interface SharedAnswers {
+  /** Every hall learns of it. Rejects with UNAVAILABLE. */
+  put(key: string, answer: Given, ttlMs: number): Promise<unknown>;
+  /** True for one hall only. */
+  take(key: string): Promise<boolean>;
+}
+
 export const answers: readonly ApprovalAnswer[] = ["once", "hall", "always", "no"];
 
 /** How long a failed call can still be approved, and how long an answer waits for its call. */
@@ -80,8 +92,9 @@ interface Open {
 }
 
 interface Answered {
-  readonly answer: "yes" | "no";
+  readonly answer: Given;
   readonly expiresAt: number;
+  readonly isShared?: boolean | undefined;
 }
 
 /**
@@ -92,6 +105,7 @@ export function createApprovals(
   now: () => number = Date.now,
   left: (pending: PendingApproval) => void = () => {},
   changed: () => void = () => {},
+  shared?: SharedAnswers,
 ): Approvals {
   const open = new Map<string, Open>();
   /** Answers that wait for their call. */
@@ -150,9 +164,10 @@ export function createApprovals(
     take(subject) {
       sweep();
       const key = keyOf(subject);
-      const found = answered.get(key)?.answer;
+      const found = answered.get(key);
       answered.delete(key);
-      return found;
+      if (!shared || !found?.isShared) return found?.answer;
+      return shared.take(key).then((isOurs) => (isOurs ? found.answer : undefined));
     },
     hear({ token }, timeoutMs) {
       return new Promise((resolve) => {
@@ -175,6 +190,18 @@ export function createApprovals(
       sweep();
       return [...open.values()].map(({ pending }) => pending);
     },
+    learn(key, answer) {
+      if (answer === undefined) {
+        answered.delete(key);
+        return;
+      }
+      answered.set(key, { answer, expiresAt: now() + approvalMsMax, isShared: true });
+      for (const { pending, listeners } of [...open.values()])
+        if (!pending.isWaiting && keyOf(pending) === key) {
+          remove(pending.token);
+          for (const tell of listeners) tell(answer === "yes" ? "once" : "no");
+        }
+    },
     answer(token, answer) {
       sweep();
       const found = open.get(token);
@@ -188,10 +215,19 @@ export function createApprovals(
       remove(token);
       if (found.resolve) found.resolve(answer);
       else {
+        const given = answer === "no" ? "no" : "yes";
         const expiresAt = now() + approvalMsMax;
-        answered.set(keyOf(found.pending), { answer: answer === "no" ? "no" : "yes", expiresAt });
+        const keep = (): void => {
+          answered.set(keyOf(found.pending), { answer: given, expiresAt });
+          for (const tell of found.listeners) tell(answer);
+        };
+        // The call that waits here hears of it as the others do; without them it counts here alone.
+        if (shared)
+          void shared
+            .put(keyOf(found.pending), given, approvalMsMax)
+            .then(() => found.listeners.forEach((tell) => void tell(answer)), keep);
+        else keep();
       }
-      for (const tell of found.listeners) tell(answer);
       return found.pending;
     },
   };

@@ -31,6 +31,8 @@ export interface Entries {
   readonly grants: Readonly<Record<string, Grant>>;
   /** A time that has passed: at the last grant, or when a hall closed. An earlier one means that the clock was set back. */
   readonly seenAt?: number | undefined;
+  /** Grows with each change that several halls share. */
+  readonly revision?: number | undefined;
   /** How often something was taken back. Halls then also forget what they trust while they run. */
   readonly revocations?: number | undefined;
   /** The approved toolkit modules, by their path in the project, each with a digest of its contents. */
@@ -227,7 +229,7 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
     const [ours, theirs] = [Buffer.from(sign(body, key)), Buffer.from(signature)];
     if (ours.length !== theirs.length || !timingSafeEqual(ours, theirs) || body.project !== project)
       return undefined;
-    const { servers, grants, seenAt, revocations, modules, texts, client } = body;
+    const { servers, grants, seenAt, revision, revocations, modules, texts, client } = body;
     // Older versions kept a hash of the patterns, which says nothing of the files.
     const files = isObject(modules) ? modules : undefined;
     return isObject(servers) && isObject(grants)
@@ -235,6 +237,7 @@ function parse(text: string, key: Buffer | undefined, project: string): Entries 
           servers,
           grants,
           seenAt,
+          revision,
           revocations,
           modules: files,
           texts,

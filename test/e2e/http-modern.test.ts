@@ -626,7 +626,9 @@ describe("the rest of the door", () => {
       { error: { data: { error_type: "unavailable" } } },
     ]);
     expect(late.json).not.toHaveProperty("id");
-    expect((await door.send({ method: "GET", path: "/health" })).status).toBe(503);
+    // It lives, and wants no more.
+    expect((await door.send({ method: "GET", path: "/health" })).status).toBe(200);
+    expect((await door.send({ method: "GET", path: "/ready" })).status).toBe(503);
     expect(resultOf(await running)).toMatchObject({ content: [{ text: "waited" }] });
     await closing;
   });

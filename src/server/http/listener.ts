@@ -28,6 +28,7 @@ import {
   targetOf,
 } from "./guard.ts";
 import { type Answered, type HttpRequest, isModernRequest, McpEndpoint } from "./mcp-endpoint.ts";
+import type { OtherHalls } from "./other-halls.ts";
 import { PageDoor, type PageDoorOptions } from "./page-door.ts";
 import { sendJson } from "./post.ts";
 import { notAllowed, type Refusal, sendRefusal, shuttingDown, wellKnownPath } from "./refusal.ts";
@@ -65,6 +66,10 @@ export interface ListenerOptions extends Partial<EventStreamOptions> {
   readonly page?: Omit<PageDoorOptions, "bodyBytesMax"> | undefined;
   /** Serves HTTPS with these files. */
   readonly tls?: TlsFiles | undefined;
+  /** The other halls of the same database. */
+  readonly others?: OtherHalls | undefined;
+  /** Runs a call of a service that is attached here, for another hall. */
+  run?: ((body: JsonObject, response: ServerResponse) => Promise<void>) | undefined;
   /** Admit every program on this machine without a token. Default false. */
   readonly open?: boolean | undefined;
   /** A legacy POST without an answer becomes an event stream after this long. Default 1,000. */
@@ -105,6 +110,7 @@ class Listener implements HttpListener {
   readonly #http: NodeServer;
   readonly #page: PageDoor | undefined;
   #stopRenewing: (() => void) | undefined;
+  readonly #others: OtherHalls | undefined;
   #upgrader: Promise<Upgrader> | undefined;
 
   constructor(options: ListenerOptions) {
@@ -119,17 +125,24 @@ class Listener implements HttpListener {
     this.#stalledMsMax = events.stalledMsMax;
     this.#sessionsMax = options.sessionsMax ?? 2_000;
     this.#guard = new AccessGuard({ host, token, findOwner, accessTokens, publicUrl, open });
+    this.#others = options.others;
     this.#sessions = new Sessions({
       ...events,
       server,
+      hall: options.others?.hall,
       streamAfterMs: options.streamAfterMs ?? 1_000,
       pollAfterMs: options.pollAfterMs ?? 300_000,
       idleMsMax: options.sessionIdleMsMax ?? 30 * 60_000,
       countMax: this.#sessionsMax,
     });
-    this.#ssePair = new SsePair({ ...events, server, countMax: this.#sessionsMax });
+    this.#ssePair = new SsePair({
+      ...events,
+      server,
+      countMax: this.#sessionsMax,
+      hall: options.others?.hall,
+    });
     this.#routes = this.#createRoutes(
-      new McpEndpoint({ server, sessions: this.#sessions, events }),
+      new McpEndpoint({ server, sessions: this.#sessions, events, others: this.#others }),
     );
     this.#page =
       options.page &&
@@ -179,6 +192,7 @@ class Listener implements HttpListener {
       },
       "/messages": { POST: (http) => this.#postMessages(http) },
       "/health": { GET: health, HEAD: health },
+      "/halls/run": { POST: (http) => this.#runForOther(http) },
       "/metrics": { GET: (http) => this.#metrics(http) },
     };
   }
@@ -229,6 +243,7 @@ class Listener implements HttpListener {
     const full = this.#server.whenReading();
     if (full) await full;
     const path = targetOf(request)?.pathname ?? "";
+    if (path === "/ready") return this.#ready(response);
     if (this.#page?.isFor(request, path))
       return this.#servePage(this.#page, request, response, path);
     const metadata = this.#findMetadata(request, path);
@@ -238,10 +253,13 @@ class Listener implements HttpListener {
       else sendJson(response, 200, JSON.stringify(metadata));
       return;
     }
-    const admission = this.#admit(request);
+    const passedOn = this.#others?.identify(request);
+    const admission = passedOn ? admitPassedOn(passedOn) : this.#admit(request, path);
     const caller = admission instanceof Promise ? await admission : admission;
     const refusal =
-      "refusal" in caller ? caller.refusal : await this.#route(request, response, caller);
+      "refusal" in caller
+        ? caller.refusal
+        : await this.#route(request, response, caller, passedOn !== undefined);
     if (!refusal) return;
     const unreadableId = isModernRequest(request) ? "omit" : "null";
     sendRefusal(response, this.#guard.challenge(refusal, request), unreadableId);
@@ -267,13 +285,19 @@ class Listener implements HttpListener {
     if (refusal) sendRefusal(response, refusal);
   }
 
-  #admit(request: IncomingMessage): Admission | Promise<Admission> {
+  #admit(request: IncomingMessage, path: string): Admission | Promise<Admission> {
     const refusal = this.#guard.checkSite(request);
     if (refusal) return { refusal };
-    return this.#server.isClosing ? { refusal: shuttingDown } : this.#guard.identify(request);
+    const isRefused = this.#server.isClosing && path !== "/health";
+    return isRefused ? { refusal: shuttingDown } : this.#guard.identify(request);
   }
 
-  #route(request: IncomingMessage, response: ServerResponse, caller: Identity): Answered {
+  #route(
+    request: IncomingMessage,
+    response: ServerResponse,
+    caller: Identity,
+    isPassedOn: boolean,
+  ): Answered {
     const { method = "" } = request;
     const url = targetOf(request);
     if (!url) return notFound;
@@ -291,9 +315,10 @@ class Listener implements HttpListener {
     if (!route) return notFound;
     const handler = Object.hasOwn(route, method) ? route[method] : undefined;
     const isOpen = path === "/health" || path === "/metrics";
-    const useless = isOpen ? undefined : refuseWithoutUse(caller);
+    const useless = isOpen || isPassedOn ? undefined : refuseWithoutUse(caller);
     if (useless) return useless;
-    if (handler) return this.#handleIn(preset, handler, { request, response, url, caller });
+    if (handler)
+      return this.#handleIn(preset, handler, { request, response, url, caller, isPassedOn });
     const isPostOnly = path === "/mcp" && isModernRequest(request);
     return notAllowed(isPostOnly ? "POST" : Object.keys(route).join(", "));
   }
@@ -307,6 +332,23 @@ class Listener implements HttpListener {
       if (!(error instanceof HallError)) throw error;
       return { status: 404, code: error.code, message: error.message };
     }
+  }
+
+  /** For a load balancer, without a token: it says nothing but whether to send requests here. */
+  #ready(response: ServerResponse): void {
+    const isReady = !this.#server.isLeaving && !this.#server.isClosing;
+    const body = JSON.stringify({ status: isReady ? "ready" : "leaving" });
+    sendJson(response, isReady ? 200 : 503, body);
+  }
+
+  /** Only another hall may ask, for a caller that it has checked. */
+  async #runForOther({ request, response, isPassedOn }: HttpRequest): Promise<Refusal | undefined> {
+    const { run } = this.#options;
+    if (!isPassedOn || !run) return notFound;
+    const body = await readBody(request, this.#server.limits.messageBytesMax);
+    if (!Buffer.isBuffer(body)) return body;
+    await run(JSON.parse(body.toString()), response);
+    return undefined;
   }
 
   #health(response: ServerResponse): undefined {
@@ -328,11 +370,16 @@ class Listener implements HttpListener {
   }
 
   async #postMessages(http: HttpRequest): Promise<Refusal | undefined> {
-    const { request, response, url, caller } = http;
+    const { request, response, url, caller, isPassedOn } = http;
     const { limits } = this.#server;
     const body = await readBody(request, limits.messageBytesMax);
     if (!Buffer.isBuffer(body)) return body;
     const sessionId = url.searchParams.get("sessionId") ?? "";
+    const owner = isPassedOn ? undefined : this.#others?.ownerOf(sessionId);
+    const passed =
+      owner !== undefined &&
+      (await this.#others?.forward(owner, request, response, { caller, body }));
+    if (owner !== undefined && passed !== false) return passed;
     const message = parseFrame(body, limits, isNotification);
     const refusal = this.#ssePair.post(sessionId, message, caller);
     if (!refusal) response.writeHead(202).end();
@@ -351,6 +398,11 @@ class Listener implements HttpListener {
     );
     void this.#upgrader.then((ready) => ready.upgrade(request, socket, head));
   }
+}
+
+function admitPassedOn(caller: Identity | "forged"): Admission {
+  if (caller !== "forged") return caller;
+  return { refusal: { status: 403, code: "DENIED", message: "no hall passed this request on" } };
 }
 
 const notFound: Refusal = {

@@ -17,6 +17,7 @@ import type { Server } from "../server.ts";
 import { readBody } from "./body.ts";
 import { hasToken, type Identity, refuseWithout } from "./guard.ts";
 import { checkStandardHeaders } from "./headers.ts";
+import { idOf, type OtherHalls } from "./other-halls.ts";
 import { accepts, createPostChannel, PostReply } from "./post.ts";
 import { invalidRequest, notAllowed, type Refusal } from "./refusal.ts";
 import type { Sessions } from "./sessions.ts";
@@ -27,6 +28,8 @@ export interface HttpRequest {
   readonly response: ServerResponse;
   readonly url: URL;
   readonly caller: Identity;
+  /** True if another hall passed it on: this one has what it is about, or nobody has. */
+  readonly isPassedOn?: boolean | undefined;
 }
 
 export type Answered = Refusal | undefined | Promise<Refusal | undefined>;
@@ -35,6 +38,7 @@ export interface McpEndpointOptions {
   readonly server: Server;
   readonly sessions: Sessions;
   readonly events: EventStreamOptions;
+  readonly others?: OtherHalls | undefined;
 }
 
 /** Streamable HTTP at `/mcp`: modern requests, legacy sessions and the registry dialect. */
@@ -45,17 +49,54 @@ export class McpEndpoint {
     this.#options = options;
   }
 
-  get({ request, response, caller }: HttpRequest): Answered {
+  async get(http: HttpRequest): Promise<Refusal | undefined> {
+    const { request, response, caller } = http;
     if (isModernRequest(request) || request.headers["mcp-session-id"] === undefined)
       return notAllowed("POST");
+    const passed = await this.#passOn(http, sessionIdOf(request));
+    if (passed !== false) return passed;
     return this.#options.sessions.get(request, response, caller);
   }
 
-  delete({ request, response, caller }: HttpRequest): Answered {
+  async delete(http: HttpRequest): Promise<Refusal | undefined> {
+    const { request, response, caller } = http;
     if (isModernRequest(request)) return notAllowed("POST");
+    const passed = await this.#passOn(http, sessionIdOf(request));
+    if (passed !== false) return passed;
     const refusal = this.#options.sessions.end(sessionIdOf(request), caller);
     if (!refusal) response.writeHead(204).end();
     return refusal;
+  }
+
+  /** False if the session is not that of another hall. */
+  async #passOn(
+    { request, response, caller, isPassedOn }: HttpRequest,
+    sessionId: string | undefined,
+  ): Promise<Refusal | undefined | false> {
+    const { others } = this.#options;
+    const owner = isPassedOn ? undefined : others?.ownerOf(sessionId);
+    return owner === undefined || !others
+      ? false
+      : others.forward(owner, request, response, { caller });
+  }
+
+  /** False if this hall answers: it has what the message is about, or nobody has. */
+  async #passOnMessage(
+    { request, response, caller, isPassedOn }: HttpRequest,
+    message: Message | undefined,
+    body: Buffer,
+  ): Promise<Refusal | undefined | false> {
+    const { others, server } = this.#options;
+    if (!others || isPassedOn) return false;
+    const isLegacy = !message || !isModern(request, message);
+    const sessionId = isLegacy ? sessionIdOf(request) : undefined;
+    const owner = message && !isLegacy ? others.ownerOfRequest(message) : others.ownerOf(sessionId);
+    // A hall that is about to end begins nothing new.
+    const isNew = sessionId === undefined && !isContinued(message);
+    const hall = owner ?? (server.isLeaving && isNew ? others.any() : undefined);
+    return hall === undefined
+      ? false
+      : others.forward(hall, request, response, { caller, body, id: idOf(message) });
   }
 
   async post(http: HttpRequest): Promise<Refusal | undefined> {
@@ -68,6 +109,10 @@ export class McpEndpoint {
 
     if (message?.kind === "invalid")
       return { status: 400, code: message.code, message: message.reason, id: message.id };
+    if (this.#options.others) {
+      const passed = await this.#passOnMessage(http, message, body);
+      if (passed !== false) return passed;
+    }
     if (message && isModern(request, message)) return this.#postModern(http, message);
     const isDialect =
       message?.kind === "request" && isInDialect(message.method, message.params ?? {});
@@ -156,6 +201,12 @@ export class McpEndpoint {
     }
     return sessions.open(message, response, caller);
   }
+}
+
+/** True for a request about what this hall has begun. */
+function isContinued(message: Message | undefined): boolean {
+  const { requestState, taskId } = (message?.kind === "request" && message.params) || {};
+  return requestState !== undefined || taskId !== undefined;
 }
 
 /** Requests without a connection share the rate limit of their caller and address. */

@@ -19,6 +19,8 @@ export interface SessionsOptions extends EventStreamOptions {
   readonly idleMsMax: number;
   /** Beyond this many, an unused connection of the caller with the most is closed. */
   readonly countMax: number;
+  /** Of several halls, the one whose sessions these are: their ids begin with it. */
+  readonly hall?: string | undefined;
 }
 
 const presentMsMax = 60_000;
@@ -50,7 +52,9 @@ export class Sessions {
   /** Opens a connection for `initialize` without a session id. */
   open(message: Message, response: ServerResponse, caller: Identity): Refusal | undefined {
     if (!this.#makeRoom(caller.principal)) return tooManyConnections(this.#options.countMax);
-    const id = randomBytes(24).toString("base64url");
+    const { hall } = this.#options;
+    const random = randomBytes(24).toString("base64url");
+    const id = hall === undefined ? random : `${hall}.${random}`;
     const streams = new SessionStreams(this.#options);
     const connection = this.#options.server.accept(streams, {
       ...caller,

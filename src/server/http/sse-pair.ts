@@ -12,6 +12,7 @@ import { invalidRequest, type Refusal, tooManyConnections } from "./refusal.ts";
 export interface SsePairOptions extends EventStreamOptions {
   readonly server: Server;
   readonly countMax: number;
+  readonly hall?: string | undefined;
 }
 
 /** HTTP+SSE of 2024-11-05: one event stream to the client, one POST per message from it. The stream's end closes the connection. */
@@ -27,11 +28,12 @@ export class SsePair {
   }
 
   open(request: IncomingMessage, response: ServerResponse, caller: Identity): Refusal | undefined {
-    const { server, countMax } = this.#options;
+    const { server, countMax, hall } = this.#options;
     if (!accepts(request, "text/event-stream"))
       return invalidRequest(406, "Accept must include text/event-stream");
     if (this.#connections.size >= countMax) return tooManyConnections(countMax);
-    const id = randomBytes(24).toString("base64url");
+    const random = randomBytes(24).toString("base64url");
+    const id = hall === undefined ? random : `${hall}.${random}`;
     const stream = new EventStream(response, this.#options);
     stream.send({ event: "endpoint", data: `/messages?sessionId=${id}` });
     const channel = createChannel(stream, response);

@@ -9,6 +9,8 @@ import type { Address } from "./url.ts";
 /** One connection. It runs one statement at a time. */
 export interface Connection {
   readonly sql: Sql;
+  /** Calls back when another connection notifies the channel. */
+  listen(channel: string, listener: () => void): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -16,14 +18,17 @@ const connectMs = 4_000;
 /** A statement that takes longer counts as a lost connection. */
 const statementMs = 30_000;
 
-export async function connect(address: Address): Promise<Connection> {
+export async function connect(
+  address: Address,
+  timeoutMs: number = statementMs,
+): Promise<Connection> {
   try {
-    return await open(address, tlsOptions(address));
+    return await open(address, tlsOptions(address), timeoutMs);
   } catch (error) {
     // These two modes fall back to a plain connection if the server has no TLS.
     const isOptional = address.tls.mode === "prefer" || address.tls.mode === "allow";
     if (isOptional && lacksTls(error))
-      return open(address, false).catch((again: unknown) =>
+      return open(address, false, timeoutMs).catch((again: unknown) =>
         Promise.reject(explainFailure(again, address)),
       );
     throw explainFailure(error, address);
@@ -33,6 +38,7 @@ export async function connect(address: Address): Promise<Connection> {
 async function open(
   { host, port, user, password, database }: Address,
   ssl: ConnectionOptions | false,
+  timeoutMs: number,
 ): Promise<Connection> {
   const client = new pg.Client({
     host,
@@ -43,8 +49,8 @@ async function open(
     database,
     ssl,
     application_name: "guildhall",
-    connectionTimeoutMillis: connectMs,
-    query_timeout: statementMs,
+    connectionTimeoutMillis: Math.min(connectMs, timeoutMs),
+    query_timeout: timeoutMs,
     keepAlive: true,
     types,
   });
@@ -56,7 +62,14 @@ async function open(
     void client.end().catch(() => {});
     throw error;
   }
-  return { sql: new PostgresSql(client), close: () => client.end() };
+  return {
+    sql: new PostgresSql(client),
+    async listen(channel, listener) {
+      client.on("notification", listener);
+      await client.query(`LISTEN ${channel}`);
+    },
+    close: () => client.end(),
+  };
 }
 
 class PostgresSql implements Sql {

@@ -1,0 +1,57 @@
+import { HallError } from "../../base/errors.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
+import type { HealthBook } from "../../registry/health.ts";
+import type { Registrations } from "../../registry/registrations.ts";
+import { OtherHalls } from "../../server/http/other-halls.ts";
+import type { Board } from "../../store/shared/board.ts";
+import { SharedApprovals } from "./shared-approvals.ts";
+import { type SendRun, shareHealth, shareRegistrations } from "./shared-registrations.ts";
+
+/** One of several halls that share a database: what its parts need to act as one with the others. */
+export interface Together {
+  readonly board: Board;
+  readonly others: OtherHalls;
+  readonly approvals: SharedApprovals;
+  /** Seals what any hall may have to read. */
+  readonly sealKey: Buffer;
+  /** Undefined if this hall knows what was decided anywhere, else resolves once it does. Throws UNAVAILABLE. */
+  confirm(): Promise<void> | undefined;
+  share(own: Registrations, book: Registrations, health: HealthBook): Registrations;
+  close(): Promise<void>;
+}
+
+export function createTogether(board: Board): Together {
+  const others = new OtherHalls({
+    hall: board.hall,
+    key: board.key.derive("calls between halls"),
+    find: (hall) => board.colleagues.find(({ id }) => id === hall)?.url,
+    isThere: (hall) => board.colleagues.some(({ id, isThere }) => id === hall && isThere),
+    any() {
+      const able = board.colleagues.filter(
+        ({ url, isThere, isLeaving }) => url !== undefined && isThere && !isLeaving,
+      );
+      return able[Math.floor(Math.random() * able.length)]?.id;
+    },
+  });
+  const send: SendRun = async (hall, body, scope) =>
+    readRun(await others.ask(hall, "/halls/run", body, scope));
+  return {
+    board,
+    others,
+    approvals: new SharedApprovals(board),
+    sealKey: board.key.derive("requests"),
+    confirm: () => (board.isCurrent ? undefined : board.refresh()),
+    share(own, book, health) {
+      shareHealth(health, book, board);
+      return shareRegistrations(own, book, board, send);
+    },
+    close: () => board.close(),
+  };
+}
+
+/** The result of a call that another hall ran. Throws its failure. */
+function readRun({ result, failure }: JsonObject): unknown {
+  if (!isObject(failure)) return result;
+  const { code, message, relayed } = failure as unknown as HallError;
+  throw new HallError(code, message, { relayed });
+}

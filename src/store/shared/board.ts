@@ -1,0 +1,398 @@
+import { createHash, randomBytes } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { HallError } from "../../base/errors.ts";
+import type { Log } from "../../base/log.ts";
+import { createOneAtATime } from "../../base/one-at-a-time.ts";
+import type { Connection } from "../postgres/connection.ts";
+import { parseDatabaseUrl } from "../postgres/url.ts";
+import type { Sql } from "../sql.ts";
+import { Line } from "./line.ts";
+import type { TeamKey } from "./team-key.ts";
+
+/**
+ * Rows that the halls of a team share. A row is the last value of a key; its sequence number grows with every change, in
+ * the order of the commits. A notification only says that there is something new: each hall reads what it has
+ * not seen, at each beat, and everything after it was disconnected.
+ *
+ * A hall holds a lease that each beat renews. A change is confirmed when every hall with a lease has applied it. So a hall
+ * with a lease knows every confirmed change, and a hall without one must ask before it relies on what it knows.
+ */
+export interface BoardOptions {
+  readonly url: string;
+  readonly key: TeamKey;
+  readonly log: Pick<Log, "warn" | "info">;
+}
+
+export type Topic = "trust" | "tokens" | "registrations" | "approvals" | "answers" | "health";
+
+/**
+ * Called for each change, also of this hall, before the change counts as applied; undefined for a removed row. Must
+ * not wait for an edit of the board.
+ */
+export type Listener = (key: string, text: string | undefined) => void | Promise<void>;
+
+/** Another hall of the team. */
+export interface Colleague {
+  readonly id: string;
+  /** Where it listens for the others. */
+  readonly url?: string | undefined;
+  readonly isLeaving: boolean;
+  /** False if it has not renewed its lease for a moment. */
+  readonly isThere: boolean;
+}
+
+export interface EditOptions {
+  /** The row is removed after this long. */
+  readonly ttlMs?: number | undefined;
+  /** Resolve once it is stored, before the other halls have applied it. */
+  readonly isQuick?: boolean | undefined;
+}
+
+const beatMs = 250;
+/** Counted from before the renewal is sent, so it ends before the database's. */
+const leaseMs = 1_000;
+const leaseInDatabaseMs = 1_200;
+const settleMs = 10;
+const cleanUpMs = 60_000;
+const hallsKeptMs = 3_600_000;
+
+export class Board {
+  /** Names this hall among the others. */
+  readonly hall = randomBytes(6).toString("hex");
+  readonly key: TeamKey;
+  readonly #log: BoardOptions["log"];
+  readonly #schema: string;
+  readonly #reading: Line;
+  readonly #writing: Line;
+  readonly #listeners = new Map<Topic, Listener>();
+  /** The keys that this hall knows, by topic. */
+  readonly #known = new Map<string, { readonly topic: Topic; readonly key: string }>();
+  readonly #beats = createOneAtATime<"beat">(() => this.#beat());
+  #colleagues: readonly Colleague[] = [];
+  #seen = -1;
+  #leaseFrom = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
+  #cleanedAt = performance.now();
+  #url: string | undefined;
+  #isLeaving = false;
+  #isAway = false;
+
+  constructor({ url, key, log }: BoardOptions) {
+    const address = parseDatabaseUrl(url);
+    this.key = key;
+    this.#log = log;
+    this.#schema = address.schema;
+    this.#reading = new Line(address, (connection) => this.#begin(connection));
+    this.#writing = new Line(address, ({ sql }) => createTables(sql, this.#schema));
+  }
+
+  on(topic: Topic, listener: Listener): void {
+    this.#listeners.set(topic, listener);
+  }
+
+  /** Joins the team. Resolves after the first attempt to read, even if that failed. */
+  async join(): Promise<void> {
+    this.#timer = setInterval(() => this.#beatSoon(), beatMs).unref();
+    await this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+  }
+
+  /** Where the other halls reach this one. */
+  set url(url: string) {
+    this.#url = url;
+    this.#beatSoon();
+  }
+
+  /** The other halls that were there in the last minute. */
+  get colleagues(): readonly Colleague[] {
+    return this.#colleagues;
+  }
+
+  /** True if this hall knows every change that was confirmed to anybody. */
+  get isCurrent(): boolean {
+    return performance.now() - this.#leaseFrom < leaseMs;
+  }
+
+  /** Reads what is new. Throws UNAVAILABLE if the database cannot be asked. */
+  async refresh(): Promise<void> {
+    await this.#beats.run("beat");
+    if (!this.isCurrent) throw away();
+  }
+
+  /**
+   * Replaces the text of a row; undefined removes it. `change` gets the text that is stored now, and may return it to
+   * change nothing. True if something changed. Throws UNAVAILABLE.
+   */
+  async edit(
+    topic: Topic,
+    key: string,
+    change: (text: string | undefined) => string | undefined,
+    { ttlMs, isQuick = false }: EditOptions = {},
+  ): Promise<boolean> {
+    const seq = await this.#writing.run(async (sql) => {
+      await sql.script(beginEdit(this.#schema));
+      const [row] = await sql.query(
+        `SELECT body FROM ${this.#schema}.board WHERE team = ? AND topic = ? AND key = ? AND ${isCurrent}`,
+        [this.key.team, topic, key],
+      );
+      const text = this.#read(topic, key, row?.body);
+      const next = change(text);
+      if (next === text) {
+        await sql.script("ROLLBACK");
+        return undefined;
+      }
+      const body = next === undefined ? null : this.key.close(next, `${topic} ${key}`);
+      const [stored] = await sql.query(
+        `INSERT INTO ${this.#schema}.board (team, topic, key, seq, body, expires)
+         VALUES (?, ?, ?, nextval('${this.#schema}.board_seq'), ?, now() + ?::float8 * interval '1 ms')
+         ON CONFLICT (team, topic, key)
+         DO UPDATE SET seq = excluded.seq, body = excluded.body, expires = excluded.expires
+         RETURNING seq`,
+        // A removed row stays for a while, so that the others see that it is gone.
+        [this.key.team, topic, key, body, body === null ? hallsKeptMs : (ttlMs ?? null)],
+      );
+      await sql.script(`NOTIFY ${this.#channel}; COMMIT`);
+      return Number(stored?.seq);
+    });
+    if (seq === undefined) return false;
+    if (this.#timer) await this.refresh();
+    if (!isQuick) await this.#settled(seq);
+    return true;
+  }
+
+  put(
+    topic: Topic,
+    key: string,
+    text: string | undefined,
+    options?: EditOptions,
+  ): Promise<boolean> {
+    return this.edit(topic, key, () => text, options);
+  }
+
+  /** Removes a row. True for one hall only. */
+  take(topic: Topic, key: string): Promise<boolean> {
+    return this.edit(topic, key, () => undefined, { isQuick: true });
+  }
+
+  /** Takes up to `wanted` tokens from a bucket of the team; `left` may be less than one. Throws UNAVAILABLE. */
+  async draw(
+    bucket: string,
+    { perSecond, burst }: { readonly perSecond: number; readonly burst: number },
+    wanted: number,
+  ): Promise<{ readonly taken: number; readonly left: number }> {
+    const place = [this.key.team, bucket];
+    return this.#reading.run(async (sql) => {
+      const take = (): ReturnType<Sql["query"]> =>
+        sql.query(
+          `WITH was AS (
+             SELECT least(?::float8, tokens + ?::float8 * extract(epoch FROM clock_timestamp() - at)) AS tokens
+             FROM ${this.#schema}.buckets WHERE team = ? AND key = ? FOR UPDATE)
+           UPDATE ${this.#schema}.buckets AS b
+           SET tokens = was.tokens - least(?::float8, floor(was.tokens)), at = clock_timestamp()
+           FROM was WHERE team = ? AND key = ?
+           RETURNING least(?::float8, floor(was.tokens)) AS taken, b.tokens AS rest`,
+          [burst, perSecond, ...place, wanted, ...place, wanted],
+        );
+      let [row] = await take();
+      if (!row) {
+        await sql.change(
+          `INSERT INTO ${this.#schema}.buckets (team, key, tokens, at) VALUES (?, ?, ?, clock_timestamp())
+           ON CONFLICT DO NOTHING`,
+          [...place, burst],
+        );
+        [row] = await take();
+      }
+      return { taken: Number(row?.taken), left: Number(row?.rest) };
+    });
+  }
+
+  /** The others send nothing new here, but still what this hall has begun. */
+  async leave(): Promise<void> {
+    this.#isLeaving = true;
+    await this.refresh().catch(() => {});
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    if (this.#timer)
+      await this.#reading
+        .run((sql) => sql.change(`DELETE FROM ${this.#schema}.halls WHERE id = ?`, [this.hall]))
+        .catch(() => {});
+    this.#timer = undefined;
+    await Promise.all([this.#reading.close(), this.#writing.close()]);
+  }
+
+  get #channel(): string {
+    return `guildhall_${this.key.team}`;
+  }
+
+  async #begin(connection: Connection): Promise<void> {
+    await createTables(connection.sql, this.#schema);
+    // What was removed meanwhile may have left no row.
+    this.#seen = -1;
+    await connection.listen(this.#channel, () => this.#beatSoon());
+  }
+
+  #beatSoon(): void {
+    this.#beats.run("beat").catch((error: unknown) => this.#note(error));
+  }
+
+  async #beat(): Promise<void> {
+    const from = performance.now();
+    const { rows, isWhole } = await this.#reading.run(async (sql) => {
+      // Before reading: a change that was confirmed without this hall is then among the rows.
+      await this.#renew(sql);
+      const seen = this.#seen;
+      const changed = await sql.query(
+        `SELECT topic, key, seq, CASE WHEN ${isCurrent} THEN body END AS body
+         FROM ${this.#schema}.board WHERE team = ? AND seq > ? ORDER BY seq`,
+        [this.key.team, seen],
+      );
+      await this.#readHalls(sql);
+      return { rows: changed, isWhole: seen === -1 };
+    });
+    if (isWhole) await this.#forgetOthers(rows.map(({ topic, key }) => `${topic} ${key}`));
+    for (const { topic, key, seq, body } of rows) {
+      await this.#apply(topic as Topic, String(key), this.#read(String(topic), String(key), body));
+      this.#seen = Number(seq);
+    }
+    if (rows.length > 0) await this.#reading.run((sql) => this.#renew(sql));
+    if (isWhole && this.#seen === -1) this.#seen = 0;
+    this.#leaseFrom = from;
+    this.#note(undefined);
+    if (performance.now() - this.#cleanedAt > cleanUpMs) await this.#cleanUp();
+  }
+
+  async #renew(sql: Sql): Promise<void> {
+    const about = this.key.close(
+      JSON.stringify({ url: this.#url, isLeaving: this.#isLeaving }),
+      `hall ${this.hall}`,
+    );
+    await sql.change(
+      `INSERT INTO ${this.#schema}.halls (id, team, body, seen, until)
+       VALUES (?, ?, ?, ?, clock_timestamp() + ?::float8 * interval '1 ms')
+       ON CONFLICT (id) DO UPDATE SET body = excluded.body, seen = excluded.seen, until = excluded.until`,
+      [this.hall, this.key.team, about, this.#seen, leaseInDatabaseMs],
+    );
+  }
+
+  async #readHalls(sql: Sql): Promise<void> {
+    const halls = await sql.query(
+      `SELECT id, body, until > clock_timestamp() AS is_there FROM ${this.#schema}.halls
+       WHERE team = ? AND id <> ? AND until > clock_timestamp() - interval '1 minute'`,
+      [this.key.team, this.hall],
+    );
+    this.#colleagues = halls.flatMap(({ id, body, is_there: isThere }) => {
+      const text = this.key.open(String(body), `hall ${id}`);
+      if (text === undefined) return [];
+      return [{ ...JSON.parse(text), id: String(id), isThere: Boolean(isThere) } as Colleague];
+    });
+  }
+
+  async #forgetOthers(there: readonly string[]): Promise<void> {
+    const names = new Set(there);
+    for (const [name, { topic, key }] of [...this.#known])
+      if (!names.has(name)) await this.#apply(topic, key, undefined);
+  }
+
+  async #apply(topic: Topic, key: string, text: string | undefined): Promise<void> {
+    const name = `${topic} ${key}`;
+    if (text === undefined) this.#known.delete(name);
+    else this.#known.set(name, { topic, key });
+    try {
+      await this.#listeners.get(topic)?.(key, text);
+    } catch (err) {
+      this.#log.warn({ err, topic }, "could not apply a change of another hall");
+    }
+  }
+
+  #read(topic: string, key: string, body: unknown): string | undefined {
+    return typeof body === "string" ? this.key.open(body, `${topic} ${key}`) : undefined;
+  }
+
+  /** Resolves when every hall has applied the change, or has lost its lease. */
+  async #settled(seq: number): Promise<void> {
+    for (;;) {
+      const behind = await this.#writing.run((sql) =>
+        sql.query(
+          `SELECT 1 FROM ${this.#schema}.halls
+           WHERE team = ? AND id <> ? AND seen < ? AND until > clock_timestamp() LIMIT 1`,
+          [this.key.team, this.hall, seq],
+        ),
+      );
+      if (behind.length === 0) return;
+      await sleep(settleMs);
+    }
+  }
+
+  async #cleanUp(): Promise<void> {
+    this.#cleanedAt = performance.now();
+    await this.#writing.run((sql) =>
+      sql.script(
+        `DELETE FROM ${this.#schema}.board WHERE expires < now();
+         DELETE FROM ${this.#schema}.halls WHERE until < now() - interval '${hallsKeptMs} ms';
+         DELETE FROM ${this.#schema}.buckets WHERE at < now() - interval '${hallsKeptMs} ms'`,
+      ),
+    );
+  }
+
+  /** One line when the database is away, and one when it is back. */
+  #note(error: unknown): void {
+    const isAway = error !== undefined;
+    if (isAway === this.#isAway || (isAway && this.#timer === undefined)) return;
+    this.#isAway = isAway;
+    if (isAway) this.#log.warn({ err: error }, "the other halls cannot be reached");
+    else this.#log.info("the other halls can be reached again");
+  }
+}
+
+export function away(): HallError {
+  return new HallError("UNAVAILABLE", "the database that the halls share does not answer", {
+    details: { retryAfterSeconds: 1 },
+    next: [{ do: "retry-after", seconds: 1 }],
+  });
+}
+
+const isCurrent = "(expires IS NULL OR expires > now())";
+
+/** A hall that is stopped in a transaction blocks the others for this long. */
+const idleMs = 1_500;
+
+/**
+ * One change at a time, so that the numbers become visible in their order. Not the lock of the store: a long commit there
+ * does not delay a revocation.
+ */
+function beginEdit(schema: string): string {
+  return `BEGIN; SET LOCAL idle_in_transaction_session_timeout = ${idleMs};
+    SELECT set_config('synchronous_commit', 'on', true) WHERE current_setting('synchronous_commit') = 'off';
+    SELECT pg_advisory_xact_lock(${lockNumber(`guildhall board ${schema}`)})`;
+}
+
+/**
+ * Added beside the tables of the store, whose version stays the same: an older hall that uses the same database goes on
+ * and does not take part.
+ */
+async function createTables(sql: Sql, schema: string): Promise<void> {
+  const [found] = await sql.query("SELECT to_regclass(?) IS NOT NULL AS has_halls", [
+    `${schema}.halls`,
+  ]);
+  if (found?.has_halls) return;
+  const [there] = await sql.query("SELECT to_regnamespace(?) IS NOT NULL AS has_schema", [schema]);
+  // The lock of the store, which may create the schema at this moment.
+  await sql.script(`BEGIN; SELECT pg_advisory_xact_lock(${lockNumber(`guildhall ${schema}`)});
+    ${there?.has_schema ? "" : `CREATE SCHEMA IF NOT EXISTS ${schema};`}
+    CREATE SEQUENCE IF NOT EXISTS ${schema}.board_seq;
+    CREATE TABLE IF NOT EXISTS ${schema}.board (
+      team text NOT NULL, topic text NOT NULL, key text NOT NULL, seq bigint NOT NULL, body text,
+      expires timestamptz, PRIMARY KEY (team, topic, key));
+    CREATE INDEX IF NOT EXISTS board_seq_order ON ${schema}.board (team, seq);
+    CREATE TABLE IF NOT EXISTS ${schema}.buckets (
+      team text NOT NULL, key text NOT NULL, tokens double precision NOT NULL, at timestamptz NOT NULL,
+      PRIMARY KEY (team, key));
+    CREATE TABLE IF NOT EXISTS ${schema}.halls (
+      id text PRIMARY KEY, team text NOT NULL, body text NOT NULL, seen bigint NOT NULL, until timestamptz NOT NULL);
+    COMMIT`);
+}
+
+function lockNumber(name: string): bigint {
+  return createHash("sha256").update(name).digest().readBigInt64BE();
+}

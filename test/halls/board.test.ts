@@ -1,0 +1,137 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { Board, type Listener, type Topic } from "../../src/store/shared/board.ts";
+import { TeamKey } from "../../src/store/shared/team-key.ts";
+import { until } from "../servers/until.ts";
+import { type Cluster, startCluster } from "../store/cluster.ts";
+import { openProxy } from "../store/proxy.ts";
+
+/** Rows that several halls share, in a real database. */
+let cluster: Cluster;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+});
+
+afterAll(() => cluster[Symbol.asyncDispose]());
+
+const key = new TeamKey("a secret of the team", "/srv/project");
+const log = { warn() {}, info() {} } as never;
+
+type TestBoard = Board & AsyncDisposable & { readonly heard: string[] };
+
+async function join(
+  url: string,
+  { team = key, listener }: { readonly team?: TeamKey; readonly listener?: Listener } = {},
+): Promise<TestBoard> {
+  const board = new Board({ url, key: team, log });
+  const heard: string[] = [];
+  const topics: readonly Topic[] = ["trust", "approvals", "registrations"];
+  for (const topic of topics)
+    board.on(topic, async (name, text) => {
+      await listener?.(name, text);
+      heard.push(`${topic} ${name} ${text ?? "removed"}`);
+    });
+  board.url = "http://127.0.0.1:1";
+  await board.join();
+  return Object.assign(board, { heard, [Symbol.asyncDispose]: () => board.close() });
+}
+
+test("a change is confirmed when every hall has applied it", async () => {
+  const url = cluster.url();
+  await using one = await join(url);
+  let mayApply = (): void => {};
+  const held = new Promise<void>((resolve) => {
+    mayApply = resolve;
+  });
+  await using other = await join(url, { listener: () => held });
+  const order: string[] = [];
+  const confirmed = one.put("trust", "grants", "first").then(() => order.push("confirmed"));
+  await until(() => one.heard.length === 1, "the hall that wrote it has applied it");
+  order.push(`waits, the other has ${other.heard.length}`);
+  mayApply();
+  await confirmed;
+  expect(order).toEqual(["waits, the other has 0", "confirmed"]);
+  expect(other.heard).toEqual(["trust grants first"]);
+});
+
+test("changes of several halls are applied in one order, and one hall takes a row", async () => {
+  const url = cluster.url();
+  await using one = await join(url);
+  await using other = await join(url);
+  const count = (text: string | undefined): string => String(Number(text ?? 0) + 1);
+  const edits = Array.from({ length: 10 }, (_, index) =>
+    (index % 2 === 0 ? one : other).edit("trust", "count", count, { isQuick: true }),
+  );
+  await Promise.all(edits);
+  await Promise.all([one.refresh(), other.refresh()]);
+  expect(one.heard.at(-1)).toBe("trust count 10");
+  expect(other.heard.at(-1)).toBe("trust count 10");
+  const taken = await Promise.all([one.take("trust", "count"), other.take("trust", "count")]);
+  expect(taken.sort()).toEqual([false, true]);
+});
+
+test("a hall that was cut off has no lease, and reads what it missed, removed rows too", async () => {
+  const url = cluster.url();
+  await using proxy = await openProxy(cluster);
+  await using one = await join(url);
+  const { schema } = Object.fromEntries(new URL(url).searchParams);
+  await using other = await join(cluster.url({ schema: String(schema), port: proxy.port }));
+  await one.put("approvals", "old", "waits");
+  proxy.isSilent = true;
+  // Confirmed once the lease of the other hall is over.
+  await one.put("trust", "grants", "revoked");
+  await one.put("approvals", "old", undefined);
+  await cluster.query(`DELETE FROM ${schema}.board WHERE body IS NULL`);
+  expect(other.isCurrent).toBe(false);
+  expect(other.heard).toEqual(["approvals old waits"]);
+  await expect(other.refresh()).rejects.toMatchObject({ code: "UNAVAILABLE" });
+  proxy.isSilent = false;
+  proxy.cut();
+  await until(() => other.isCurrent, "it has a lease again");
+  expect(other.heard.slice(1).sort()).toEqual(["approvals old removed", "trust grants revoked"]);
+});
+
+test("rows of another team, forged and moved rows do not count", async () => {
+  const url = cluster.url();
+  const { schema } = Object.fromEntries(new URL(url).searchParams);
+  await using one = await join(url);
+  await using stranger = await join(url, { team: new TeamKey("another secret", "/srv/project") });
+  await stranger.put("trust", "grants", "all");
+  await one.put("approvals", "a", "waits");
+  // Moved to another place, and with a new number, as somebody with the database's password could do.
+  await cluster.query(
+    `INSERT INTO ${schema}.board SELECT team, 'trust', 'a', nextval('${schema}.board_seq'), body, NULL
+     FROM ${schema}.board WHERE topic = 'approvals'`,
+  );
+  await one.put("approvals", "b", "waits");
+  expect(one.heard).toEqual(["approvals a waits", "trust a removed", "approvals b waits"]);
+  expect(one.colleagues).toEqual([]);
+});
+
+test("halls find each other while they are there", async () => {
+  const url = cluster.url();
+  await using one = await join(url);
+  const other = await join(url);
+  await one.refresh();
+  expect(one.colleagues).toEqual([
+    { id: other.hall, url: "http://127.0.0.1:1", isLeaving: false, isThere: true },
+  ]);
+  await other.leave();
+  await one.refresh();
+  expect(one.colleagues).toMatchObject([{ isLeaving: true }]);
+  await other.close();
+  await one.refresh();
+  expect(one.colleagues).toEqual([]);
+});
+
+test("the tokens of a bucket are given out once, whichever hall draws", async () => {
+  const url = cluster.url();
+  await using one = await join(url);
+  await using other = await join(url);
+  const limit = { perSecond: 0.001, burst: 10 };
+  const draws = Array.from({ length: 8 }, (_, index) =>
+    (index % 2 === 0 ? one : other).draw("client", limit, 3),
+  );
+  const taken = (await Promise.all(draws)).map((draw) => draw.taken);
+  expect(taken.reduce((sum, count) => sum + count, 0)).toBe(10);
+});

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { until } from "../servers/until.ts";
+import { type Cluster, startCluster } from "../store/cluster.ts";
+import { ask, post, said, startTeam, type Team } from "./team.ts";
+
+/** Three halls behind a balancer act as one. */
+let cluster: Cluster;
+let team: Team;
+
+beforeAll(async () => {
+  cluster = await startCluster();
+  team = await startTeam(cluster);
+});
+
+afterAll(async () => {
+  await team[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+const call = (url: string, name: string, id: string, more: JsonObject = {}) =>
+  ask(url, "tools/call", { name: `work__${name}`, arguments: { id }, ...more });
+
+test("a review on one machine counts on all", async () => {
+  for (const [index, { url }] of team.halls.entries())
+    expect(said(await call(url, "read", `r${index}`))).toMatchObject({ id: `r${index}` });
+});
+
+test("a question is answered through whichever hall the answer reaches", async () => {
+  for (let index = 0; index < 6; index++) {
+    const first = await call(team.url, "ask", `q${index}`);
+    const { resultType, requestState, inputRequests } = first.body.result as JsonObject;
+    expect(resultType).toBe("input_required");
+    const [key = ""] = Object.keys(inputRequests as JsonObject);
+    const answer = { action: "accept", content: { word: `w${index}` } };
+    const more = { requestState, inputResponses: { [key]: answer } };
+    expect(said(await call(team.url, "ask", `q${index}`, more))).toMatchObject({
+      id: `q${index}`,
+      word: `w${index}`,
+    });
+    // Used once, in every hall.
+    const again = await call(team.url, "ask", `q${index}`, more);
+    expect(again.body.error).toMatchObject({ code: -32602 });
+  }
+  expect(team.done().filter((line) => line.startsWith("ask"))).toHaveLength(6);
+});
+
+test("a legacy session is known to all halls, and one whose hall has ended is unknown", async () => {
+  const greeting = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    },
+  };
+  const { headers } = await post(team.url, greeting);
+  const session = { "mcp-session-id": String(headers["mcp-session-id"]) };
+  await post(team.url, { jsonrpc: "2.0", method: "notifications/initialized" }, session);
+  for (let id = 2; id < 8; id++) {
+    const params = { name: "work__read", arguments: { id: `s${id}` } };
+    const answer = await post(
+      team.url,
+      { jsonrpc: "2.0", id, method: "tools/call", params },
+      session,
+    );
+    expect([answer.body.id, said(answer).id]).toEqual([id, `s${id}`]);
+  }
+  const gone = { "mcp-session-id": "0123456789ab.somethingelse" };
+  const answer = await post(team.url, { jsonrpc: "2.0", id: 9, method: "tools/list" }, gone);
+  expect(answer.status).toBe(404);
+});
+
+test("a grant and its revocation hold in every hall when the command has ended", async () => {
+  const denied = await call(team.halls[2]?.url ?? "", "change", "before");
+  expect((denied.body.result as JsonObject).resultType).toBe("input_required");
+  expect((await team.run(0, "trust", "work.change")).stderr).toBe("");
+  for (const [index, { url }] of team.halls.entries())
+    expect(said(await call(url, "change", `c${index}`))).toMatchObject({ id: `c${index}` });
+  await team.run(1, "revoke", "work.change");
+  for (const { url } of team.halls) {
+    const { result } = (await call(url, "change", "after")).body;
+    expect(isObject(result) && result.resultType).toBe("input_required");
+  }
+  expect(team.done()).toEqual(expect.arrayContaining(["change c0", "change c1", "change c2"]));
+  expect(team.done()).not.toContain("change after");
+});
+
+test("an approval given at one hall releases the call that waits in another", async () => {
+  const message = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "initialize",
+    params: {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    },
+  };
+  const url = team.halls[2]?.url ?? "";
+  const { headers } = await post(url, message);
+  const session = { "mcp-session-id": String(headers["mcp-session-id"]) };
+  const params = { name: "work__change", arguments: { id: "approved" } };
+  const waiting = post(url, { jsonrpc: "2.0", id: 2, method: "tools/call", params }, session);
+  const token = await until(async () => {
+    const { stdout } = await team.run(0, "approvals", "--json");
+    const waits: readonly JsonObject[] = JSON.parse(stdout);
+    return waits.find(({ preview }) => String(preview).includes("approved"))?.token;
+  }, "the first hall shows what waits in the third");
+  const approved = await team.run(0, "approve", String(token));
+  expect(approved.stderr).toBe("");
+  expect(said(await waiting)).toMatchObject({ id: "approved" });
+  expect(team.done().filter((line) => line === "change approved")).toHaveLength(1);
+});

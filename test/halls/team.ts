@@ -1,0 +1,249 @@
+import { once } from "node:events";
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { request as send } from "node:http";
+import { connect, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { isObject, type JsonObject } from "../../src/base/json.ts";
+import { modern } from "../servers/client.ts";
+import { modernHeaders } from "../servers/door-clients.ts";
+import { allowUnattended } from "../servers/home.ts";
+import { type ServeProcess, watchProcess } from "../servers/serve-process.ts";
+import type { Cluster } from "../store/cluster.ts";
+import { type Proxy as DatabaseProxy, openProxy } from "../store/proxy.ts";
+
+/**
+ * Several `guildhall serve` that share a database, each with a home of its own as on a machine of its own, and a
+ * balancer in front that gives each connection to the next one.
+ */
+export interface Team extends AsyncDisposable {
+  readonly halls: readonly TestHall[];
+  /** The balancer's. */
+  readonly url: string;
+  /** What `work.mjs` did, one line for each call. */
+  done(): readonly string[];
+  /** `guildhall …` on the machine of one hall. */
+  run(
+    hall: number,
+    ...args: string[]
+  ): Promise<{ code: number | null; stdout: string; stderr: string }>;
+  /** Starts a hall again that has ended. */
+  restart(hall: number): Promise<void>;
+}
+
+export interface TestHall {
+  readonly process: ServeProcess;
+  readonly url: string;
+  /** Between the hall and the database. */
+  readonly proxy: DatabaseProxy;
+  /** False while the balancer gives it nothing. */
+  isOpen: boolean;
+}
+
+const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
+const work = fileURLToPath(new URL("work.mjs", import.meta.url));
+
+export async function startTeam(
+  cluster: Cluster,
+  { count = 3, config = {} }: { readonly count?: number; readonly config?: JsonObject } = {},
+): Promise<Team> {
+  const folder = mkdtempSync(join(tmpdir(), "guildhall-team-"));
+  const project = join(folder, "project");
+  const file = join(folder, "done");
+  mkdirSync(project);
+  appendFileSync(file, "");
+  const server = { command: process.execPath, args: [work, file] };
+  writeFileSync(
+    join(project, "guildhall.json"),
+    JSON.stringify({ mcpServers: { work: server }, ...config }),
+  );
+  const schema = `team${Math.random().toString(36).slice(2)}`;
+  const proxies = await Promise.all(Array.from({ length: count }, () => openProxy(cluster)));
+  const environment = (index: number): NodeJS.ProcessEnv => {
+    const home = join(folder, `home${index}`);
+    allowUnattended(join(home, "config"));
+    const { XDG_RUNTIME_DIR: _shared, ...rest } = process.env;
+    return {
+      ...rest,
+      HOME: home,
+      XDG_CONFIG_HOME: join(home, "config"),
+      XDG_DATA_HOME: join(home, "data"),
+      XDG_RUNTIME_DIR: runtime(home),
+      GUILDHALL__STORE__KEY: "the-same-secret-on-every-machine",
+      GUILDHALL__STORE__URL: cluster.url({ schema, port: proxies[index]?.port ?? 0 }),
+    };
+  };
+
+  async function start(index: number): Promise<ServeProcess> {
+    const process = watchProcess([cli, "serve", "--port", "0", "--json"], {
+      cwd: project,
+      env: environment(index),
+    });
+    await process.firstLine;
+    return process;
+  }
+  async function open(index: number): Promise<TestHall> {
+    const process = await start(index);
+    const { url } = JSON.parse(await process.firstLine);
+    return { process, url, proxy: proxies[index] as DatabaseProxy, isOpen: true };
+  }
+  const run: Team["run"] = async (index, ...args) => {
+    const { XDG_RUNTIME_DIR, ...env } = environment(index);
+    return runCommand(args, { cwd: project, env: { ...env, XDG_RUNTIME_DIR } });
+  };
+
+  // One review, on the first machine: the others learn of it.
+  const built = await run(0, "build", "--yes");
+  if (built.code !== 0) throw new Error(`build failed: ${built.stdout}${built.stderr}`);
+  const halls = await Promise.all(Array.from({ length: count }, (_, index) => open(index)));
+  const balancer = await openBalancer(halls);
+  return {
+    halls,
+    url: balancer.url,
+    done: () => readFileSync(file, "utf8").split("\n").filter(Boolean),
+    run,
+    async restart(index) {
+      await halls[index]?.process[Symbol.asyncDispose]();
+      halls[index] = await open(index);
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(halls.map(({ process }) => process[Symbol.asyncDispose]()));
+      await balancer.close();
+      await Promise.all(proxies.map((proxy) => proxy[Symbol.asyncDispose]()));
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Short, because the path of a socket has a limit. */
+function runtime(home: string): string {
+  const folder = join(home, "run");
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  return folder;
+}
+
+async function runCommand(
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const process = watchProcess([cli, ...args], options);
+  const { code } = await process.exited;
+  return { code, ...process.output };
+}
+
+async function openBalancer(
+  halls: readonly TestHall[],
+): Promise<{ readonly url: string; close(): Promise<void> }> {
+  const sockets = new Set<Socket>();
+  let next = 0;
+  const server = createServer((near) => {
+    const open = halls.filter(({ isOpen }) => isOpen);
+    const hall = open[next++ % open.length];
+    if (!hall) {
+      near.destroy();
+      return;
+    }
+    const far = connect(Number(new URL(hall.url).port), "127.0.0.1");
+    for (const socket of [near, far]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        sockets.delete(socket);
+        (socket === near ? far : near).destroy();
+      });
+    }
+    near.pipe(far).pipe(near);
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  return {
+    url: `http://127.0.0.1:${typeof address === "object" && address ? address.port : 0}`,
+    async close() {
+      const closed = once(server, "close");
+      server.close();
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}
+
+export interface HttpAnswer {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  /** The JSON-RPC message; of a stream, the last one. */
+  readonly body: JsonObject;
+}
+
+/** One POST on a connection of its own, so that the balancer chooses again. */
+export function post(
+  url: string,
+  message: JsonObject,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<HttpAnswer> {
+  return new Promise((resolve, reject) => {
+    const body = JSON.stringify(message);
+    const request = send(`${url}/mcp`, {
+      method: "POST",
+      agent: false,
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...headers,
+      },
+    });
+    request.on("error", reject);
+    request.on("response", (response) => {
+      let text = "";
+      response.on("data", (bytes: Buffer) => {
+        text += bytes;
+      });
+      response.on("error", reject);
+      response.on("close", () => {
+        if (!response.complete) return reject(new Error("cut off"));
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          body: readMessage(text),
+        });
+      });
+    });
+    request.end(body);
+  });
+}
+
+function readMessage(text: string): JsonObject {
+  const events = text.split("\n").flatMap((line) => /^data: ?(.+)$/.exec(line)?.[1] ?? []);
+  const last = events.at(-1) ?? text;
+  const value: unknown = last === "" ? {} : JSON.parse(last);
+  return isObject(value) ? value : {};
+}
+
+let ids = 0;
+
+/** A modern request through the balancer. */
+export function ask(url: string, method: string, params: JsonObject = {}): Promise<HttpAnswer> {
+  const message = {
+    jsonrpc: "2.0",
+    id: ++ids,
+    method,
+    params: modern(params, { elicitation: { form: {} } }),
+  };
+  return post(url, message, modernHeaders(message));
+}
+
+/** The result of a call as `work.mjs` said it, or the error. */
+export function said({ body }: HttpAnswer): JsonObject {
+  const { result, error } = body;
+  if (!isObject(result)) return { error };
+  const [first] = Array.isArray(result.content) ? result.content : [];
+  if (result.isError === true || !isObject(first)) return { failed: result };
+  return JSON.parse(String(first.text));
+}
