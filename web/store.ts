@@ -1,12 +1,8 @@
 import { useEffect, useReducer } from "preact/hooks";
-import type {
-  CallLine,
-  PageError,
-  PageEvent,
-  PageMethods,
-  PagePart,
-} from "../src/hall/page/contract.ts";
+import type { ChangedPart } from "../src/hall/events.ts";
+import type { CallLine, PageError, PageEvent, PageMethods } from "../src/hall/page/contract.ts";
 import type { LogEntry } from "../src/hall/server-logs.ts";
+import type { Progress } from "../src/tool.ts";
 import { ask, Failure, followEvents, Offline, SignedOut } from "./api.ts";
 
 /**
@@ -32,11 +28,12 @@ interface Entry {
 }
 
 /** The methods that an event makes old. A new one that should follow events is named here. */
-const follows: Readonly<Record<PagePart, readonly (keyof PageMethods)[]>> = {
+const follows: Readonly<Record<ChangedPart, readonly (keyof PageMethods)[]>> = {
   approvals: ["approvals"],
   servers: ["servers", "status"],
   tools: ["tools", "tool", "servers", "exposure"],
   review: ["review"],
+  questions: ["questions"],
 };
 
 const entries = new Map<string, Entry>();
@@ -173,6 +170,7 @@ function hear(event: PageEvent): void {
     refreshAll();
   } else if (event.type === "changed") refresh(...follows[event.what]);
   else if (event.type === "calls") addCalls(event.calls);
+  else if (event.type === "progress") progress = new Map(progress).set(event.key, event.progress);
   else addLines(event.lines);
   for (const listener of eventListeners) listener(event);
   changed();
@@ -213,7 +211,14 @@ function addCalls(added: readonly CallLine[]): void {
     ? calls.filter(({ id }) => !known.has(id))
     : calls;
   calls = [...[...added].reverse(), ...older].slice(0, callsMax);
-  refresh("traffic", "status", "servers");
+  refresh("traffic", "status", "servers", "runs");
+}
+
+/** The last report of each call of this page. */
+let progress: ReadonlyMap<string, Progress> = new Map();
+
+export function useProgress(key: string): Progress | undefined {
+  return useStore(() => progress.get(key));
 }
 
 /** Lines of servers since the page was opened. */

@@ -11,7 +11,7 @@ import { type Nest, withDeadline } from "./deadline.ts";
 import { type Capacities, limitConcurrency, limitRates, type RateLimits } from "./limits.ts";
 import { type AdmitRead, guardReads } from "./reads.ts";
 import { type Recording, recordCalls } from "./record.ts";
-import { retryIdempotent } from "./retry.ts";
+import { type Retried, retryIdempotent } from "./retry.ts";
 import {
   type Next,
   type ResolvedCall,
@@ -44,6 +44,8 @@ export interface GatewayOptions {
   readonly tracing?: Stage | undefined;
   /** Without it every tool may be called. */
   readonly trust?: TrustParts | undefined;
+  /** Default: retries are not reported. */
+  readonly retried?: Retried | undefined;
   /** How errors write the names of other tools. Default: full names. */
   readonly spell?: Spell;
 }
@@ -61,6 +63,7 @@ export function createGateway({
   capacities,
   tracing,
   trust,
+  retried,
   spell = ({ fullName }) => fullName,
 }: GatewayOptions): Gateway {
   const nest: Nest = (parent, context) => async (name, args, _scope, how) => {
@@ -105,7 +108,7 @@ export function createGateway({
     breakCircuits({ health, registry, spell }),
     withDeadline(timeoutMs, nest),
     ...(capacities ? [limitConcurrency(capacities)] : []),
-    retryIdempotent(),
+    retryIdempotent(Math.random, retried),
     checkResult(validators),
   ];
   const run = inner.reduceRight((next, stage) => stage(next), runTool);

@@ -1,8 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { HallError } from "../base/errors.ts";
+import { HallError, messageOf } from "../base/errors.ts";
 import { backoffMs } from "../base/timing.ts";
 import type { CallContext, Target, Toolkit } from "../tool.ts";
 import type { ResolvedStage } from "./stage.ts";
+
+/** Called before each retry, with the time until it and why it is needed. */
+export type Retried = (call: string, delayMs: number, reason: string) => void;
 
 /** The initial budget of a toolkit. */
 const firstRetries = 3;
@@ -13,7 +16,10 @@ const earned = 0.2;
 const savedMax = 10;
 
 /** Retries calls that could not be delivered, if they are idempotent, within deadline and budget. */
-export const retryIdempotent = (random: () => number = Math.random): ResolvedStage => {
+export const retryIdempotent = (
+  random: () => number = Math.random,
+  retried: Retried = () => {},
+): ResolvedStage => {
   const budgets = new WeakMap<Toolkit, { left: number }>();
 
   function budgetOf(toolkit: Toolkit): { left: number } {
@@ -40,6 +46,7 @@ export const retryIdempotent = (random: () => number = Math.random): ResolvedSta
         )
           throw error;
         budget.left--;
+        retried(call.id, delayMs, messageOf(error));
         await context.scope.race(sleep(delayMs, undefined, { ref: false }));
         return attempt(tries + 1);
       });

@@ -1,13 +1,31 @@
 import type { Log } from "../base/log.ts";
 import type { CallRow } from "../store/store.ts";
+import type { Progress } from "../tool.ts";
 
 /** An event of a running hall, for views that follow it. */
 export type HallEvent =
   | { readonly type: "call"; readonly row: CallRow }
   /** A line that a server wrote to stderr, or why it failed. */
   | { readonly type: "log"; readonly server: string; readonly at: number; readonly text: string }
+  /** The call failed and is tried again after `delayMs`. */
+  | {
+      readonly type: "retry";
+      readonly call: string;
+      readonly at: number;
+      readonly delayMs: number;
+      readonly reason: string;
+    }
+  /** Of a call that a view made: `key` is the view's name for it. */
+  | {
+      readonly type: "progress";
+      readonly key: string;
+      readonly principal: string;
+      readonly progress: Progress;
+    }
   /** Something of this kind changed; views read it again. */
-  | { readonly type: "changed"; readonly what: "approvals" | "servers" | "tools" | "review" };
+  | { readonly type: "changed"; readonly what: ChangedPart };
+
+export type ChangedPart = "approvals" | "servers" | "tools" | "review" | "questions";
 
 export interface HallEvents {
   emit(event: HallEvent): void;

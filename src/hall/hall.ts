@@ -383,6 +383,8 @@ async function openGateway(base: Base, options: HallOptions) {
       waits: options.approvalLeft !== undefined,
       confirm: options.together?.confirm,
     },
+    retried: (call, delayMs, reason) =>
+      events.emit({ type: "retry", call, at: Date.now(), delayMs, reason }),
     spell,
   });
   return { gateway, tracing };

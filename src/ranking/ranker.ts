@@ -3,7 +3,7 @@
 
 import { alignAll, longTermsMin } from "./alignment.ts";
 import { type CorpusSnapshot, createCorpus, type Steps } from "./corpus.ts";
-import { fields, type ToolkitText } from "./document.ts";
+import { type Field, fields, type ToolkitText } from "./document.ts";
 import type { DocumentCounts } from "./postings.ts";
 import { type Candidate, type RankingHints, scoreAll, weights } from "./score-all.ts";
 import { type QueryScores, scoreTerms } from "./scores.ts";
@@ -26,6 +26,8 @@ export interface Ranker {
 export interface RankOptions extends RankingHints {
   /** 1 to 20, default 10. */
   readonly limit?: number | undefined;
+  /** Says of each tool why it was found. */
+  readonly explains?: boolean | undefined;
 }
 
 export interface Ranking {
@@ -45,6 +47,18 @@ export interface RankedTool {
   readonly words: readonly string[];
   /** Duplicates of this tool, which are left out. */
   readonly alike: readonly string[];
+  /** If it was asked for. */
+  readonly reasons?: RankReasons | undefined;
+}
+
+/** What a score is made of. */
+export interface RankReasons {
+  /** The words of `RankedTool.words`, each with the parts of the tool that contain it. */
+  readonly matches: readonly { readonly word: string; readonly fields: readonly Field[] }[];
+  /** The cosine of the task's vector and the tool's, 0 to 1: alike in meaning, whatever the words. */
+  readonly likeness: number;
+  /** The share of the score that comes from word vectors and not from equal words, 0 to 1. */
+  readonly vectorShare: number;
 }
 
 const limitMax = 20;
@@ -68,7 +82,11 @@ export function createRanker({ vectors }: { readonly vectors?: Vectors | undefin
         findTaskVerbs(query),
       );
       const chosen = collapseDuplicates(candidates, snapshot).slice(0, clampLimit(options.limit));
-      const items = chosen.map((each) => describe(each, scores, snapshot));
+      const items = chosen.map((each) => {
+        const described = describe(each, scores, snapshot);
+        if (!options.explains) return described;
+        return { ...described, reasons: explain(each, described.words, scores, snapshot) };
+      });
       return { items, fits: chosen.some(({ document }) => fitsWell(document, scores, snapshot)) };
     },
     get size() {
@@ -207,6 +225,33 @@ function describe(
       .sort((a, b) => snapshot.postings.rarityOf(b.number) - snapshot.postings.rarityOf(a.number))
       .map(({ written }) => written),
     alike,
+  };
+}
+
+/** Of the same numbers that ranked it. */
+function explain(
+  { document, score }: Candidate,
+  words: readonly string[],
+  { terms, bm25, tfidf, best, cosine, queryVectors }: QueryScores,
+  snapshot: CorpusSnapshot,
+): RankReasons {
+  const { entry, at } = snapshot.locate(document);
+  const counted = entry.documents[at] as DocumentCounts;
+  const fieldsOf = (number: number | undefined): readonly Field[] => {
+    const place = counted.words.indexOf(number ?? -1);
+    return fields.filter((_, column) => (counted.counts[place * fields.length + column] ?? 0) > 0);
+  };
+  const used = queryVectors.length > 0 ? rerankWeights : weights;
+  const byWords =
+    (used.bm25 * (bm25[document] ?? 0)) / best.bm25 +
+    (used.tfidf * (tfidf[document] ?? 0)) / best.tfidf;
+  return {
+    matches: words.map((word) => ({
+      word,
+      fields: fieldsOf(terms.find(({ written }) => written === word)?.number),
+    })),
+    likeness: Math.max(0, cosine[document] ?? 0),
+    vectorShare: score > 0 ? Math.min(1, Math.max(0, 1 - byWords / score)) : 0,
   };
 }
 

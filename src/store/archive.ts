@@ -10,7 +10,7 @@ import {
 } from "./audit-table.ts";
 import { CallTable, endLostCalls, listCalls, pruneCalls } from "./call-table.ts";
 import { findDocument, listDocuments, pruneDocuments, writeDocuments } from "./document-table.ts";
-import { prunePeriods, readStatistics } from "./period-table.ts";
+import { prunePeriods, readSeries, readStatistics } from "./period-table.ts";
 import { hoursKeptMs, periodMs } from "./periods.ts";
 import type { PendingWrite, Read, Write } from "./protocol.ts";
 import { type Mark, type Seal, StoreChanged } from "./seal.ts";
@@ -92,6 +92,8 @@ export class Archive {
         return this.#check(sql);
       case "statistics":
         return readStatistics(sql, read, Date.now());
+      case "series":
+        return readSeries(sql, read, Date.now());
       case "find":
         return findDocument(sql, read.collection, read.key);
       case "documents":

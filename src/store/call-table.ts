@@ -6,6 +6,8 @@ import type { CallFilter, KeptCall } from "./store.ts";
 
 /** The columns that change when a running call ends. */
 const endedColumns = [
+  // A call that waited for approval began before its row.
+  "at",
   "toolkit",
   "tool",
   "outcome",
@@ -143,7 +145,7 @@ interface SortedCalls {
 }
 
 export async function listCalls(sql: Sql, filter: CallFilter): Promise<readonly KeptCall[]> {
-  const { tool, outcome, person } = filter;
+  const { tool, outcome, person, root } = filter;
   const rows = await listRows(sql, filter, {
     table: "calls",
     columns: callColumns,
@@ -151,6 +153,7 @@ export async function listCalls(sql: Sql, filter: CallFilter): Promise<readonly 
       tool !== undefined && ["(tool = ? OR toolkit = ?)", tool, tool],
       outcome !== undefined && ["(outcome = ? OR code = ?)", outcome, outcome],
       person !== undefined && ["person = ?", person],
+      root !== undefined && ["root = ?", root],
     ],
   });
   return rows.map(readCall);

@@ -11,7 +11,9 @@ import {
 } from "./chain.ts";
 import {
   hoursKeptMs,
+  isOf,
   listPeople,
+  listPeriods,
   PeriodTallies,
   type PeriodTally,
   periodMs,
@@ -89,6 +91,12 @@ export function createMemoryStore({
         ...listPeople(tallyAll(named).filter(isWanted), wanted),
       };
     },
+    async series(since, of) {
+      const wanted = periodSince(since, now());
+      const isWanted = (tally: PeriodTally): boolean =>
+        tally.period === wanted && tally.start + periodMs[wanted] > since && isOf(tally, of);
+      return listPeriods([...tallies.all()].filter(isWanted), wanted);
+    },
     async prune() {
       prunePeriods();
       return { calls: calls.prune(), audit: audit.prune() };
@@ -156,10 +164,11 @@ function createCalls(countMax: number, tallies: PeriodTallies): MemoryCalls {
 }
 
 function matchesCall(
-  { since, tool, outcome, person }: CallFilter,
-  row: Pick<CallRow, "at" | "tool" | "toolkit" | "outcome" | "code" | "person">,
+  { since, tool, outcome, person, root }: CallFilter,
+  row: Pick<CallRow, "root" | "at" | "tool" | "toolkit" | "outcome" | "code" | "person">,
 ): boolean {
   if (person !== undefined && row.person !== person) return false;
+  if (root !== undefined && row.root !== root) return false;
   if (since !== undefined && row.at < since) return false;
   if (tool !== undefined && row.tool !== tool && row.toolkit !== tool) return false;
   return outcome === undefined || row.outcome === outcome || row.code === outcome;

@@ -82,6 +82,7 @@ export function openStore(
     discoveries: createDocuments("discoveries", thread),
     runs: createDocuments("runs", thread),
     statistics: (since = 0, person) => thread.read({ what: "statistics", since, person }),
+    series: (since, of) => thread.read({ what: "series", since, of }),
     prune: () => thread.read({ what: "prune", now: Date.now() }),
     flush: () => thread.flush(),
     get isFull() {

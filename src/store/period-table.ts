@@ -2,7 +2,9 @@ import {
   addTally,
   countNames,
   type Histogram,
+  isOf,
   listPeople,
+  listPeriods,
   type Period,
   PeriodTallies,
   type PeriodTally,
@@ -13,7 +15,7 @@ import {
   type Tally,
 } from "./periods.ts";
 import type { Sql, SqlRow } from "./sql.ts";
-import type { Statistics } from "./store.ts";
+import type { Series, Statistics } from "./store.ts";
 
 // Calls are counted by hour and by day, some time after they were written. The table `spans` has a
 // row per tool and period; `counted` holds the last call that is included, whichever process wrote
@@ -88,6 +90,25 @@ export async function readStatistics(
     ...sumStatistics([...countedRows.map(readPeriod), ...uncountedTallies], wanted),
     ...listPeople(people, wanted),
   };
+}
+
+/** `of` is a tool or a toolkit. */
+export async function readSeries(
+  sql: Sql,
+  { since, of }: { readonly since: number; readonly of?: string | undefined },
+  now: number,
+): Promise<Series> {
+  const wanted = periodSince(since, now);
+  const from = since - (since % periodMs[wanted]);
+  const condition = of === undefined ? "" : " AND (tool = ? OR toolkit = ?)";
+  const countedRows = await sql.query(
+    `SELECT * FROM spans WHERE span = ? AND start >= ?${condition}`,
+    of === undefined ? [wanted, from] : [wanted, from, of, of],
+  );
+  const newest = ofPeriod(readSums(await sql.query(uncounted)), wanted, from).filter((tally) =>
+    isOf(tally, of),
+  );
+  return listPeriods([...countedRows.map(readPeriod), ...newest], wanted);
 }
 
 function ofPeriod(tallies: PeriodTallies, wanted: Period, from: number): readonly PeriodTally[] {

@@ -1,4 +1,4 @@
-import { type CallRow, type Figures, type Statistics, unknownName } from "./store.ts";
+import { type CallRow, type Figures, type Series, type Statistics, unknownName } from "./store.ts";
 
 /** The numbers that are summed for every tool. */
 export const countNames = [
@@ -77,6 +77,11 @@ export interface PeriodTally {
   readonly toolkit: string;
   readonly tool: string;
   readonly tally: Tally;
+}
+
+/** True if it is of this tool or toolkit; undefined is all. */
+export function isOf({ tool, toolkit }: PeriodTally, of: string | undefined): boolean {
+  return of === undefined || tool === of || toolkit === of;
 }
 
 type CallKey = Pick<CallRow, "at" | "toolkit" | "tool">;
@@ -204,6 +209,16 @@ export function listPeople(
   return people.length === 0 ? {} : { people };
 }
 
+/** The tallies of each period together, oldest first. Periods without calls are left out. */
+export function listPeriods(tallies: Iterable<PeriodTally>, period: Period): Series {
+  const byStart = new Map<number, Tally>();
+  for (const { start, tally } of tallies) addTally(getOrPut(byStart, start, createTally), tally);
+  const periods = [...byStart]
+    .sort(([a], [b]) => a - b)
+    .map(([start, tally]) => ({ start, ...figuresOf(tally) }));
+  return { by: period, periods };
+}
+
 function createSum(): Sum {
   return { tally: createTally(), byStart: new Map() };
 }
@@ -220,7 +235,10 @@ interface Range {
 }
 
 function describe({ tally, byStart }: Sum, range: Range): Figures {
-  const { histogram, ms: _sum, ...counts } = tally;
+  return { ...figuresOf(tally), trend: trendOf(byStart, range) };
+}
+
+function figuresOf({ histogram, ms: _sum, ...counts }: Tally): Omit<Figures, "trend"> {
   const percentileAt = createPercentiles(histogram, counts.calls);
   return {
     ...counts,
@@ -228,7 +246,6 @@ function describe({ tally, byStart }: Sum, range: Range): Figures {
     p50Ms: percentileAt(0.5),
     p95Ms: percentileAt(0.95),
     p99Ms: percentileAt(0.99),
-    trend: trendOf(byStart, range),
   };
 }
 

@@ -42,6 +42,7 @@ export type Read =
   /** Begins a new audit with this row if the store is not the one that was written before. */
   | { readonly what: "accept"; readonly entry: AuditEntry; readonly at: number }
   | { readonly what: "statistics"; readonly since: number; readonly person?: string | undefined }
+  | { readonly what: "series"; readonly since: number; readonly of?: string | undefined }
   | { readonly what: "find"; readonly collection: Collection; readonly key: string }
   | { readonly what: "documents"; readonly collection: Collection; readonly prefix: string }
   | { readonly what: "prune"; readonly now: number };

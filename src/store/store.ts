@@ -17,6 +17,8 @@ export interface Store {
    * Figures of people are counted from the calls that are still kept.
    */
   statistics(since?: number, person?: string): Promise<Statistics>;
+  /** The calls since then, hour by hour or day by day: of one tool, of one toolkit or of all. Rounded like `statistics`. */
+  series(since: number, of?: string): Promise<Series>;
   /** Applies the retention limits. A store also does this by itself. */
   prune(): Promise<Pruned>;
   /** Resolves when everything added so far is durable. Rejects with UNAVAILABLE when it cannot be written. */
@@ -102,6 +104,8 @@ export interface CallFilter {
   readonly outcome?: string | undefined;
   /** The user behind the calls; in the audit, the caller. */
   readonly person?: string | undefined;
+  /** Only of calls: this one and those inside it. */
+  readonly root?: string | undefined;
   readonly after?: number | undefined;
   readonly limit?: number | undefined;
 }
@@ -178,6 +182,12 @@ export interface Statistics {
   readonly tools: readonly (Figures & { readonly toolkit: string; readonly tool: string })[];
   /** Those who called with a token; absent if nobody did. */
   readonly people?: readonly (Figures & { readonly person: string })[] | undefined;
+}
+
+export interface Series {
+  readonly by: "hour" | "day";
+  /** Oldest first; periods without calls are left out. */
+  readonly periods: readonly (Omit<Figures, "trend"> & { readonly start: number })[];
 }
 
 /** Unknown tools are counted together, because callers can invent any number of names. */

@@ -392,13 +392,18 @@ describe("retries", () => {
 
   test("an idempotent call that could not be delivered is retried, three times at most", async () => {
     const twice = failing(2);
+    const retried: unknown[] = [];
     expect(
       await run(
-        retryIdempotent(never)(twice.next),
+        retryIdempotent(never, (...retry) => void retried.push(retry))(twice.next),
         createCall(kit("a", "registered"), {}, idempotent),
       ),
     ).toBe("ok");
     expect(twice.tries()).toBe(3);
+    expect(retried).toEqual([
+      [expect.any(String), expect.any(Number), "no"],
+      [expect.any(String), expect.any(Number), "no"],
+    ]);
     const often = failing(9);
     expect(
       await run(

@@ -58,6 +58,17 @@ describe("finding", () => {
       fullName: "github.merge_pull_request",
     });
     expect(first?.words).toEqual(["merging", "requests"]);
+    expect(first?.reasons).toBeUndefined();
+  });
+
+  test("the reasons name the fields that have each word, and the share of the vectors", () => {
+    const [first] = hall.rank("Merging the Requests of files", { explains: true }).items;
+    expect(first?.reasons?.matches.map(({ word }) => word)).toEqual(["merging", "requests"]);
+    expect(first?.reasons?.matches[0]?.fields).toContain("name");
+    expect(first?.reasons?.vectorShare).toBeGreaterThan(0);
+    expect(first?.reasons?.vectorShare).toBeLessThan(1);
+    const plain = rankerOf(toolkits, false).rank("merge", { explains: true }).items[0];
+    expect(plain?.reasons).toMatchObject({ likeness: 0, vectorShare: 0 });
   });
 
   test("enum values of a parameter are found", () => {

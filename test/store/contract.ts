@@ -149,6 +149,7 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
         expect(await ids({ outcome: "TIMEOUT", tool: "github" })).toEqual(["call_3"]);
         expect(await ids({ limit: 2 })).toEqual(["call_3", "call_4"]);
         expect(await ids({ after: 1, limit: 2 })).toEqual(["call_2", "call_3"]);
+        expect(await ids({ root: "call_2" })).toEqual(["call_2"]);
       }));
 
     test("counts refused calls as calls, not as errors", () =>
@@ -220,6 +221,16 @@ export function describeStore(name: string, open: () => Promise<Store>): void {
           ["github", "github.wait", 2, 0],
           ["(unknown)", "(unknown)", 1, 1],
         ]);
+        const { by, periods } = await store.series(morning);
+        expect([by, ...periods.map(({ start, calls, errors }) => [start, calls, errors])]).toEqual([
+          "hour",
+          [morning, 100, 10],
+          [morning + hour, 13, 11],
+        ]);
+        expect((await store.series(morning, "github.list")).periods).toMatchObject([
+          { start: morning + hour, calls: 10, timeouts: 10, bytesOut: 10 * 200 },
+        ]);
+        expect((await store.series(morning, "github")).periods).toHaveLength(2);
         const [{ p50Ms = 0, p95Ms = 0, p99Ms = 0 } = {}] = tools;
         for (const [measured, truth] of [
           [p50Ms, 50],

@@ -5,6 +5,7 @@ import { openSite, useBrowser } from "./site.ts";
 useBrowser();
 
 const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
+const askingServer = fileURLToPath(new URL("asking-server.mjs", import.meta.url));
 const erase = {
   name: "erase",
   description: "Erases a shelf.",
@@ -47,14 +48,9 @@ test("a waiting call is shown with its arguments, and approved in the page it go
       mcpServers: { shop: { command: "node", args: [server, "tools.json", "starts"] } },
     },
     files: { "tools.json": JSON.stringify([erase]) },
+    isReviewed: true,
   });
   const { page } = site;
-  await site.show("review/shop");
-  await page.getByLabel("Start shop").check();
-  await page.getByRole("button", { name: "Start 1 server" }).click();
-  await page.getByRole("button", { name: "Approve shop" }).click();
-  await page.getByText("The review is over").waitFor();
-
   await site.show("tools");
   await page.getByRole("row", { name: /shop\.erase/ }).waitFor();
   await site.show("approvals");
@@ -77,4 +73,41 @@ test("a waiting call is shown with its arguments, and approved in the page it go
   expect(await lasting).toContain("ran erase");
   expect(await call(site.url, "charts")).toContain("ran erase");
   expect(await site.run("audit", "--json")).toContain("in the page");
+
+  // The waterfall of the first call says how long it waited, and who answered.
+  await site.show("calls");
+  await page
+    .getByRole("row", { name: /shop\.erase/ })
+    .last()
+    .click();
+  const waterfall = page.getByRole("region", { name: "Waterfall" });
+  await waterfall.getByText("approved").waitFor();
+  await waterfall.getByText(/"once" in the page/).waitFor();
+});
+
+test("a tool that the page called reports its progress and asks its question in the page", async () => {
+  await using site = await openSite({
+    config: { mcpServers: { library: { command: "node", args: [askingServer] } } },
+    isReviewed: true,
+  });
+  const { page } = site;
+  await site.show("tools/library.lend");
+  await page.getByRole("button", { name: "Call", exact: true }).click();
+  const question = page.getByRole("article", { name: "Question of library.lend" });
+  await question.getByText("Who borrows it?").waitFor();
+  await page.getByText("opening the shelf").waitFor();
+  await page.getByText("1 of 4").waitFor();
+  expect(await page.getByRole("progressbar").getAttribute("value")).toBe("1");
+  await question.getByLabel("reader").fill("Ada");
+  await question.getByLabel("card").selectOption("Year card");
+  await question.getByRole("button", { name: "Answer" }).click();
+  await page.getByText('"reader":"Ada","card":"year"').waitFor();
+
+  // A question stays open when the page is loaded again.
+  await page.getByRole("button", { name: "Repeat" }).click();
+  await question.waitFor();
+  await page.reload();
+  await site.show("approvals");
+  await question.getByRole("button", { name: "Decline" }).click();
+  await page.getByText("Nothing waits for you").waitFor();
 });

@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { findProblems } from "./axe.ts";
 import { openSite, useBrowser } from "./site.ts";
 
 useBrowser();
@@ -36,22 +35,3 @@ test("guildhall open signs in one browser, once, with a cookie that scripts cann
     readFileSync(`${site.folder}/home/data/guildhall/page-sessions.json`, "utf8"),
   ).not.toContain(cookie?.value);
 });
-
-test("no screen has an accessibility problem, in both schemes and on a phone", async () => {
-  await using site = await openSite();
-  const { page } = site;
-  for (const screen of ["overview", "servers", "review", "approvals", "tools", "calls"])
-    for (const look of looks) {
-      await page.setViewportSize(look);
-      await page.emulateMedia({ colorScheme: look.scheme });
-      await site.show(screen);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      expect(await findProblems(page), `${screen} ${look.scheme} ${look.width}`).toEqual([]);
-    }
-});
-
-const looks = [
-  { width: 1280, height: 800, scheme: "light" },
-  { width: 1280, height: 800, scheme: "dark" },
-  { width: 390, height: 844, scheme: "light" },
-] as const;

@@ -8,6 +8,10 @@ import { promisify } from "node:util";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { createLog } from "../../src/base/log.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { CallRow } from "../../src/store/store.ts";
+import { allowUnattended } from "../servers/home.ts";
 import { type ServeProcess, watchProcess } from "../servers/serve-process.ts";
 
 /** A hall in a process of its own with a project, and Debian's Chromium to look at its page. */
@@ -33,10 +37,15 @@ export interface Site {
 export interface SiteOptions {
   readonly config?: JsonObject;
   readonly files?: Readonly<Record<string, string>>;
+  /** Calls of an earlier hall. */
+  readonly calls?: readonly CallRow[];
+  /** The servers are reviewed before the hall starts. */
+  readonly isReviewed?: boolean;
   /** Leave the browser signed out. */
   readonly isSignedOut?: boolean;
 }
 
+const worker = new URL("../../dist/store-worker.js", import.meta.url);
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 
 let browser: Browser;
@@ -53,8 +62,18 @@ export function useBrowser(): void {
   afterAll(() => browser.close());
 }
 
+/** One site for the tests of a file; call it at the top. The tests run in order. */
+export function shareSite(options: SiteOptions = {}): () => Site {
+  let site: Site;
+  beforeAll(async () => {
+    site = await openSite(options);
+  });
+  afterAll(() => site[Symbol.asyncDispose]());
+  return () => site;
+}
+
 export async function openSite(options: SiteOptions = {}): Promise<Site> {
-  const { config = {}, files = {}, isSignedOut = false } = options;
+  const { config = {}, files = {}, calls, isReviewed = false, isSignedOut = false } = options;
   const folder = mkdtempSync(join(tmpdir(), "guildhall-page-"));
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
@@ -68,12 +87,6 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     XDG_DATA_HOME: join(home, "data"),
     XDG_CONFIG_HOME: join(home, "config"),
   };
-  const port = await findPort();
-  const start = (): ServeProcess =>
-    watchProcess([cli, "serve", "--port", String(port), "--json"], { cwd: folder, env });
-  let hall = start();
-  await hall.firstLine;
-
   const run = async (...args: readonly string[]): Promise<string> => {
     const { stdout } = await promisify(execFile)(process.execPath, [cli, ...args], {
       cwd: folder,
@@ -81,6 +94,17 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
     });
     return stdout;
   };
+  if (calls) await keepCalls(folder, env.XDG_DATA_HOME, calls);
+  if (isReviewed) {
+    allowUnattended(env.XDG_CONFIG_HOME);
+    await run("verify", "--yes");
+  }
+  const port = await findPort();
+  const start = (): ServeProcess =>
+    watchProcess([cli, "serve", "--port", String(port), "--json"], { cwd: folder, env });
+  let hall = start();
+  await hall.firstLine;
+
   const url = `http://127.0.0.1:${port}`;
   const faults: string[] = [];
   const context = await browser.newContext({
@@ -123,6 +147,20 @@ export async function openSite(options: SiteOptions = {}): Promise<Site> {
       expect(faults).toEqual([]);
     },
   };
+}
+
+/** Writes them as a hall of this project would. */
+async function keepCalls(folder: string, data: string, calls: readonly CallRow[]): Promise<void> {
+  const store = openStore(
+    {
+      path: join(folder, ".guildhall/state.db"),
+      sealFolder: join(data, "guildhall/store"),
+      worker,
+    },
+    { log: createLog({ level: "silent" }) },
+  );
+  for (const call of calls) store.calls.add(call);
+  await store.close();
 }
 
 function watchFaults(page: Page, url: string, faults: string[]): void {

@@ -1,9 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { allowUnattended } from "../servers/home.ts";
-import { findProblems } from "./axe.ts";
-import { openSite, useBrowser } from "./site.ts";
+import { expectNoProblems } from "./axe.ts";
+import { shareSite, useBrowser } from "./site.ts";
 
 useBrowser();
 
@@ -25,13 +24,13 @@ const agentFiles = {
   ".guildhall/agents/clock.md": group("clock_agent", ["time_tool.*"]),
 };
 
+const open = shareSite({ config: { builtin: "all" }, files: agentFiles, isReviewed: true });
+
 test("a tool moves to another group, and an agent's file is edited and merged", async () => {
-  await using site = await openSite({ config: { builtin: "all" }, files: agentFiles });
+  const site = open();
   const { page, folder } = site;
   const fileOf = (name: string): string =>
     readFileSync(join(folder, ".guildhall/agents", name), "utf8");
-  allowUnattended(join(site.folder, "home/config"));
-  await site.run("verify", "--yes");
   await site.show("agents/numbers_agent");
   await page.getByRole("group", { name: /tools by likeness/ }).waitFor();
   await page.getByRole("tab", { name: "Tools" }).click();
@@ -57,10 +56,32 @@ test("a tool moves to another group, and an agent's file is edited and merged", 
     .getByRole("log", { name: "Steps of the agent" })
     .getByText("calculator.calculate")
     .waitFor();
+
+  // From the call to its run, and the run once more.
+  await site.show("calls");
+  await page
+    .getByRole("row", { name: /numbers_agent/ })
+    .first()
+    .click();
+  await page.getByRole("region", { name: "Waterfall" }).getByText("2 calls").waitFor();
+  await page.getByRole("link", { name: "Its steps and replay" }).click();
+  await page.getByRole("button", { name: "Replay" }).click();
+  await page.getByText("the same, step by step").waitFor();
+});
+
+test("tools are found as a model finds them, and the page says why", async () => {
+  const site = open();
+  const { page } = site;
+  await site.show("tools");
+  await page.getByLabel("Describe a task, as a model would").fill("convert units of a length");
+  const row = page.getByRole("row", { name: /calculator\.convert_units/ });
+  await row.getByText(/^convert name$/).waitFor();
+  await row.getByText(/^units name$/).waitFor();
+  await row.getByRole("meter", { name: /% of the score by word vectors/ }).waitFor();
 });
 
 test("programs run in one session with the tools as functions", async () => {
-  await using site = await openSite({ config: { builtin: "all" } });
+  const site = open();
   const { page } = site;
   await site.show("code");
   const program = page.getByLabel("Program");
@@ -71,6 +92,18 @@ test("programs run in one session with the tools as functions", async () => {
   await program.press("Control+Enter");
   await page.getByText("=> 42").waitFor();
 
+  await site.show("calls/runs");
+  await page
+    .getByRole("row", { name: /evaluate-lisp/ })
+    .first()
+    .click();
+  const run = page.getByRole("region", { name: "Run" });
+  await run.getByText("=> 42").waitFor();
+  await run.getByRole("button", { name: "Replay" }).click();
+  await run.getByText("the same, step by step").waitFor();
+  await site.show("code");
+  await page.getByText("=> 42").waitFor();
+
   await program.press("Control+ArrowUp");
   expect(await program.inputValue()).toContain("20 + 1");
   await page.getByLabel("Find a function").fill("convert");
@@ -79,7 +112,7 @@ test("programs run in one session with the tools as functions", async () => {
 });
 
 test("a feature is described, its questions are answered in place, and the next step runs", async () => {
-  await using site = await openSite();
+  const site = open();
   const { page, folder } = site;
   await site.show("workflow");
   await page.getByRole("button", { name: "New feature" }).click();
@@ -100,12 +133,15 @@ test("a feature is described, its questions are answered in place, and the next 
 });
 
 test("the audit is whole, and a token is created, shown once and revoked", async () => {
-  await using site = await openSite({ config: { builtin: "all" } });
+  const site = open();
   const { page } = site;
   await site.run("call", "calculator.calculate", "expression=1+1");
   await site.show("audit");
   await page.getByText(/chain of .* is whole/).waitFor();
   await page.getByRole("row", { name: /calculator\.calculate/ }).waitFor();
+  await page.getByText(/\d+ calls, by hour/).waitFor();
+  await page.getByLabel("Time").selectOption("last year");
+  await page.getByText(/\d+ calls, by day/).waitFor();
 
   await site.show("settings");
   await page
@@ -129,23 +165,22 @@ test("the audit is whole, and a token is created, shown once and revoked", async
   await page.getByText("token revoked in the page").last().waitFor();
 });
 
-test("these screens have no accessibility problem, in both schemes and on a phone", async () => {
-  await using site = await openSite({ config: { builtin: "all" }, files: agentFiles });
-  const { page } = site;
-  allowUnattended(join(site.folder, "home/config"));
-  await site.run("verify", "--yes");
-  for (const screen of ["agents", "agents/numbers_agent", "code", "workflow", "audit", "settings"])
-    for (const { scheme, ...size } of looks) {
-      await page.setViewportSize(size);
-      await page.emulateMedia({ colorScheme: scheme });
-      await site.show(screen);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      expect(await findProblems(page), `${screen} ${scheme} ${size.width}`).toEqual([]);
-    }
+test("no screen has an accessibility problem, in both schemes and on a phone", async () => {
+  const site = open();
+  await expectNoProblems(site, [
+    "overview",
+    "servers",
+    "review",
+    "approvals",
+    "tools",
+    "tools/calculator.calculate",
+    "agents",
+    "agents/numbers_agent",
+    "code",
+    "workflow",
+    "calls",
+    "audit",
+    "audit/audit",
+    "settings",
+  ]);
 });
-
-const looks = [
-  { width: 1280, height: 800, scheme: "light" },
-  { width: 1280, height: 800, scheme: "dark" },
-  { width: 390, height: 844, scheme: "light" },
-] as const;

@@ -44,7 +44,20 @@ export function Chart(props: {
   useEffect(() => plot.current?.setData(dataOf(times, series)), [times, series]);
 
   const last = series.map((one) => `${one.label} ${one.values.at(-1) ?? 0}`).join(", ");
-  return <div ref={box} class="chart" role="img" aria-label={`${label}: now ${last}`} />;
+  return (
+    <>
+      {series.length > 1 && (
+        <div class="legend" aria-hidden="true">
+          {series.map((one) => (
+            <span key={one.label} style={{ "--tone": `var(--${one.tone})` }}>
+              {one.label}
+            </span>
+          ))}
+        </div>
+      )}
+      <div ref={box} class="chart" role="img" aria-label={`${label}: now ${last}`} />
+    </>
+  );
 }
 
 function dataOf(times: readonly number[], series: readonly Series[]): uPlot.AlignedData {
@@ -89,8 +102,13 @@ function optionsFor(element: HTMLElement, series: readonly Series[]): uPlot.Opti
   };
 }
 
+/** Above it, days say more than hours. */
+const longS = 2 * 86_400;
+
 function clockTimes(_plot: uPlot, splits: readonly number[]): string[] {
-  return splits.map((at) => formatTime(at * 1_000).slice(11, 16));
+  const spanS = (splits.at(-1) ?? 0) - (splits[0] ?? 0);
+  const isLong = spanS > longS;
+  return splits.map((at) => formatTime(at * 1_000).slice(...(isLong ? [5, 10] : [11, 16])));
 }
 
 function withAlpha(colour: string): string {

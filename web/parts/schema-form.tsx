@@ -4,6 +4,8 @@ import type { JsonObject } from "../../src/base/json.ts";
 /** A tool's arguments as a form made from its schema, or as JSON. */
 export function SchemaForm(props: {
   readonly schema: JsonObject;
+  /** Of the button. */
+  readonly label?: string;
   readonly isBusy: boolean;
   readonly submit: (args: JsonObject) => void;
 }) {
@@ -67,7 +69,7 @@ export function SchemaForm(props: {
       )}
       <div class="row">
         <button type="submit" class="primary" disabled={props.isBusy}>
-          Call
+          {props.label ?? "Call"}
         </button>
         <button type="button" class="plain" onClick={toggle}>
           {json === undefined ? "Edit as JSON" : "Back to the form"}
@@ -82,7 +84,7 @@ interface FormField {
   readonly type: string;
   readonly description: string;
   readonly isRequired: boolean;
-  readonly options: readonly unknown[] | undefined;
+  readonly options: readonly Option[] | undefined;
   readonly example: string;
 }
 
@@ -95,11 +97,30 @@ function fieldsOf({ properties, required }: JsonObject): readonly FormField[] {
       type: typeOf(schema),
       description: typeof schema.description === "string" ? schema.description : "",
       isRequired: names.has(name),
-      options: Array.isArray(schema.enum) ? schema.enum : undefined,
+      options: optionsOf(schema),
       example: schema.default === undefined ? "" : String(JSON.stringify(schema.default)),
     };
   });
   return all.sort((a, b) => Number(b.isRequired) - Number(a.isRequired));
+}
+
+interface Option {
+  readonly value: unknown;
+  readonly title: string;
+}
+
+/** `enum`, with names for people if there are any, or constants with titles. */
+function optionsOf({ enum: values, enumNames, oneOf }: JsonObject): readonly Option[] | undefined {
+  if (Array.isArray(values)) {
+    const titles: readonly unknown[] = Array.isArray(enumNames) ? enumNames : [];
+    return values.map((value, at) => ({ value, title: String(titles[at] ?? value) }));
+  }
+  if (!Array.isArray(oneOf) || !oneOf.every((one) => isObject(one) && "const" in one))
+    return undefined;
+  return oneOf.map((one: JsonObject) => ({
+    value: one.const,
+    title: String(one.title ?? one.const),
+  }));
 }
 
 function typeOf({ type }: JsonObject): string {
@@ -143,16 +164,18 @@ function FieldInput(props: {
   );
 }
 
+const yesOrNo: readonly Option[] = [true, false].map((value) => ({ value, title: String(value) }));
+
 function Input({ field, common }: { readonly field: FormField; readonly common: object }) {
   const { type, options, example } = field;
-  const choices = options ?? (type === "boolean" ? [true, false] : undefined);
+  const choices = options ?? (type === "boolean" ? yesOrNo : undefined);
   if (choices)
     return (
       <select {...common}>
         <option value="">{example === "" ? "–" : `default: ${example}`}</option>
-        {choices.map((option) => (
-          <option key={String(option)} value={JSON.stringify(option)}>
-            {String(option)}
+        {choices.map(({ value, title }) => (
+          <option key={title} value={JSON.stringify(value)}>
+            {title}
           </option>
         ))}
       </select>

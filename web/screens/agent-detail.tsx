@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import type { AgentLine } from "../../src/hall/page/agents.ts";
-import type { PageMethods } from "../../src/hall/page/contract.ts";
 import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { type Called, Running, useRunning } from "../parts/running.tsx";
 import { formatMs, Loading } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go } from "../router.ts";
@@ -49,18 +49,17 @@ export function AgentDetail(props: {
   );
 }
 
-type Called = PageMethods["callTool"]["result"];
-
 function AskAgent({ name }: { readonly name: string }) {
   const [task, setTask] = useState("");
   const [startedAt, setStartedAt] = useState<number>();
   const [called, setCalled] = useState<Called>();
   const action = useAction();
+  const running = useRunning();
   const run = (): void => {
     setStartedAt(Date.now());
     action.run(async () => {
       setCalled(undefined);
-      setCalled(await ask("callTool", { name, arguments: { task } }));
+      setCalled(await running.call(name, { task }));
     });
   };
   return (
@@ -86,6 +85,7 @@ function AskAgent({ name }: { readonly name: string }) {
         </button>
         {called && <span class="faint small">{formatMs(called.ms)}</span>}
       </div>
+      {action.isBusy && <Running running={running} />}
       {action.error && <Problem error={action.error} />}
       {startedAt !== undefined && <Steps since={startedAt} />}
       {called && <Outcome outcome={called.outcome} />}

@@ -58,6 +58,8 @@ export function Agents({ route, openMenu }: ScreenProps) {
 }
 
 const tones = 8;
+/** More names than this would cover each other. */
+const namedMax = 24;
 
 function ToolMap(props: {
   readonly points: readonly ToolPoint[];
@@ -91,6 +93,15 @@ function ToolMap(props: {
                 {point.name} ({point.group})
               </title>
             </circle>
+            {points.length <= namedMax && (
+              <text
+                x={20 + point.x * 960 + (point.x > 0.5 ? -12 : 12)}
+                y={24 + point.y * 380}
+                text-anchor={point.x > 0.5 ? "end" : "start"}
+              >
+                {point.name.split(".").at(-1)}
+              </text>
+            )}
           </a>
         ))}
       </svg>

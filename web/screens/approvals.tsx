@@ -5,6 +5,7 @@ import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { QuestionCard } from "../parts/running.tsx";
 import { Ago, Empty, Loading, Page, plural, useNow } from "../parts/shown.tsx";
 import { refresh, toast, useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
@@ -13,6 +14,7 @@ import type { ScreenProps } from "./screens.ts";
 export function Approvals({ openMenu }: ScreenProps) {
   const { data, error } = useData("approvals", {});
   const pending = data?.pending ?? [];
+  const questions = useData("questions", {}).data?.questions ?? [];
   const canAsk = "Notification" in window && Notification.permission === "default";
   return (
     <Page
@@ -30,7 +32,7 @@ export function Approvals({ openMenu }: ScreenProps) {
       <div class="content padded" aria-live="polite">
         {error && <Problem error={error} />}
         {!data && !error && <Loading />}
-        {data && pending.length === 0 && (
+        {data && pending.length + questions.length === 0 && (
           <Empty icon="approvals" title="Nothing waits for you">
             <p>
               Calls that change something and are not trusted yet wait here, with their arguments in
@@ -39,6 +41,9 @@ export function Approvals({ openMenu }: ScreenProps) {
           </Empty>
         )}
         <div class="stack loose narrow">
+          {questions.map((question) => (
+            <QuestionCard key={question.id} question={question} />
+          ))}
           {pending.map((call) => (
             <Waiting key={call.token} call={call} />
           ))}

@@ -1,8 +1,16 @@
-import type { WholeCall } from "../../src/hall/page/traffic.ts";
+import type { CallApproval, CallTree, WholeCall } from "../../src/hall/page/traffic.ts";
 import { Icon } from "../parts/icon.tsx";
 import { JsonTree } from "../parts/json-tree.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Badge, Empty, formatBytes, formatMs, formatTime, Loading } from "../parts/shown.tsx";
+import {
+  Badge,
+  Empty,
+  formatBytes,
+  formatMs,
+  formatTime,
+  Loading,
+  plural,
+} from "../parts/shown.tsx";
 import { go, hrefOf } from "../router.ts";
 import { useData } from "../store.ts";
 
@@ -32,7 +40,8 @@ export function CallDetail({ root, at }: { readonly root: string; readonly at: n
       {first && (
         <div class="body">
           <Facts call={first} />
-          {calls.length > 1 && <Waterfall calls={calls} />}
+          {data && <Waterfall tree={data} />}
+          <RunLink call={first} />
           <Kept call={first} />
         </div>
       )}
@@ -55,6 +64,12 @@ function Facts({ call }: { readonly call: WholeCall }) {
       <dd class="number">{formatMs(call.ms)}</dd>
       <dt>Client</dt>
       <dd>{call.caller}</dd>
+      {call.person !== null && (
+        <>
+          <dt>Person</dt>
+          <dd>{call.person}</dd>
+        </>
+      )}
       <dt>Size</dt>
       <dd class="number">
         {formatBytes(call.bytesIn)} in, {formatBytes(call.bytesOut)} out
@@ -67,40 +82,105 @@ function Facts({ call }: { readonly call: WholeCall }) {
   );
 }
 
-function Waterfall({ calls }: { readonly calls: readonly WholeCall[] }) {
+/** Each call over time: waiting for a person is hatched, retries are marks. */
+function Waterfall({ tree }: { readonly tree: CallTree }) {
+  const { calls, approvals, retries } = tree;
+  if (calls.length + approvals.length + retries.length < 2) return null;
   const start = Math.min(...calls.map(({ at }) => at));
   const end = Math.max(...calls.map(({ at, ms }) => at + ms));
   const total = Math.max(1, end - start);
   const sorted = [...calls].sort((a, b) => a.at - b.at || b.ms - a.ms);
   const depths = new Map<string, number>();
   for (const { id, parent } of sorted) depths.set(id, (depths.get(parent ?? "") ?? -1) + 1);
+  const left = (at: number): string => `${Math.max(0, Math.min(1, (at - start) / total)) * 100}%`;
+  const width = (ms: number): string => `${Math.max(0.5, Math.min(1, ms / total) * 100)}%`;
   return (
     <section class="stack tight" aria-label="Waterfall">
-      <h3>{calls.length} calls</h3>
+      <div class="row spread">
+        <h3>{plural(calls.length, "call")}</h3>
+        <span class="faint small number">{formatMs(total)}</span>
+      </div>
       <ul class="waterfall">
-        {sorted.map((call) => (
-          <li key={call.id}>
-            <span
-              class="ellipsis mono"
-              style={{ paddingLeft: `${(depths.get(call.id) ?? 0) * 12}px` }}
-            >
-              {call.tool}
-            </span>
-            <span class="lane">
+        {sorted.map((call) => {
+          const decisions = approvals.filter((approval) => approval.call === call.id);
+          const again = retries.filter((retry) => retry.call === call.id);
+          return (
+            <li key={call.id}>
               <span
-                class={`bar ${call.outcome === "ok" ? "" : "bad"}`}
-                style={{
-                  left: `${((call.at - start) / total) * 100}%`,
-                  width: `${Math.max(0.5, (call.ms / total) * 100)}%`,
-                }}
-              />
-            </span>
-            <span class="faint small number">{formatMs(call.ms)}</span>
-          </li>
-        ))}
+                class="ellipsis mono"
+                style={{ paddingLeft: `${(depths.get(call.id) ?? 0) * 12}px` }}
+              >
+                {call.tool}
+              </span>
+              <span class="lane">
+                <span
+                  class={`bar ${call.outcome === "ok" ? "" : "bad"}`}
+                  style={{ left: left(call.at), width: width(call.ms) }}
+                />
+                {decisions.map(({ at }) => (
+                  <span
+                    key={at}
+                    class="bar waiting"
+                    style={{ left: left(call.at), width: width(at - call.at) }}
+                  />
+                ))}
+                {again.map(({ at, delayMs }) => (
+                  <span
+                    key={at}
+                    class="bar retry"
+                    style={{ left: left(at), width: width(delayMs) }}
+                  />
+                ))}
+              </span>
+              <span class="faint small number">{formatMs(call.ms)}</span>
+              {decisions.map((decision) => (
+                <Decision key={decision.at} call={call} decision={decision} />
+              ))}
+              {again.map(({ at, delayMs, reason }) => (
+                <span key={at} class="note small">
+                  <Badge tone="warn">retry</Badge> after {formatMs(delayMs)}: {reason}
+                </span>
+              ))}
+            </li>
+          );
+        })}
       </ul>
     </section>
   );
+}
+
+function Decision(props: { readonly call: WholeCall; readonly decision: CallApproval }) {
+  const { kind, reason, by, at } = props.decision;
+  return (
+    <span class="note small">
+      <Badge tone={kind === "approved" ? "good" : "bad"}>{kind}</Badge> after{" "}
+      {formatMs(at - props.call.at)}
+      {kind === "blocked"
+        ? `: ${reason}`
+        : ` by ${by ?? `the client's user or at a terminal (${reason})`}`}
+    </span>
+  );
+}
+
+const apartMsMax = 2_000;
+
+/** The run that this call made, if it is recorded. */
+function RunLink({ call }: { readonly call: WholeCall }) {
+  const runs = useData("runs", {}).data?.runs ?? [];
+  // The run begins with its call; of several at once, the nearest.
+  const [run] = runs
+    .filter(({ agent, caller }) => agent === call.tool && caller === call.caller)
+    .map((one) => ({ ...one, apart: Math.abs(one.at - call.at) }))
+    .filter(({ apart }) => apart < apartMsMax)
+    .sort((a, b) => a.apart - b.apart);
+  return run ? (
+    <p>
+      <a class="button" href={hrefOf("calls", "runs", run.id)}>
+        <Icon name="play" />
+        Its steps and replay
+      </a>
+    </p>
+  ) : null;
 }
 
 /** Arguments and result, where the config keeps them. */

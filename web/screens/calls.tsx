@@ -4,9 +4,11 @@ import { Icon } from "../parts/icon.tsx";
 import { Search } from "../parts/search.tsx";
 import { Ago, Badge, Empty, formatBytes, formatMs, Loading, Page } from "../parts/shown.tsx";
 import { type Column, Table } from "../parts/table.tsx";
+import { Tabs } from "../parts/tabs.tsx";
 import { go } from "../router.ts";
 import { useCalls } from "../store.ts";
 import { CallDetail } from "./call-detail.tsx";
+import { Runs } from "./runs.tsx";
 import type { ScreenProps } from "./screens.ts";
 import { Choice } from "./tools.tsx";
 
@@ -50,8 +52,33 @@ const spans: Readonly<Record<string, number>> = {
   "last day": 86_400_000,
 };
 
-/** All calls, as they end. */
-export function Calls({ route, openMenu }: ScreenProps) {
+const tabs = { calls: "Calls", runs: "Runs" };
+
+/** All calls as they end, and the runs of agents and programs. */
+export function Calls(props: ScreenProps) {
+  const [first = "", second = ""] = props.route;
+  return first === "runs" ? (
+    <Page title="Calls" subtitle="runs" openMenu={props.openMenu}>
+      <Views current="runs" />
+      <Runs selected={second} />
+    </Page>
+  ) : (
+    <CallList {...props} />
+  );
+}
+
+function Views({ current }: { readonly current: string }) {
+  return (
+    <Tabs
+      label="Records of calls"
+      tabs={tabs}
+      current={current}
+      choose={(name) => (name === "runs" ? go("calls", "runs") : go("calls"))}
+    />
+  );
+}
+
+function CallList({ route, openMenu }: ScreenProps) {
   const calls = useCalls();
   const [selected = "", at = ""] = route;
   // `calls//NAME` shows the calls of one tool.
@@ -94,6 +121,7 @@ export function Calls({ route, openMenu }: ScreenProps) {
         </button>
       }
     >
+      <Views current="calls" />
       <div class="toolbar">
         <Search value={search} label="Find by tool" change={setSearch} />
         <Choice label="Server" value={server} options={servers} change={setServer} />
@@ -122,7 +150,7 @@ export function Calls({ route, openMenu }: ScreenProps) {
               columns={selected === "" ? columns : columns.slice(0, 2)}
               rows={shown}
               keyOf={({ id }) => id}
-              selected={shown.find(({ root }) => root === selected)?.id}
+              selected={selected}
               open={({ root, at: time }) => go("calls", root, String(time))}
             />
           )}

@@ -1,12 +1,12 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { ToolFunction } from "../../src/hall/page/programs.ts";
-import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { Running, type RunningCall, useRunning } from "../parts/running.tsx";
 import { Search } from "../parts/search.tsx";
-import { formatMs, Page, plural } from "../parts/shown.tsx";
+import { Empty, formatMs, Page, plural } from "../parts/shown.tsx";
 import { useData } from "../store.ts";
 import type { ScreenProps } from "./screens.ts";
 
@@ -37,6 +37,7 @@ export function Programs({ openMenu }: ScreenProps) {
   const { data } = useData("functions", {});
   const functions = data?.functions ?? [];
   const action = useAction();
+  const running = useRunning();
   const field = useRef<HTMLTextAreaElement>(null);
 
   function write(next: string): void {
@@ -47,7 +48,7 @@ export function Programs({ openMenu }: ScreenProps) {
   function run(): void {
     if (code.trim() === "" || action.isBusy) return;
     action.run(async () => {
-      session.entries.push(await evaluate(code, mode));
+      session.entries.push(await evaluate(code, mode, running));
       setEntries([...session.entries]);
       setPast(0);
       write("");
@@ -93,6 +94,7 @@ export function Programs({ openMenu }: ScreenProps) {
       <div class="split content programs">
         <div class="content program">
           <Results entries={entries} />
+          {action.isBusy && <Running running={running} />}
           {action.error && <Problem error={action.error} />}
           <form
             class="composer"
@@ -149,9 +151,9 @@ export function Programs({ openMenu }: ScreenProps) {
   );
 }
 
-async function evaluate(code: string, mode: string): Promise<Evaluated> {
+async function evaluate(code: string, mode: string, { call }: RunningCall): Promise<Evaluated> {
   const args = { code, mode, ...(session.handle ? { session: session.handle } : {}) };
-  const { outcome, ms } = await ask("callTool", { name: "evaluate-lisp", arguments: args });
+  const { outcome, ms } = await call("evaluate-lisp", args);
   const about = (outcome.structuredContent ?? {}) as {
     readonly session?: string;
     readonly calls?: readonly unknown[];
@@ -172,10 +174,19 @@ function Results({ entries }: { readonly entries: readonly Evaluated[] }) {
   useEffect(() => end.current?.scrollIntoView({ block: "end" }), [entries.length]);
   return (
     <div class="results" role="log" aria-label="Results">
+      {entries.length === 0 && (
+        <Empty icon="code" title="Nothing evaluated yet">
+          <p>A program calls many tools and returns only what you need. Definitions stay.</p>
+        </Empty>
+      )}
       {entries.map((entry) => (
         <article key={entry.id} class="stack tight">
           <pre class="mono given">{entry.code}</pre>
-          <Code label="Result" text={entry.text} {...(entry.isError ? { tone: "removed" } : {})} />
+          <Code
+            label={`Result ${entry.id + 1}`}
+            text={entry.text}
+            {...(entry.isError ? { tone: "removed" } : {})}
+          />
           <span class="faint small">
             {formatMs(entry.ms)}
             {entry.calls > 0 && ` · ${plural(entry.calls, "call")}`}

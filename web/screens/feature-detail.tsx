@@ -5,7 +5,8 @@ import { useAction } from "../parts/action.ts";
 import { Icon } from "../parts/icon.tsx";
 import { Markdown } from "../parts/markdown.tsx";
 import { Problem } from "../parts/problem.tsx";
-import { Loading, useNow } from "../parts/shown.tsx";
+import { Running, useRunning } from "../parts/running.tsx";
+import { Loading } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go } from "../router.ts";
 import { refresh, toast, useData } from "../store.ts";
@@ -54,15 +55,12 @@ export function FeatureDetail(props: { readonly feature: Feature; readonly file:
 function NextStep({ feature }: { readonly feature: Feature }) {
   const step = nextStep[feature.phase];
   const action = useAction();
-  const [startedAt, setStartedAt] = useState(0);
-  const now = useNow(1_000);
+  const running = useRunning();
   if (step === undefined || step === "clarify") return null;
   const run = (): void => {
-    setStartedAt(Date.now());
     action.run(async () => {
-      const { outcome } = await ask("callTool", {
-        name: `speckit.${step}`,
-        arguments: { spec_directory: feature.directory },
+      const { outcome } = await running.call(`speckit.${step}`, {
+        spec_directory: feature.directory,
       });
       if (outcome.isError) throw new Error(firstLine(outcome.content));
       toast(firstLine(outcome.content));
@@ -76,12 +74,8 @@ function NextStep({ feature }: { readonly feature: Feature }) {
           <Icon name="play" />
           {action.isBusy ? `Running ${step} …` : `Run the next step: ${step}`}
         </button>
-        {action.isBusy && (
-          <span class="faint small number" role="status">
-            {Math.max(0, Math.round((now - startedAt) / 1_000))} s
-          </span>
-        )}
       </div>
+      {action.isBusy && <Running running={running} />}
       {action.error && <Problem error={action.error} />}
     </div>
   );

@@ -1,42 +1,41 @@
 import { useMemo, useState } from "preact/hooks";
-import type { CallLine } from "../../src/hall/page/contract.ts";
-import { Chart, type Series } from "../parts/chart.tsx";
-import { Empty, formatBytes, formatMs, Loading } from "../parts/shown.tsx";
-import { useCalls, useData } from "../store.ts";
+import type { Series, Statistics as StatisticsData } from "../../src/store/store.ts";
+import { Chart, type Series as Line } from "../parts/chart.tsx";
+import { formatBytes, formatMs, Loading, plural } from "../parts/shown.tsx";
+import { useData } from "../store.ts";
 import { Choice } from "./tools.tsx";
 
-/** Charts over time of the newest calls, and the figures of every tool since recording began. */
+const dayMs = 86_400_000;
+const spans: Readonly<Record<string, number>> = {
+  "last day": dayMs,
+  "last 3 days": 3 * dayMs,
+  "last 30 days": 30 * dayMs,
+  "last year": 365 * dayMs,
+};
+
+/** Charts of all calls of a time, and the figures of every tool in it. */
 export function Statistics() {
-  const calls = useCalls();
+  const [span, setSpan] = useState("last day");
   const [server, setServer] = useState("");
   const [tool, setTool] = useState("");
-  const servers = useMemo(() => namesOf(calls, ({ toolkit }) => toolkit ?? ""), [calls]);
-  const tools = useMemo(
-    () => namesOf(calls, (call) => (server === "" || call.toolkit === server ? call.tool : "")),
-    [calls, server],
-  );
-  const periods = useMemo(
-    () =>
-      periodsOf(
-        (calls ?? []).filter(
-          (call) =>
-            (server === "" || call.toolkit === server) && (tool === "" || call.tool === tool),
-        ),
-      ),
-    [calls, server, tool],
-  );
-  if (!calls) return <Loading />;
-  if (calls.length === 0)
-    return (
-      <Empty icon="audit" title="No calls yet">
-        <p>Calls of your clients are counted here.</p>
-      </Empty>
-    );
-  const times = periods.map(({ at }) => at);
-  const series = (label: string, tone: Series["tone"], of: (period: Period) => number): Series => ({
+  // The same until the screen is opened again, so that answers can be kept.
+  const opened = useMemo(() => Date.now(), []);
+  const since = opened - (spans[span] ?? dayMs);
+  const { data } = useData("statistics", { since });
+  const of = tool === "" ? server : tool;
+  const { data: series } = useData("series", of === "" ? { since } : { since, of });
+  const periods = useMemo(() => (series ? fillIn(series, since, opened) : []), [series, since]);
+  const servers = (data?.toolkits ?? []).map(({ toolkit }) => toolkit).sort();
+  const tools = (data?.tools ?? [])
+    .filter(({ toolkit }) => server === "" || toolkit === server)
+    .map((one) => one.tool)
+    .sort();
+  if (!data) return <Loading />;
+  const times = periods.map(({ start }) => start);
+  const line = (label: string, tone: Line["tone"], value: (period: Period) => number): Line => ({
     label,
     tone,
-    values: periods.map(of),
+    values: periods.map(value),
   });
   return (
     <>
@@ -51,28 +50,39 @@ export function Statistics() {
           }}
         />
         <Choice label="Tool" value={tool} options={tools} change={setTool} />
-        <span class="count">the newest {calls.length.toLocaleString("en")} calls</span>
+        <select
+          aria-label="Time"
+          value={span}
+          onChange={(event) => setSpan(event.currentTarget.value)}
+        >
+          {Object.keys(spans).map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+        <span class="count">
+          {plural(data.total.calls, "call")}, by {data.by}
+        </span>
       </div>
-      <div class="content padded stack loose">
-        <div class="columns">
+      <section class="content padded stack loose" aria-label="Statistics" tabIndex={0}>
+        <div class="charts">
           <Card title="Calls and errors">
             <Chart
               label="Calls and errors"
               times={times}
               series={[
-                series("Calls", "accent", (period) => period.calls),
-                series("Errors", "bad", (period) => period.errors),
+                line("Calls", "accent", (period) => period.calls),
+                line("Errors", "bad", (period) => period.errors),
               ]}
             />
           </Card>
-          <Card title="Duration in ms: p50, p95, p99">
+          <Card title="Duration in ms">
             <Chart
               label="Duration in ms"
               times={times}
               series={[
-                series("p50", "good", (period) => period.p50),
-                series("p95", "warn", (period) => period.p95),
-                series("p99", "bad", (period) => period.p99),
+                line("p50", "good", (period) => period.p50Ms),
+                line("p95", "warn", (period) => period.p95Ms),
+                line("p99", "bad", (period) => period.p99Ms),
               ]}
             />
           </Card>
@@ -80,12 +90,12 @@ export function Statistics() {
             <Chart
               label="KiB in results"
               times={times}
-              series={[series("KiB", "accent", (period) => period.bytes / 1_024)]}
+              series={[line("KiB", "accent", (period) => period.bytesOut / 1_024)]}
             />
           </Card>
         </div>
-        <Figures server={server} tool={tool} />
-      </div>
+        <Figures data={data} server={server} tool={tool} span={span} />
+      </section>
     </>
   );
 }
@@ -101,15 +111,20 @@ function Card(props: { readonly title: string; readonly children: preact.Compone
   );
 }
 
-function Figures({ server, tool }: { readonly server: string; readonly tool: string }) {
-  const { data } = useData("statistics", {});
-  const rows = (data?.tools ?? []).filter(
+function Figures(props: {
+  readonly data: StatisticsData;
+  readonly server: string;
+  readonly tool: string;
+  readonly span: string;
+}) {
+  const { server, tool } = props;
+  const rows = props.data.tools.filter(
     (row) => (server === "" || row.toolkit === server) && (tool === "" || row.tool === tool),
   );
   return (
     <section class="card">
       <header>
-        <h2>Every tool since recording began</h2>
+        <h2>Every tool, {props.span}</h2>
       </header>
       <div class="scroll-x">
         <table class="figures">
@@ -149,48 +164,28 @@ function Figures({ server, tool }: { readonly server: string; readonly tool: str
 
 const rowsMax = 200;
 
-function namesOf(
-  calls: readonly CallLine[] | undefined,
-  of: (call: CallLine) => string,
-): readonly string[] {
-  return [...new Set((calls ?? []).map(of))].filter((name) => name !== "").sort();
-}
+type Period = Series["periods"][number];
 
-interface Period {
-  readonly at: number;
-  readonly calls: number;
-  readonly errors: number;
-  readonly p50: number;
-  readonly p95: number;
-  readonly p99: number;
-  readonly bytes: number;
-}
+const none: Omit<Period, "start"> = {
+  calls: 0,
+  errors: 0,
+  cancelled: 0,
+  timeouts: 0,
+  errorRate: 0,
+  p50Ms: 0,
+  p95Ms: 0,
+  p99Ms: 0,
+  bytesIn: 0,
+  bytesOut: 0,
+};
 
-const periodsMax = 60;
-const minuteMs = 60_000;
-const spanMsMin = 30 * minuteMs;
-
-/** Periods of equal length, at least a minute each; at least half an hour, so that a line can be seen. */
-function periodsOf(calls: readonly CallLine[]): readonly Period[] {
-  const times = calls.map(({ at }) => at);
-  const last = times.reduce((most, at) => Math.max(most, at), 0);
-  const first = times.reduce((least, at) => Math.min(least, at), last - spanMsMin);
-  const lengthMs = Math.max(minuteMs, Math.ceil((last - first + 1) / periodsMax));
-  const periods = Math.min(periodsMax, Math.floor((last - first) / lengthMs) + 1);
-  const parts = Array.from({ length: periods }, (): CallLine[] => []);
-  for (const call of calls) parts[Math.floor((call.at - first) / lengthMs)]?.push(call);
-  return parts.map((part, index) => {
-    const durations = part.map(({ ms }) => ms).sort((a, b) => a - b);
-    const percentile = (share: number): number =>
-      durations[Math.min(durations.length - 1, Math.floor(share * durations.length))] ?? 0;
-    return {
-      at: first + index * lengthMs,
-      calls: part.length,
-      errors: part.filter(({ outcome }) => outcome !== "ok").length,
-      p50: percentile(0.5),
-      p95: percentile(0.95),
-      p99: percentile(0.99),
-      bytes: part.reduce((sum, { bytesOut }) => sum + bytesOut, 0),
-    };
+/** The store leaves out periods without calls. */
+function fillIn({ by, periods }: Series, since: number, now: number): readonly Period[] {
+  const stepMs = by === "hour" ? dayMs / 24 : dayMs;
+  const first = since - (since % stepMs);
+  const known = new Map(periods.map((period) => [period.start, period]));
+  return Array.from({ length: Math.floor((now - first) / stepMs) + 1 }, (_, at) => {
+    const start = first + at * stepMs;
+    return known.get(start) ?? { start, ...none };
   });
 }

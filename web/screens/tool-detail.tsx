@@ -1,21 +1,18 @@
 import { useState } from "preact/hooks";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { PageMethods } from "../../src/hall/page/contract.ts";
 import type { ToolLine } from "../../src/hall/page/tools.ts";
-import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Outcome } from "../parts/outcome.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { type Called, Running, useRunning } from "../parts/running.tsx";
 import { SchemaForm } from "../parts/schema-form.tsx";
 import { Badge, formatMs } from "../parts/shown.tsx";
 import { Tabs } from "../parts/tabs.tsx";
 import { go, hrefOf } from "../router.ts";
 import { useData } from "../store.ts";
 import { ChangeDialog } from "./change-dialog.tsx";
-
-type Called = PageMethods["callTool"]["result"];
 
 /** One tool: its form, its last result, and its definition. */
 export function ToolDetail({ line }: { readonly line: ToolLine }) {
@@ -25,11 +22,12 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
   const [args, setArguments] = useState<JsonObject>();
   const [isDisabling, setDisabling] = useState(false);
   const action = useAction();
+  const running = useRunning();
   const call = (given: JsonObject): void => {
     setArguments(given);
     action.run(async () => {
       setCalled(undefined);
-      setCalled(await ask("callTool", { name: line.name, arguments: given }));
+      setCalled(await running.call(line.name, given));
     });
   };
   return (
@@ -83,7 +81,9 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
       )}
       {tool && tab === "call" && (
         <div class="body">
-          <p class="soft clamp">{tool.definition.description}</p>
+          <p class="soft clamp" tabIndex={0}>
+            {tool.definition.description}
+          </p>
           {line.ask !== undefined && (
             <p class="warn small">A call waits for approval: {line.ask}.</p>
           )}
@@ -92,14 +92,7 @@ export function ToolDetail({ line }: { readonly line: ToolLine }) {
             isBusy={action.isBusy || line.held !== undefined}
             submit={call}
           />
-          {action.isBusy && (
-            <p class="soft" role="status">
-              Calling …{" "}
-              {line.ask !== undefined && (
-                <a href={hrefOf("approvals")}>It may wait for approval.</a>
-              )}
-            </p>
-          )}
+          {action.isBusy && <Running running={running} />}
           {action.error && <Problem error={action.error} />}
           {called && (
             <section class="stack" aria-label="Result">

@@ -1,5 +1,7 @@
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { FoundTool, ToolLine } from "../../src/hall/page/tools.ts";
+import type { Field } from "../../src/ranking/document.ts";
+import type { RankReasons } from "../../src/ranking/ranker.ts";
 import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Problem } from "../parts/problem.tsx";
@@ -33,16 +35,55 @@ const description: Column<Line> = {
 };
 const reasons: Column<Line> = {
   title: "Why it was found",
-  width: "minmax(140px, 1fr)",
+  width: "minmax(240px, 1.4fr)",
   isWide: true,
-  show: ({ found }) =>
-    found && (
-      <span class="row">
-        <span class="number">{found.score.toFixed(2)}</span>
-        <span class="faint">{found.words.join(", ") || "alike in meaning"}</span>
-      </span>
-    ),
+  show: ({ found }) => found?.reasons && <Reasons found={found} reasons={found.reasons} />,
 };
+
+const fieldNames: Readonly<Record<Field, string>> = {
+  name: "name",
+  description: "description",
+  toolkit: "server",
+  toolkitDescription: "server's description",
+  parameters: "parameter",
+  parameterDescriptions: "parameter's description",
+  choices: "choice",
+  aliases: "alias",
+};
+
+const wordsShown = 3;
+
+/** The score, the words that match with the part of the tool that has them, and the share of the vectors. */
+function Reasons(props: { readonly found: FoundTool; readonly reasons: RankReasons }) {
+  const { matches, vectorShare, likeness } = props.reasons;
+  const percent = (share: number): string => `${Math.round(100 * share)} %`;
+  const whole = matches.map(
+    ({ word, fields }) => `${word}: ${fields.map((f) => fieldNames[f]).join(", ")}`,
+  );
+  const vectors = `${percent(vectorShare)} of the score by word vectors, likeness ${likeness.toFixed(2)}`;
+  return (
+    <span class="row reasons" title={[...whole, vectors].join("\n")}>
+      <span class="number">{props.found.score.toFixed(2)}</span>
+      <span
+        class="vector-share"
+        role="meter"
+        aria-label={vectors}
+        aria-valuenow={Math.round(100 * vectorShare)}
+      >
+        <span style={{ width: percent(vectorShare).replace(" ", "") }} />
+      </span>
+      {matches.slice(0, wordsShown).map(({ word, fields }) => (
+        <span key={word} class="reason">
+          {word} <small>{fieldNames[fields[0] ?? "description"]}</small>
+        </span>
+      ))}
+      {matches.length > wordsShown && (
+        <span class="faint small">+{matches.length - wordsShown}</span>
+      )}
+      {matches.length === 0 && <span class="faint">alike in meaning</span>}
+    </span>
+  );
+}
 
 const tones: Readonly<Record<ToolLine["effect"], Tone>> = {
   reads: "good",

@@ -1,10 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Feature, FeaturePhase } from "../../src/workflow/feature.ts";
-import { ask } from "../api.ts";
 import { useAction } from "../parts/action.ts";
 import { Dialog } from "../parts/dialog.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { Problem } from "../parts/problem.tsx";
+import { Running, useRunning } from "../parts/running.tsx";
 import { Badge, Empty, Loading, Page, plural } from "../parts/shown.tsx";
 import { go } from "../router.ts";
 import { refresh, toast, useData } from "../store.ts";
@@ -108,11 +108,12 @@ function Board(props: { readonly features: readonly Feature[]; readonly selected
 function NewFeature({ close }: { readonly close: () => void }) {
   const [text, setText] = useState("");
   const action = useAction();
+  const running = useRunning();
   const create = (): void =>
     action.run(async () => {
-      const { outcome } = await ask("callTool", {
-        name: "speckit.specify",
-        arguments: { feature_description: text, spec_directory: "specs" },
+      const { outcome } = await running.call("speckit.specify", {
+        feature_description: text,
+        spec_directory: "specs",
       });
       if (outcome.isError) throw new Error(firstLine(outcome.content));
       toast(firstLine(outcome.content));
@@ -149,6 +150,7 @@ function NewFeature({ close }: { readonly close: () => void }) {
         />
         <small>Your own sentences become the draft; what is missing becomes a question.</small>
       </label>
+      {action.isBusy && <Running running={running} />}
       {action.error && <Problem error={action.error} />}
     </Dialog>
   );

@@ -9,9 +9,9 @@ import { HallError } from "../../base/errors.ts";
 import { visible, visibleLines } from "../../base/sanitize.ts";
 import { findNear, formatTime } from "../../base/text.ts";
 import { openProjectStore, withProjectStore } from "../../hall/project-store.ts";
+import { onlyOutline, replayKept } from "../../hall/runs.ts";
 import type { Store } from "../../store/store.ts";
 import type { EvaluationResult } from "../../toolkits/lisp/protocol.ts";
-import type { EvaluationRun } from "../../toolkits/lisp/recording.ts";
 import type { JsonOption } from "../declaration.ts";
 import { unknownName } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
@@ -48,60 +48,23 @@ export async function runRunsShow(id: string, options: JsonOption): Promise<void
 
 /** Repeats a run with its recorded answers. Fails if it differs. */
 export async function runRunsReplay(id: string, options: JsonOption): Promise<void> {
-  const record = await withProjectStore((store) => getRun(store, id));
-  if ("evaluation" in record)
-    return replayProgram(await withProjectStore((store) => listBefore(store, record)), options);
-  const { replayRun } = await import("../../agents/replay.ts");
-  const { ended, differences } = await replayRun(record);
-  const { steps, trace, stopped, answer } = ended;
-  printReplay(
-    {
-      run: record.outline.id,
-      differences,
-      details: { steps, trace, stopped_because: stopped, answer },
-      text: describeTrace(trace),
-      what: "trace",
-    },
-    options,
-  );
-}
-
-/** The runs of its session up to this one, oldest first. Throws NOT_FOUND if one is missing. */
-async function listBefore(
-  store: Store,
-  { evaluation }: EvaluationRecord,
-): Promise<readonly EvaluationRun[]> {
-  const runs = [evaluation];
-  for (let { before } = evaluation; before !== undefined; ) {
-    const record = await findRun(store.runs, before);
-    if (!record || !("evaluation" in record)) {
-      throw new HallError(
-        "NOT_FOUND",
-        `run ${before}, an earlier one of the same session, is no longer stored`,
-        { hint: "Whole runs are kept for seven days." },
-      );
-    }
-    runs.unshift(record.evaluation);
-    ({ before } = record.evaluation);
+  const { record, replayed } = await withProjectStore(async (store) => {
+    const kept = await getRun(store, id);
+    return { record: kept, replayed: await replayKept(store.runs, kept) };
+  });
+  const { differences } = replayed;
+  const run = record.outline.id;
+  if (replayed.kind === "agent") {
+    const { steps, trace, stopped, answer } = replayed.ended;
+    const details = { steps, trace, stopped_because: stopped, answer };
+    const text = describeTrace(trace);
+    return printReplay({ run, differences, details, text, what: "trace" }, options);
   }
-  return runs;
-}
-
-async function replayProgram(runs: readonly EvaluationRun[], options: JsonOption): Promise<void> {
-  const { replayEvaluation } = await import("../../toolkits/lisp/recording.ts");
-  const { evaluation, differences } = await replayEvaluation(runs);
-  const { id, calls } = runs.at(-1) as EvaluationRun;
-  const { values, stdout, condition } = evaluation;
-  printReplay(
-    {
-      run: id,
-      differences,
-      details: { calls, values, stdout, condition },
-      text: describeEvaluation(evaluation),
-      what: "result",
-    },
-    options,
-  );
+  const { values, stdout, condition } = replayed.evaluation;
+  const calls = "evaluation" in record ? record.evaluation.calls : [];
+  const details = { calls, values, stdout, condition };
+  const text = describeEvaluation(replayed.evaluation);
+  printReplay({ run, differences, details, text, what: "result" }, options);
 }
 
 interface Replay {
@@ -134,10 +97,7 @@ async function getRun(store: Store, id: string): Promise<KeptRun> {
     runs.find((run) => run.id === id) ?? (matching.length === 1 ? matching[0] : undefined);
   const record = outline && (await findRun(store.runs, outline.id));
   if (record) return record;
-  if (outline)
-    throw new HallError("NOT_FOUND", `only the outline of run ${outline.id} is still stored`, {
-      hint: "Whole runs are kept for seven days; see store.runs in the config.",
-    });
+  if (outline) throw onlyOutline(outline.id);
   const ids = runs.map((run) => run.id);
   throw unknownName("run", id, { near: findNear(id, ids), command: "runs list" });
 }

@@ -1,5 +1,6 @@
 import { parseAgentFile } from "../../agents/agent-file.ts";
 import { agentPath, type FoldedAgent } from "../../agents/agent-folder.ts";
+import type { Group } from "../../agents/groups.ts";
 import { type MergeConflict, mergeTexts } from "../../base/diff.ts";
 import { HallError } from "../../base/errors.ts";
 import { replaceProjectFile } from "../../base/project-files.ts";
@@ -53,11 +54,14 @@ export interface AgentText {
 const textMax = 200_000;
 
 export function agentArea({ hall, settings }: PageParts): Area<AgentMethods> {
-  let placed: { readonly tools: readonly Target[]; readonly points: ReadonlyMap<string, Point> };
+  let placed: { readonly groups: readonly Group[]; readonly points: ReadonlyMap<string, Point> };
 
-  /** Computed again only when the tools have changed. */
-  function place(tools: readonly Target[]): ReadonlyMap<string, Point> {
-    if (placed?.tools !== tools) placed = { tools, points: placeTools(hall, tools) };
+  /** Computed again only when the groups have changed. */
+  function place(groups: readonly Group[]): ReadonlyMap<string, Point> {
+    if (placed?.groups !== groups) {
+      const tools = [...new Set(groups.flatMap((group) => [...group.tools]))];
+      placed = { groups, points: placeTools(hall, tools) };
+    }
     return placed.points;
   }
 
@@ -66,7 +70,7 @@ export function agentArea({ hall, settings }: PageParts): Area<AgentMethods> {
       scope: "read",
       async run() {
         const groups = hall.groups.all();
-        const points = place(hall.registry.tools());
+        const points = place(groups);
         return {
           agents: groups.map(({ file, tools }) => ({
             name: file.name,

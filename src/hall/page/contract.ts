@@ -1,14 +1,18 @@
 import type { PageError } from "../../server/http/page-door.ts";
-import type { KeptCall } from "../../store/store.ts";
+import type { KeptCall, Series } from "../../store/store.ts";
+import type { Progress } from "../../tool.ts";
 import type { AdminMethods } from "../admin-contract.ts";
+import type { ChangedPart } from "../events.ts";
 import type { LogEntry } from "../server-logs.ts";
 import type { AgentMethods } from "./agents.ts";
 import type { ConfigMethods } from "./config.ts";
 import type { ExposedMethods } from "./exposed.ts";
 import type { FeatureMethods } from "./features.ts";
 import type { ProgramMethods } from "./programs.ts";
+import type { QuestionMethods } from "./questions.ts";
 import type { RecordMethods } from "./records.ts";
 import type { ReviewMethods } from "./review.ts";
+import type { RunMethods } from "./runs.ts";
 import type { ServerMethods } from "./servers.ts";
 import type { ToolMethods } from "./tools.ts";
 import type { TrafficMethods } from "./traffic.ts";
@@ -23,12 +27,16 @@ export interface PageMethods
     ConfigMethods,
     ReviewMethods,
     ToolMethods,
+    QuestionMethods,
+    RunMethods,
     TrafficMethods,
     AgentMethods,
     ProgramMethods,
     FeatureMethods,
     RecordMethods,
     ExposedMethods {
+  /** Calls over time, of a tool, a toolkit or all. */
+  series: { params: { readonly since: number; readonly of?: string | undefined }; result: Series };
   /** The person who is signed in, and the hall. */
   session: { params: Record<string, never>; result: PageSession };
 }
@@ -57,6 +65,6 @@ export type PageEvent =
   | { readonly type: "reset"; readonly startedAt: number }
   | { readonly type: "calls"; readonly calls: readonly CallLine[] }
   | { readonly type: "logs"; readonly lines: readonly LogEntry[] }
-  | { readonly type: "changed"; readonly what: PagePart };
-
-export type PagePart = "approvals" | "servers" | "tools" | "review";
+  /** Of a call that this person made in a page. */
+  | { readonly type: "progress"; readonly key: string; readonly progress: Progress }
+  | { readonly type: "changed"; readonly what: ChangedPart };

@@ -3,9 +3,9 @@ import type { StreamEvent } from "../../net/event-stream.ts";
 import type { Identity } from "../../server/http/guard.ts";
 import { isAllowed } from "../../server/rights.ts";
 import type { CallRow } from "../../store/store.ts";
-import type { HallEvents } from "../events.ts";
+import type { ChangedPart, HallEvent, HallEvents } from "../events.ts";
 import type { LogEntry } from "../server-logs.ts";
-import type { CallLine, PageEvent, PagePart } from "./contract.ts";
+import type { CallLine, PageEvent } from "./contract.ts";
 
 /** Keeps the last events of a hall for pages that lost their stream. */
 export interface PageEvents {
@@ -26,6 +26,8 @@ const gatheredMax = 500;
 interface KeptEvent {
   readonly seq: number;
   readonly event: PageEvent;
+  /** The only one who hears it; undefined for all. */
+  readonly principal?: string | undefined;
 }
 
 export function createPageEvents(events: HallEvents, startedAt: number): PageEvents {
@@ -36,12 +38,14 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
   let seq = 0;
   let calls: CallLine[] = [];
   let lines: LogEntry[] = [];
-  let changed = new Set<PagePart>();
+  /** The last of each call. */
+  let progress = new Map<string, Extract<HallEvent, { readonly type: "progress" }>>();
+  let changed = new Set<ChangedPart>();
   let timer: NodeJS.Timeout | undefined;
 
-  function put(event: PageEvent): void {
+  function put(event: PageEvent, principal?: string): void {
     seq += 1;
-    const next = { seq, event };
+    const next = { seq, event, principal };
     kept.push(next);
     if (kept.length > keptMax) kept.shift();
     for (const send of pages) send(next);
@@ -51,8 +55,10 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
     timer = undefined;
     if (calls.length > 0) put({ type: "calls", calls });
     if (lines.length > 0) put({ type: "logs", lines });
+    for (const { key, principal, progress: last } of progress.values())
+      put({ type: "progress", key, progress: last }, principal);
     for (const what of changed) put({ type: "changed", what });
-    [calls, lines, changed] = [[], [], new Set()];
+    [calls, lines, progress, changed] = [[], [], new Map(), new Set()];
   }
 
   const stop = events.follow((event) => {
@@ -61,14 +67,17 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
     } else if (event.type === "log") {
       const { server, at, text } = event;
       if (lines.length < gatheredMax) lines.push({ server, at, text });
-    } else changed.add(event.what);
+    } else if (event.type === "progress") progress.set(event.key, event);
+    else if (event.type === "changed") changed.add(event.what);
+    else return;
     timer ??= setTimeout(flush, gatherMs).unref();
   });
 
   return {
     follow(after, caller, send) {
       const isAdmin = isAllowed(caller.rights, "admin");
-      const deliver = ({ seq: id, event }: KeptEvent): void => {
+      const deliver = ({ seq: id, event, principal }: KeptEvent): void => {
+        if (principal !== undefined && principal !== caller.principal) return;
         // The output of servers may be private.
         if (event.type === "logs" && !isAdmin) return;
         send({ id: `${run}.${id}`, data: JSON.stringify(event) });

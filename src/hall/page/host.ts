@@ -13,8 +13,10 @@ import { createPageEvents } from "./events.ts";
 import { exposedArea } from "./exposed.ts";
 import { featureArea } from "./features.ts";
 import { programArea } from "./programs.ts";
+import { createQuestions } from "./questions.ts";
 import { recordArea } from "./records.ts";
 import { reviewArea } from "./review.ts";
+import { runArea } from "./runs.ts";
 import { serverArea } from "./servers.ts";
 import { toolArea } from "./tools.ts";
 import { createTraffic, trafficArea } from "./traffic.ts";
@@ -49,6 +51,7 @@ export function createPageHost(
     hall.events,
     hall.store.calls.list({ since: startedAt - hourMs, limit: 10_000 }),
   );
+  const questions = createQuestions(hall.events);
   const stops = [
     hall.registry.onChange(() => hall.events.emit({ type: "changed", what: "tools" })),
     events.close,
@@ -72,9 +75,12 @@ export function createPageHost(
       scope: "admin",
       fields: { token: "string", answer: "string" },
       async run(params, { principal }) {
+        const waiting = hall.approvals.pending().find(({ token }) => token === params.token);
         const answered = await admin.approve(params);
         const reason = `"${params.answer}" in the page`;
-        await hall.note({ kind: "answered", subject: answered.tool, caller: principal, reason });
+        const details = { argumentsHash: waiting?.argumentsHash ?? null };
+        const entry = { kind: "answered", subject: answered.tool, caller: principal, reason };
+        await hall.note({ ...entry, details });
         return answered;
       },
     },
@@ -86,8 +92,15 @@ export function createPageHost(
     ...serverArea(parts),
     ...configArea(parts),
     ...reviewArea(parts),
-    ...toolArea(parts),
+    ...toolArea(parts, questions),
+    ...questions.area,
+    ...runArea(parts),
     ...trafficArea(parts, traffic),
+    series: {
+      scope: "read",
+      fields: { since: "number", of: "string?" },
+      run: ({ since, of }) => hall.store.series(since, of),
+    },
     ...agentArea(parts),
     ...programArea(parts),
     ...featureArea(parts),

@@ -2,12 +2,14 @@ import { HallError } from "../../base/errors.ts";
 import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
+import type { RankReasons } from "../../ranking/ranker.ts";
 import type { Identity } from "../../server/http/guard.ts";
 import { isAllowed } from "../../server/rights.ts";
 import type { Outcome } from "../../tool.ts";
 import type { ToolTrust } from "../admin-contract.ts";
 import { describeTrust } from "../admin-handlers.ts";
 import type { Area, PageParts } from "./area.ts";
+import type { PageQuestions } from "./questions.ts";
 
 /** The tools of the hall: the list, the search that models use, and calls from the page. */
 export interface ToolMethods {
@@ -24,7 +26,12 @@ export interface ToolMethods {
   };
   /** Through the whole gateway, as a client's call: it may wait for approval. */
   callTool: {
-    params: { readonly name: string; readonly arguments: JsonObject };
+    params: {
+      readonly name: string;
+      readonly arguments: JsonObject;
+      /** The page's name for the call, by which its progress and questions are told. */
+      readonly key?: string | undefined;
+    };
     result: { readonly id: string; readonly outcome: Outcome; readonly ms: number };
   };
 }
@@ -41,8 +48,7 @@ export interface ToolLine
 export interface FoundTool {
   readonly name: string;
   readonly score: number;
-  /** The words of the task that the tool has too. */
-  readonly words: readonly string[];
+  readonly reasons: RankReasons | undefined;
   /** Tools that say the same and were left out. */
   readonly alike: readonly string[];
 }
@@ -50,7 +56,7 @@ export interface FoundTool {
 const descriptionMax = 300;
 const callIds = createIds("page");
 
-export function toolArea({ hall }: PageParts): Area<ToolMethods> {
+export function toolArea({ hall }: PageParts, questions: PageQuestions): Area<ToolMethods> {
   return {
     tools: { scope: "read", run: async () => ({ tools: listTools(hall) }) },
     tool: {
@@ -66,12 +72,15 @@ export function toolArea({ hall }: PageParts): Area<ToolMethods> {
       scope: "read",
       fields: { task: "string", limit: "number?" },
       async run({ task, limit = 20 }) {
-        const { found, fits, total } = await hall.finder.find(task, { limit: Math.min(limit, 20) });
+        const { found, fits, total } = await hall.finder.find(task, {
+          limit: Math.min(limit, 20),
+          explains: true,
+        });
         return {
-          found: found.map(({ target, score, words, alike }) => ({
+          found: found.map(({ target, score, reasons, alike }) => ({
             name: target.fullName,
             score,
-            words,
+            reasons,
             alike: alike.map(({ fullName }) => fullName),
           })),
           fits,
@@ -81,8 +90,9 @@ export function toolArea({ hall }: PageParts): Area<ToolMethods> {
     },
     callTool: {
       scope: "call",
-      fields: { name: "string", arguments: "object" },
-      run: ({ name, arguments: args }, caller) => callFromPage(hall, { name, args, caller }),
+      fields: { name: "string", arguments: "object", key: "string?" },
+      run: ({ name, arguments: args, key = "" }, caller) =>
+        callFromPage(hall, questions, { name, args, key, caller }),
     },
   };
 }
@@ -109,12 +119,14 @@ function listTools(hall: PageParts["hall"]): readonly ToolLine[] {
 interface PageCall {
   readonly name: string;
   readonly args: JsonObject;
+  readonly key: string;
   readonly caller: Identity;
 }
 
 async function callFromPage(
-  { gateway }: PageParts["hall"],
-  { name, args, caller: { principal, person, rights } }: PageCall,
+  { gateway, events }: PageParts["hall"],
+  questions: PageQuestions,
+  { name, args, key, caller: { principal, person, rights } }: PageCall,
 ): Promise<{ readonly id: string; readonly outcome: Outcome; readonly ms: number }> {
   const caller = {
     connection: "page",
@@ -134,10 +146,11 @@ async function callFromPage(
       {
         scope,
         caller,
-        progress: () => {},
+        takesProgress: true,
+        progress: (progress) => events.emit({ type: "progress", key, principal, progress }),
         log: () => {},
-        ask: () =>
-          Promise.reject(new HallError("MISSING_CAPABILITY", "the page answers no questions yet")),
+        capabilities: { elicitation: { form: {}, url: {} } },
+        ask: (asked, until = scope) => questions.ask({ key, principal, tool: name }, asked, until),
       },
     );
     return { id, outcome, ms: performance.now() - started };

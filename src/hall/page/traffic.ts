@@ -1,4 +1,5 @@
-import type { CallRow } from "../../store/store.ts";
+import { isObject } from "../../base/json.ts";
+import type { AuditRow, AuditStore, CallRow, KeptCall } from "../../store/store.ts";
 import type { HallEvents } from "../events.ts";
 import type { Area, PageParts } from "./area.ts";
 import type { CallLine } from "./contract.ts";
@@ -12,8 +13,35 @@ export interface TrafficMethods {
   /** A call with all calls of the same client's call, oldest first. */
   callTree: {
     params: { readonly root: string; readonly at: number };
-    result: { readonly calls: readonly WholeCall[] };
+    result: CallTree;
   };
+}
+
+export interface CallTree {
+  readonly calls: readonly WholeCall[];
+  readonly approvals: readonly CallApproval[];
+  /** Known while the hall runs. */
+  readonly retries: readonly CallRetry[];
+}
+
+/** A decision about a call of the tree, from the audit. */
+export interface CallApproval {
+  readonly call: string;
+  /** When it was decided; the call waited since it began. */
+  readonly at: number;
+  /** approved, refused, or blocked for want of an answer. */
+  readonly kind: string;
+  readonly reason: string;
+  /** Undefined if it was answered in the client or at a terminal. */
+  readonly by: string | undefined;
+}
+
+export interface CallRetry {
+  readonly call: string;
+  readonly at: number;
+  /** Until the call was tried again. */
+  readonly delayMs: number;
+  readonly reason: string;
 }
 
 export interface CallsFilter {
@@ -41,11 +69,15 @@ const minuteMs = 60_000;
 const minutesMax = 60;
 const samplesMax = 2_000;
 const callsMax = 10_000;
-/** Nested calls are recorded when they end, around their root. */
-const treeMs = 600_000;
+const retriesMax = 1_000;
+const dayMs = 86_400_000;
+/** An answer is in the audit about when its call goes on. */
+const answerMs = 5_000;
+const decisionKinds = ["approved", "refused", "blocked"];
 
 export interface Traffic {
   minutes(): readonly Minute[];
+  retriesOf(call: string): readonly CallRetry[];
   close(): void;
 }
 
@@ -59,6 +91,7 @@ interface Bucket {
 /** Counts the calls of the last hour; the store's statistics are by hour. */
 export function createTraffic(events: HallEvents, recorded: Promise<readonly CallLine[]>): Traffic {
   const buckets = new Map<number, Bucket>();
+  const retries: CallRetry[] = [];
 
   function count({ at, ms, outcome }: Pick<CallRow, "at" | "ms" | "outcome">): void {
     const minute = Math.floor((at + ms) / minuteMs) * minuteMs;
@@ -77,6 +110,10 @@ export function createTraffic(events: HallEvents, recorded: Promise<readonly Cal
   recorded.then((rows) => rows.forEach(count)).catch(() => {});
   const close = events.follow((event) => {
     if (event.type === "call") count(event.row);
+    if (event.type !== "retry") return;
+    const { type: _retry, ...retry } = event;
+    retries.push(retry);
+    if (retries.length > retriesMax) retries.shift();
   });
   return {
     minutes() {
@@ -87,6 +124,7 @@ export function createTraffic(events: HallEvents, recorded: Promise<readonly Cal
         return { at, calls, errors, p95Ms: percentile(ms, 0.95) };
       });
     },
+    retriesOf: (call) => retries.filter((retry) => retry.call === call),
     close,
   };
 }
@@ -113,16 +151,46 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
       fields: { root: "string", at: "number" },
       async run({ root, at }) {
         await hall.store.flush().catch(() => {});
-        const rows = await hall.store.calls.list({ since: at - treeMs, limit: callsMax });
-        const calls = rows.filter((row) => row.root === root);
+        const calls = await hall.store.calls.list({ since: at - dayMs, root, limit: callsMax });
         return {
           calls: calls.map((row) => ({
             ...lineOf({ ...row, arguments: "" }),
             arguments: row.arguments,
             result: row.result,
           })),
+          approvals: await findApprovals(hall.store.audit, calls),
+          retries: calls.flatMap(({ id }) => traffic.retriesOf(id)),
         };
       },
     },
   };
+}
+
+const auditedToolsMax = 20;
+
+/** The decisions about these calls, and the answers of people that belong to them. */
+async function findApprovals(
+  audit: AuditStore,
+  calls: readonly KeptCall[],
+): Promise<readonly CallApproval[]> {
+  const ids = new Set(calls.map(({ id }) => id));
+  const since = Math.min(...calls.map(({ at }) => at));
+  const tools = [...new Set(calls.map(({ tool }) => tool))].slice(0, auditedToolsMax);
+  const rows = await Promise.all(tools.map((tool) => audit.list({ tool, since, limit: callsMax })));
+  const all = rows.flat();
+  const detail = ({ details }: AuditRow, name: string): unknown =>
+    isObject(details) ? details[name] : undefined;
+  return all.flatMap((row) => {
+    const call = detail(row, "call");
+    if (typeof call !== "string" || !ids.has(call) || !decisionKinds.includes(row.kind)) return [];
+    const hash = detail(row, "argumentsHash");
+    const answer = all.find(
+      (other) =>
+        other.kind === "answered" &&
+        detail(other, "argumentsHash") === hash &&
+        Math.abs(other.at - row.at) < answerMs,
+    );
+    const by = answer && `${answer.caller}, ${answer.reason}`;
+    return [{ call, at: row.at, kind: row.kind, reason: row.reason, by }];
+  });
 }

@@ -2,7 +2,7 @@ import type { Log } from "../../base/log.ts";
 import { Scope } from "../../base/scope.ts";
 import { runInSlices } from "../../base/timing.ts";
 import type { ToolkitText, ToolText } from "../../ranking/document.ts";
-import type { Ranker } from "../../ranking/ranker.ts";
+import type { Ranker, RankReasons } from "../../ranking/ranker.ts";
 import { safeNameOf } from "../../registry/names.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { Target, Toolkit } from "../../tool.ts";
@@ -19,6 +19,8 @@ export interface FindOptions {
   readonly limit?: number | undefined;
   /** Only tools for which this holds. Default: all. */
   readonly among?: ((target: Target) => boolean) | undefined;
+  /** Says of each tool why it was found. */
+  readonly explains?: boolean | undefined;
 }
 
 export interface Finding {
@@ -38,6 +40,8 @@ export interface Found {
   readonly words: readonly string[];
   /** Tools that say the same, left out for it. */
   readonly alike: readonly Target[];
+  /** If it was asked for. */
+  readonly reasons?: RankReasons | undefined;
 }
 
 export interface FinderOptions {
@@ -109,7 +113,7 @@ export function createFinder({
   }
 
   return {
-    async find(task, { limit = 5, among } = {}) {
+    async find(task, { limit = 5, among, explains } = {}) {
       loading ??= loadRanker(log);
       const ranker = await loading;
       await bringUpToDate(ranker);
@@ -121,18 +125,20 @@ export function createFinder({
       const known = experience?.read();
       const { items, fits } = ranker.rank(task, {
         limit,
+        explains,
         experience: known?.size
           ? (key) => known.get(byKey.get(key)?.fullName ?? "") ?? 0
           : undefined,
         among: (key) => mayBeSeen(byKey.get(key)),
       });
       const targetsOf = (key: string): Target[] => [byKey.get(key)].filter(mayBeSeen);
-      const found = items.flatMap(({ fullName, score, words, alike }) =>
+      const found = items.flatMap(({ fullName, score, words, alike, reasons }) =>
         targetsOf(fullName).map((target) => ({
           target,
           score,
           words,
           alike: alike.flatMap(targetsOf),
+          reasons,
         })),
       );
       const total = [...byKey.values()].filter(mayBeSeen).length;
