@@ -228,12 +228,14 @@ export const hallCommands: CommandGroups = {
 
     "login <server>": {
       does: "log in to a remote server: prints the page to open and waits for the login",
+      options: { "--person <user>": "for this person's calls only, where each person logs in" },
       examples: ["login github", "login github --json"],
       load: async () => (await import("./commands/credentials.ts")).runLogin,
     },
 
     "logout <server>": {
       does: "delete the stored tokens of a server",
+      options: { "--person <user>": "of this person" },
       examples: ["logout github"],
       load: async () => (await import("./commands/credentials.ts")).runLogout,
     },

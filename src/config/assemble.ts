@@ -81,6 +81,8 @@ export async function assembleConfig({
     folder,
     users: mergeLayers(ofFiles.filter(({ source }) => source === "user")),
     isOfProject: (path) => envFiles.isOfProject(path) || isOfProject(path),
+    isInProject: (path) =>
+      ofFiles.some(({ tree, source }) => source === "project" && fieldAt(tree, path) !== undefined),
     isOfOverride: (path) => sourceAt(layers, path) === "override",
   };
   const nameProblems = findNameProblems(expanded.tree);

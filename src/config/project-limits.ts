@@ -12,8 +12,10 @@ export interface WrittenConfig {
   readonly folder: string;
   /** The contents of the user's own file. */
   readonly users: JsonObject;
-  /** True if the project's file set the field. */
+  /** True if the project's file set the field, and nothing after it did. */
   isOfProject(path: Path): boolean;
+  /** True if the project's file names the field, or something in it. */
+  isInProject(path: Path): boolean;
   /** True if a variable or a flag set the field. */
   isOfOverride(path: Path): boolean;
 }
@@ -23,6 +25,8 @@ interface Limit {
   /** A last key `*` stands for every key or index. */
   readonly path: readonly string[];
   readonly text: string;
+  /** Refused even if a variable sets a part of it too. */
+  readonly isForOthers?: true;
   /** Refused in variables and flags too. */
   readonly isForUsersFile?: true;
   isRefused(value: unknown, config: WrittenConfig, path: Path): boolean;
@@ -33,10 +37,13 @@ interface Limit {
  * to a host of its choice, open this machine or its folders, nor require fewer approvals.
  */
 export function findProjectProblems(config: WrittenConfig): Problem[] {
-  return limits.flatMap(({ path, text, isForUsersFile, isRefused }) =>
+  return limits.flatMap(({ path, text, isForUsersFile, isForOthers, isRefused }) =>
     fieldsLike(config.tree, path)
       .filter(
-        (field) => config.isOfProject(field) || (isForUsersFile && config.isOfOverride(field)),
+        (field) =>
+          config.isOfProject(field) ||
+          (isForOthers && config.isInProject(field)) ||
+          (isForUsersFile && config.isOfOverride(field)),
       )
       .filter((field) => isRefused(fieldAt(config.tree, field), config, field))
       .map((field) => ({ path: field, text })),
@@ -99,11 +106,13 @@ const limits: readonly Limit[] = [
   {
     path: ["listen", "tls"],
     text: "chooses who may use the hall; only the user's own config file or a GUILDHALL__LISTEN__TLS__ variable may set it",
+    isForOthers: true,
     isRefused: () => true,
   },
   {
     path: ["auth", "*"],
     text: "chooses who may use the hall; only the user's own config file or a GUILDHALL__AUTH__ variable may set it",
+    isForOthers: true,
     isRefused: () => true,
   },
   { path: ["trust", "tools", "*"], text: fewer, isRefused: (mark) => mark === "safe" },

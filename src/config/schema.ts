@@ -106,6 +106,10 @@ const remoteServer = object("A remote server.", {
       "The scopes to request, separated by spaces. Default: those that the server asks for.",
       z.optional(text()),
     ),
+    perPerson: field(
+      "Each person who calls with a token logs in on their own, and their login is used for their calls only.",
+      z.optional(z.boolean()),
+    ),
     callbackPort: field(
       "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
       z._default(whole(0, 65_535), 0),

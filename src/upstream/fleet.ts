@@ -89,6 +89,7 @@ export function createFleet(options: FleetOptions): Fleet {
       looks: options.looksFor?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),
+      authorizerOf: (person) => createAuthorizer(name, config, person),
       holdsChanged: options.holdsChanged ?? false,
       said: (line) => options.said?.(name, line),
       changed: () => options.changed?.(),
@@ -97,7 +98,11 @@ export function createFleet(options: FleetOptions): Fleet {
   }
 
   /** A server with its own Authorization header needs no OAuth. */
-  function createAuthorizer(name: string, config: ServerConfig): Authorizer | undefined {
+  function createAuthorizer(
+    name: string,
+    config: ServerConfig,
+    person?: string,
+  ): Authorizer | undefined {
     if (
       config.type === "stdio" ||
       Object.keys(config.headers).some((key) => key.toLowerCase() === "authorization")
@@ -106,7 +111,8 @@ export function createFleet(options: FleetOptions): Fleet {
     return createOAuth({
       name,
       config,
-      store: createTokenStore(config.url, options.tokenFolder),
+      person,
+      store: createTokenStore(config.url, { folder: options.tokenFolder, person }),
       secrets: options.secrets,
     });
   }

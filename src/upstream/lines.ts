@@ -13,6 +13,8 @@ import type { Supervisor } from "./supervisor.ts";
 export class Lines {
   readonly #options: LinesOptions;
   readonly #lines: Line[];
+  /** Those of people with a login of their own, the longest unused first. */
+  readonly #people = new Map<string, Line>();
   #asks = false;
   #isModernOnly = false;
 
@@ -22,7 +24,7 @@ export class Lines {
   }
 
   get all(): readonly Line[] {
-    return this.#lines;
+    return [...this.#lines, ...this.#people.values()];
   }
 
   /** The server asked without saying for which call. */
@@ -35,6 +37,8 @@ export class Lines {
     { scope, caller }: Pick<CallContext, "scope" | "caller">,
     work: (connection: ServerConnection) => Promise<T>,
   ): Promise<T> {
+    if (this.#options.isPersonal && caller?.person)
+      return this.#useOwn(caller.person.user, caller, scope, work);
     const isLegacy =
       caller?.isLasting === true && !this.#isModernOnly && this.#options.isSplitByEra();
     if (caller && (this.#asks || this.#options.share === "never"))
@@ -44,11 +48,38 @@ export class Lines {
   }
 
   async restart(): Promise<void> {
-    await Promise.all(this.#lines.map(({ supervisor }) => supervisor.restart()));
+    await Promise.all(this.all.map(({ supervisor }) => supervisor.restart()));
   }
 
   async close(): Promise<void> {
-    await Promise.all(this.#lines.map(({ supervisor }) => supervisor.close()));
+    await Promise.all(this.all.map(({ supervisor }) => supervisor.close()));
+  }
+
+  /** A person's calls go over their own connection, which alone has their login. */
+  async #useOwn<T>(
+    user: string,
+    { connection }: Caller,
+    scope: Scope,
+    work: (connection: ServerConnection) => Promise<T>,
+  ): Promise<T> {
+    const line = this.#people.get(user) ?? new Line(this.#options.create(false, user), false);
+    this.#people.delete(user);
+    this.#people.set(user, line);
+    this.#endUnused();
+    line.running.push(connection);
+    try {
+      return await line.supervisor.use(scope, work);
+    } finally {
+      line.running.splice(line.running.indexOf(connection), 1);
+    }
+  }
+
+  #endUnused(): void {
+    if (this.#people.size <= peopleMax) return;
+    const unused = [...this.#people].find(([, { running }]) => running.length === 0);
+    if (!unused) return;
+    this.#people.delete(unused[0]);
+    void unused[1].supervisor.close();
   }
 
   #takeAny(): Line {
@@ -133,10 +164,13 @@ export interface LinesOptions {
   readonly main: Supervisor;
   /** True if older clients should get a connection in their own protocol family. */
   isSplitByEra(): boolean;
-  create(isLegacy: boolean): Supervisor;
+  /** True if each person has a login of their own. */
+  readonly isPersonal: boolean;
+  create(isLegacy: boolean, person?: string): Supervisor;
 }
 
 const linesMax = 32;
+const peopleMax = 500;
 
 class Line {
   readonly supervisor: Supervisor;

@@ -19,6 +19,8 @@ import type { Account, Logins, TokenStore } from "./token-store.ts";
 export interface OAuthOptions {
   readonly name: string;
   readonly config: RemoteServerConfig;
+  /** Whose login it is, for servers to which each person logs in. */
+  readonly person?: string | undefined;
   readonly store: TokenStore;
   /** Receives every token, so that it is redacted in logs. */
   readonly secrets?: Secrets | undefined;
@@ -51,6 +53,7 @@ export function createOAuth(options: OAuthOptions): Authorizer {
 /** Its public members are functions in fields: transports take them one by one. */
 class RemoteAccount implements Authorizer {
   readonly #name: string;
+  readonly #person: string | undefined;
   readonly #config: RemoteServerConfig;
   readonly #store: TokenStore;
   readonly #secrets: Secrets | undefined;
@@ -60,8 +63,9 @@ class RemoteAccount implements Authorizer {
   #readAt = 0;
   #freshUntil = 0;
 
-  constructor({ name, config, store, secrets }: OAuthOptions) {
+  constructor({ name, config, person, store, secrets }: OAuthOptions) {
     this.#name = name;
+    this.#person = person;
     this.#config = config;
     this.#store = store;
     this.#secrets = secrets;
@@ -132,16 +136,16 @@ class RemoteAccount implements Authorizer {
     if (challenge.status === 403 && covers(granted, challenge.scope)) return false;
     const isOwn = this.#config.oauth?.grant === "client_credentials";
     if (challenge.status === 401 && performance.now() < this.#freshUntil)
-      throw isOwn ? refused() : needsLogin(this.#name);
+      throw isOwn ? refused() : needsLogin(this.#name, this.#person);
     if (isOwn) return this.#renew(sent, (current) => this.#fetchOwn(challenge, current));
     if (challenge.status === 403) {
       await this.#store.write({
         ...logins,
         wantedScope: unite(logins.wantedScope, challenge.scope),
       });
-      throw needsLogin(this.#name, challenge.scope);
+      throw needsLogin(this.#name, this.#person, challenge.scope);
     }
-    if (account?.tokens?.refresh_token === undefined) throw needsLogin(this.#name);
+    if (account?.tokens?.refresh_token === undefined) throw needsLogin(this.#name, this.#person);
     return this.#renew(sent, (current) => this.#refresh(challenge, current));
   }
 
@@ -173,7 +177,7 @@ class RemoteAccount implements Authorizer {
     const issuer = await findIssuer(this.#config, challenge.resourceMetadataUrl);
     // Never send the credentials of one issuer to another.
     if (!account || refreshToken === undefined || issuer.id !== logins.issuer)
-      throw needsLogin(this.#name);
+      throw needsLogin(this.#name, this.#person);
     const { OAuthError, refreshAuthorization } = await loadSdk();
     const { resource = issuer.resource } = account;
     try {
@@ -191,7 +195,7 @@ class RemoteAccount implements Authorizer {
     } catch (error) {
       if (!(error instanceof OAuthError) || transient.has(error.code)) throw error;
       await this.#store.write(withAccount(logins, issuer.id, { ...account, tokens: undefined }));
-      throw needsLogin(this.#name);
+      throw needsLogin(this.#name, this.#person);
     }
   }
 
@@ -236,11 +240,12 @@ const transient: ReadonlySet<string> = new Set([
   "too_many_requests",
 ]);
 
-function needsLogin(name: string, scope?: string): HallError {
+function needsLogin(name: string, person: string | undefined, scope?: string): HallError {
   const message = scope === undefined ? "needs login" : `needs login for the scope "${scope}"`;
+  const command = person === undefined ? `login ${name}` : `login ${name} --person "${person}"`;
   return new HallError("DENIED", message, {
-    next: [{ do: "login", server: name }],
-    details: { login: `guildhall login ${name}`, ...scoped(scope) },
+    next: [person === undefined ? { do: "login", server: name } : { do: "run-command", command }],
+    details: { login: `guildhall ${command}`, ...scoped(scope) },
   });
 }
 

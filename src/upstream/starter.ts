@@ -43,7 +43,7 @@ export class Starter {
   }
 
   /** Throws DENIED for a server that is not approved. */
-  async open(scope: Scope, how: Pick<Opening, "lost" | "prefers">): Promise<ServerConnection> {
+  async open(scope: Scope, how: How): Promise<ServerConnection> {
     const source = approvalOf(this.#config);
     const requireApproval = (installed?: InstalledPackage): void => {
       const refusal = this.#options.mayStart?.(source, installed);
@@ -64,7 +64,7 @@ export class Starter {
 
   async #openApproved(
     scope: Scope,
-    how: Pick<Opening, "lost" | "prefers">,
+    how: How,
     checkPackage: (installed: InstalledPackage) => void,
   ): Promise<ServerConnection> {
     const { limits, guard, authorizer, slots, said, openCarrier } = this.#options;
@@ -73,10 +73,10 @@ export class Starter {
     const { openServer } = await import("./opening.ts");
     return openServer({
       ...this.#shared,
-      ...how,
       limits,
       guard,
       authorizer,
+      ...how,
       openCarrier,
       config: this.#config,
       said,
@@ -112,6 +112,9 @@ export class Starter {
     return Promise.race([used, timeUp]).finally(() => clearTimeout(timer));
   }
 }
+
+/** `authorizer`: of a person with a login of their own. */
+type How = Pick<Opening, "lost" | "prefers"> & Partial<Pick<Opening, "authorizer">>;
 
 /** Time left to answer a call. */
 const answerMs = 500;

@@ -38,25 +38,35 @@ export interface Account {
   readonly resource?: string | undefined;
 }
 
+export interface TokenStoreOptions {
+  readonly folder?: string | undefined;
+  /** See `Person.user`. */
+  readonly person?: string | undefined;
+}
+
 const noLogins: Logins = { accounts: {} };
 const lockMsMax = 120_000;
 
+/** The logins of the hall's user, or of a person with a login of their own. */
 export function createTokenStore(
   url: string,
-  folder: string = join(dataFolder(), "tokens"),
+  { folder = join(dataFolder(), "tokens"), person }: TokenStoreOptions = {},
 ): TokenStore {
   const files = openSealedFiles(folder);
-  const id = `login ${url}`;
+  // A URL has no line break, so no URL is another one with a person.
+  const place = person === undefined ? url : `${url}\n${person}`;
+  const id = `login ${place}`;
+  const digest = createHash("sha256").update(place).digest("hex");
   // Version 0.1 did not encrypt it.
-  const plain = join(folder, `${createHash("sha256").update(url).digest("hex").slice(0, 32)}.json`);
+  const plain = join(folder, `${digest.slice(0, 32)}.json`);
 
   return {
     async read() {
       const text = readSealed(files, id) ?? (await readFile(plain, "utf8").catch(() => ""));
-      return text === "" ? noLogins : parse(text, url);
+      return text === "" ? noLogins : parse(text, place);
     },
     async write(logins) {
-      await files.write(id, JSON.stringify({ url, ...logins }));
+      await files.write(id, JSON.stringify({ url: place, ...logins }));
       await rm(plain, { force: true });
     },
     async clear() {

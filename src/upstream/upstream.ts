@@ -66,6 +66,8 @@ export interface UpstreamOptions {
   readonly openCarrier?: OpenCarrier | undefined;
   /** Access tokens for a remote server. */
   readonly authorizer?: Authorizer | undefined;
+  /** The same of a person, for a server to which each person logs in. */
+  authorizerOf?(person: string): Authorizer | undefined;
   /** From an earlier discovery; ignored if the config changed since. */
   readonly locked?: LockedServer | undefined;
   /** Refuse calls of tools that changed since they were listed. Default false. */
@@ -153,13 +155,15 @@ class UpstreamServer implements Upstream {
       changed: createStateLog(this.#log, options),
       open: (scope, lost) => this.#openMain(scope, lost),
     });
+    const isPersonal = config.type !== "stdio" && config.oauth?.perPerson === true;
     this.#lines = new Lines({
       name,
       share: config.share ?? "auto",
       main: this.#supervisor,
+      isPersonal,
       // Other transports start a server of its own for each connection: all clients share its era.
       isSplitByEra: () => config.type === "http" && this.#handshake?.era === "modern",
-      create: (isLegacy) =>
+      create: (isLegacy, person) =>
         new Supervisor({
           ...line,
           idleMs: idleMs === 0 ? extraIdleMs : idleMs,
@@ -169,6 +173,7 @@ class UpstreamServer implements Upstream {
             this.#starter.open(scope, {
               lost,
               prefers: isLegacy ? "legacy" : this.#handshake?.era,
+              ...(person === undefined ? {} : { authorizer: options.authorizerOf?.(person) }),
             }),
         }),
     });

@@ -82,7 +82,7 @@ async function withLogins<T>(work: () => Promise<T>): Promise<T> {
         (error instanceof HallError && error.next.some((advice) => advice.do === "login")) ||
         String(error).includes(`guildhall login ${name}`);
       if (!needsLogin || count === loginsMax) throw error;
-      const store = createTokenStore(url, tokenFolder);
+      const store = createTokenStore(url, { folder: tokenFolder });
       await login({
         config,
         store,

@@ -52,6 +52,8 @@ export interface Seen {
   tokenRequests: { readonly body: URLSearchParams; readonly authorization: string | undefined }[];
   /** The Authorization header of each MCP request, in order. */
   bearers: (string | undefined)[];
+  /** The Authorization header and the arguments of each tool call. */
+  calls: { readonly bearer: string | undefined; readonly given: unknown }[];
   /** Every access and refresh token ever given. */
   tokens: string[];
 }
@@ -75,7 +77,14 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
     refreshMs: 0,
     ...initial,
   };
-  const seen: Seen = { logins: [], registrations: [], tokenRequests: [], bearers: [], tokens: [] };
+  const seen: Seen = {
+    logins: [],
+    registrations: [],
+    tokenRequests: [],
+    bearers: [],
+    calls: [],
+    tokens: [],
+  };
   const codes = new Map<
     string,
     {
@@ -234,6 +243,11 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
         {},
         { "www-authenticate": `${challenge}, error="insufficient_scope"` },
       );
+    if (message.method === "tools/call")
+      seen.calls.push({
+        bearer: request.headers.authorization,
+        given: (message.params as JsonObject).arguments,
+      });
     return answer(message, response);
   }
 

@@ -60,7 +60,7 @@ function remote(url: string, more: Partial<RemoteServerConfig> = {}): RemoteServ
 function logIn(config: RemoteServerConfig): ReturnType<typeof login> {
   return login({
     config,
-    store: createTokenStore(config.url, folder),
+    store: createTokenStore(config.url, { folder }),
     timeoutMs: 30_000,
     show: (page) => void fetch(page).then((answer) => answer.text()),
   });
@@ -268,7 +268,7 @@ describe("a token that has expired", () => {
     await logIn(config);
     server.expire();
     const halls = Array.from({ length: 5 }, () =>
-      createOAuth({ name: "far", config, store: createTokenStore(config.url, folder) }),
+      createOAuth({ name: "far", config, store: createTokenStore(config.url, { folder }) }),
     );
     const sent = (await halls[0]?.headers())?.authorization;
     const refusal = (): Response =>
@@ -408,22 +408,22 @@ describe("the scope of a token", () => {
   });
 
   test("stays with its address when a config gives the server's name to another", async () => {
-    const store = createTokenStore("https://a.example.com/mcp", folder);
+    const store = createTokenStore("https://a.example.com/mcp", { folder });
     await store.write({
       issuer: "https://i.example.com",
       accounts: { "https://i.example.com": { client: { client_id: "c" } } },
     });
-    expect((await createTokenStore("https://b.example.com/mcp", folder).read()).accounts).toEqual(
+    expect((await createTokenStore("https://b.example.com/mcp", { folder }).read()).accounts).toEqual(
       {},
     );
     const { file } = readKept("https://a.example.com/mcp");
-    await createTokenStore("https://b.example.com/mcp", folder).write({ accounts: {} });
+    await createTokenStore("https://b.example.com/mcp", { folder }).write({ accounts: {} });
     const [other = ""] = readdirSync(folder).filter(
       (name) => name.endsWith(".sealed") && join(folder, name) !== file,
     );
     renameSync(file, join(folder, other));
     expect((await store.read()).accounts).toEqual({});
-    expect((await createTokenStore("https://b.example.com/mcp", folder).read()).accounts).toEqual(
+    expect((await createTokenStore("https://b.example.com/mcp", { folder }).read()).accounts).toEqual(
       {},
     );
   });
@@ -434,7 +434,7 @@ describe("the scope of a token", () => {
     const name = createHash("sha256").update(url).digest("hex").slice(0, 32);
     const plain = join(folder, `${name}.json`);
     writeFileSync(plain, JSON.stringify({ url, ...logins }));
-    const store = createTokenStore(url, folder);
+    const store = createTokenStore(url, { folder });
     expect(await store.read()).toMatchObject(logins);
     await store.write(logins);
     expect(existsSync(plain)).toBe(false);
@@ -474,7 +474,7 @@ describe("more than was granted", () => {
     await using server = await startOAuthServer({ callScope: "tools:list" });
     const config = remote(server.url);
     await logIn(config);
-    const oauth = createOAuth({ name: "far", config, store: createTokenStore(config.url, folder) });
+    const oauth = createOAuth({ name: "far", config, store: createTokenStore(config.url, { folder }) });
     const { authorization } = await oauth.headers();
     const refusal = new Response(null, {
       status: 403,
@@ -560,7 +560,7 @@ describe("the redirect page", () => {
     const config = remote(server.url);
     const waiting = login({
       config,
-      store: createTokenStore(config.url, folder),
+      store: createTokenStore(config.url, { folder }),
       timeoutMs: 300,
       show: (page) => void fetch(page),
     });
@@ -581,7 +581,7 @@ describe("addresses a server names", () => {
     const config = remote(server.url);
     const trying = login({
       config,
-      store: createTokenStore(config.url, folder),
+      store: createTokenStore(config.url, { folder }),
       timeoutMs: 1_000,
       show: (page) => void shown.push(page),
     });

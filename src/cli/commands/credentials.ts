@@ -24,15 +24,19 @@ import { loadProject } from "../hall.ts";
 import { createWaiting } from "../live.ts";
 import { print, table } from "../print.ts";
 
-export async function runLogin(server: string, options: JsonOption): Promise<void> {
+type LoginOptions = JsonOption & { readonly person?: string };
+
+export async function runLogin(server: string, options: LoginOptions): Promise<void> {
   const settings = await loadProject();
   const config = getRemote(server, settings);
+  const { person } = options;
   refuseNeedless(server, config);
+  refusePerson(server, config, person);
   await requireApproved(server, config, settings);
   const waiting = createWaiting();
   const loggingIn = login({
     config,
-    store: createTokenStore(config.url),
+    store: createTokenStore(config.url, { person }),
     show(page) {
       waiting.clear();
       showPage(server, page, options);
@@ -40,13 +44,22 @@ export async function runLogin(server: string, options: JsonOption): Promise<voi
   });
   const { issuer, scope } = await waiting.during(`contacting ${server}`, loggingIn);
   await restartInHall(server);
-  const text = `logged in to ${server}${scope === undefined ? "" : ` with scope ${visible(scope)}`}`;
-  print({ server, loggedIn: true, issuer, scope }, text, options);
+  const whose = person === undefined ? "" : ` as ${visible(person)}`;
+  const text = `logged in to ${server}${whose}${scope === undefined ? "" : ` with scope ${visible(scope)}`}`;
+  print({ server, person, loggedIn: true, issuer, scope }, text, options);
 }
 
-export async function runLogout(server: string, options: JsonOption): Promise<void> {
+/** A login that no call would use. */
+function refusePerson(server: string, { oauth }: RemoteServerConfig, person?: string): void {
+  if (person === undefined || oauth?.perPerson) return;
+  throw new HallError("INVALID_PARAMS", `everybody shares one login to ${server}`, {
+    next: [{ do: "edit-config", field: `mcpServers.${server}.oauth.perPerson` }],
+  });
+}
+
+export async function runLogout(server: string, options: LoginOptions): Promise<void> {
   const config = getRemote(server, await loadProject());
-  const hadLogin = await createTokenStore(config.url).clear();
+  const hadLogin = await createTokenStore(config.url, { person: options.person }).clear();
   await restartInHall(server);
   const text = hadLogin
     ? `logged out of ${server}; the tokens stay valid at the issuer until they expire or are revoked there`

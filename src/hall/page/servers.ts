@@ -86,7 +86,9 @@ export function serverArea(parts: PageParts): Area<ServerMethods> {
     login: {
       scope: "admin",
       fields: { server: "string" },
-      run: async ({ server }) => ({ url: await beginLogin(parts, server) }),
+      run: async ({ server }, { person }) => ({
+        url: await beginLogin(parts, server, person?.user),
+      }),
     },
     setSecret: {
       scope: "admin",
@@ -132,14 +134,21 @@ function versionOf(info: unknown): string | undefined {
 }
 
 /** Resolves with the page to open; the login itself ends later, and the server starts with it. */
-async function beginLogin({ hall, settings }: PageParts, server: string): Promise<string> {
+async function beginLogin(
+  { hall, settings }: PageParts,
+  server: string,
+  user: string | undefined,
+): Promise<string> {
   const current = await settings();
   const config = getServer(server, current.loaded);
   if (config.type === "stdio")
     throw new HallError("INVALID_PARAMS", `${server} is a local program and has no login`);
   await requireApproved(server, config, current);
   return new Promise((resolve, reject) => {
-    login({ config, store: createTokenStore(config.url), show: ({ href }) => resolve(href) })
+    const store = createTokenStore(config.url, {
+      person: config.oauth?.perPerson ? user : undefined,
+    });
+    login({ config, store, show: ({ href }) => resolve(href) })
       .then(() => hall.fleet.get(server).restart())
       .catch(reject);
   });

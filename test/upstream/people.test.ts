@@ -1,0 +1,109 @@
+// A server to which each person logs in: nobody's login is used for anybody else.
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { Scope } from "../../src/base/scope.ts";
+import type { Hall } from "../../src/hall/hall.ts";
+import type { Caller, Outcome } from "../../src/tool.ts";
+import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
+import { login } from "../../src/upstream/login.ts";
+import { createTokenStore } from "../../src/upstream/token-store.ts";
+import { startHall, type TestHall } from "../servers/hall.ts";
+import { type OAuthServer, startOAuthServer } from "../servers/oauth-server.ts";
+import { until } from "../servers/until.ts";
+
+let folder: string;
+let server: OAuthServer;
+let hall: TestHall;
+let config: RemoteServerConfig;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), "guildhall-people-"));
+  server = await startOAuthServer();
+  config = {
+    type: "http",
+    url: server.url,
+    headers: {},
+    start: "lazy",
+    idleTimeoutSeconds: 0,
+    tools: { include: ["*"], exclude: [] },
+    disabled: false,
+    allowPrivate: false,
+    oauth: { grant: "authorization_code", callbackPort: 0, perPerson: true },
+  };
+  await logIn();
+  hall = await startHall({ toolkits: [], servers: { far: config }, tokenFolder: folder });
+  await until(() => hall.hall.registry.findTool("far.echo") !== undefined, "far.echo listed");
+});
+afterEach(async () => {
+  await hall[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Of a person, or of the hall's own user; returns the header that the login leads to. */
+async function logIn(person?: string): Promise<string> {
+  const store = createTokenStore(config.url, { folder, person });
+  await login({ config, store, show: (page) => void fetch(page).then((page) => page.text()) });
+  const { issuer = "", accounts } = await store.read();
+  return `Bearer ${accounts[issuer]?.tokens?.access_token}`;
+}
+
+let count = 0;
+function call({ gateway }: Hall, user: string | undefined, n: number): Promise<Outcome> {
+  const principal = user ?? "local";
+  const person = user === undefined ? undefined : { user, groups: [], token: "editor" };
+  const caller: Caller = { connection: `c${++count}`, principal, person, client: "test" };
+  const nothing = (): void => {};
+  return gateway.call(
+    { id: `call-${count}`, name: "far.echo", arguments: { n }, caller, target: undefined },
+    { scope: new Scope(), caller, progress: nothing, log: nothing, ask: async () => ({}) },
+  );
+}
+
+test("1,000 concurrent calls of ten people carry the login of their caller", async () => {
+  const people = Array.from({ length: 10 }, (_, index) => `person-${index}@https://id.example`);
+  const bearers = new Map<string | undefined, string>([[undefined, await logIn()]]);
+  for (const person of people) bearers.set(person, await logIn(person));
+  expect(new Set(bearers.values()).size).toBe(11);
+
+  const callers = [...bearers.keys()];
+  const ofCall = (n: number): string | undefined => callers[n % callers.length];
+  const all = Array.from({ length: 1_000 }, (_, n) => call(hall.hall, ofCall(n), n));
+  expect(await Promise.all(all)).toHaveLength(1_000);
+
+  expect(server.seen.calls).toHaveLength(1_000);
+  const wrong = server.seen.calls.filter(
+    ({ bearer, given }) => bearer !== bearers.get(ofCall((given as { readonly n: number }).n)),
+  );
+  expect(wrong).toEqual([]);
+});
+
+test("without a login of their own a person is told how to log in, and nobody else's is used", async () => {
+  await logIn("anna@https://id.example");
+  await expect(call(hall.hall, "ben@https://id.example", 1)).rejects.toMatchObject({
+    code: "DENIED",
+    next: [{ do: "run-command", command: 'login far --person "ben@https://id.example"' }],
+  });
+  expect(server.seen.calls).toEqual([]);
+});
+
+test("when tokens expire, each person's is renewed with their own refresh token", async () => {
+  const people = ["anna", "ben"];
+  for (const person of people) await logIn(person);
+  server.expire();
+  await Promise.all(people.map((person, n) => call(hall.hall, person, n)));
+  for (const { bearer, given } of server.seen.calls) {
+    const person = people[(given as { readonly n: number }).n];
+    const { issuer = "", accounts } = await createTokenStore(config.url, { folder, person }).read();
+    expect(bearer).toBe(`Bearer ${accounts[issuer]?.tokens?.access_token}`);
+  }
+});
+
+test("logins are encrypted, a file for each person", async () => {
+  const bearer = await logIn("anna");
+  const files = readdirSync(folder).filter((file) => file.endsWith(".sealed"));
+  expect(files).toHaveLength(2);
+  for (const file of files)
+    expect(readFileSync(join(folder, file), "latin1")).not.toContain(bearer.slice(7));
+});
