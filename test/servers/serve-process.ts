@@ -73,7 +73,7 @@ export function watchProcess(
   };
 }
 
-function builtCli(): string {
+export function builtCli(): string {
   const cli = fileURLToPath(new URL(join("..", "..", "dist", "cli.js"), import.meta.url));
   if (!existsSync(cli))
     throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
