@@ -413,9 +413,9 @@ describe("the scope of a token", () => {
       issuer: "https://i.example.com",
       accounts: { "https://i.example.com": { client: { client_id: "c" } } },
     });
-    expect((await createTokenStore("https://b.example.com/mcp", { folder }).read()).accounts).toEqual(
-      {},
-    );
+    expect(
+      (await createTokenStore("https://b.example.com/mcp", { folder }).read()).accounts,
+    ).toEqual({});
     const { file } = readKept("https://a.example.com/mcp");
     await createTokenStore("https://b.example.com/mcp", { folder }).write({ accounts: {} });
     const [other = ""] = readdirSync(folder).filter(
@@ -423,9 +423,9 @@ describe("the scope of a token", () => {
     );
     renameSync(file, join(folder, other));
     expect((await store.read()).accounts).toEqual({});
-    expect((await createTokenStore("https://b.example.com/mcp", { folder }).read()).accounts).toEqual(
-      {},
-    );
+    expect(
+      (await createTokenStore("https://b.example.com/mcp", { folder }).read()).accounts,
+    ).toEqual({});
   });
 
   test("of version 0.1, in plain text, still works and is encrypted when it is next written", async () => {
@@ -474,7 +474,11 @@ describe("more than was granted", () => {
     await using server = await startOAuthServer({ callScope: "tools:list" });
     const config = remote(server.url);
     await logIn(config);
-    const oauth = createOAuth({ name: "far", config, store: createTokenStore(config.url, { folder }) });
+    const oauth = createOAuth({
+      name: "far",
+      config,
+      store: createTokenStore(config.url, { folder }),
+    });
     const { authorization } = await oauth.headers();
     const refusal = new Response(null, {
       status: 403,
