@@ -68,6 +68,11 @@ const limits: readonly Limit[] = [
     text: "opens this machine and private networks to models; only the user's own config file or GUILDHALL__DOCUMENTS__ALLOWPRIVATE may set it",
     isRefused: (isAllowed) => isAllowed === true,
   },
+  {
+    path: ["registration", "allowPrivate"],
+    text: "opens private networks to services that register; only the user's own config file or GUILDHALL__REGISTRATION__ALLOWPRIVATE may set it",
+    isRefused: (isAllowed) => isAllowed === true,
+  },
   ...limitsOfEndpoint("planner", "baseUrl"),
   ...limitsOfEndpoint("images", "url"),
   ...limitsOfEndpoint("search", "url"),

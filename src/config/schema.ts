@@ -255,7 +255,10 @@ export const configSchema = z.strictObject({
     ),
   }),
   registration: section("Toolkits that services register.", {
-    allowPrivate: field("Allows endpoints inside a private network.", flag()),
+    allowPrivate: field(
+      "Allows endpoints inside a private network. Only the user's own file or GUILDHALL__REGISTRATION__ALLOWPRIVATE can set it.",
+      flag(),
+    ),
   }),
   store: section("Records of calls and decisions, in .guildhall/state.db or in a database.", {
     url: field(

@@ -70,7 +70,7 @@ export class HealthRecord {
   #breaker: Breaker = closed;
   #callFailures = 0;
   #probeFailures = 0;
-  /** The last error, kept after recovery. */
+  /** The last error since it was available; a recovery clears it. */
   lastError: string | undefined;
   responseMs: number | undefined;
 
@@ -185,6 +185,7 @@ export class HealthRecord {
     const { state } = this.#health;
     const hasChanged = state !== health.state;
     this.#health = health;
+    if (health.state === "available") this.lastError = undefined;
     if (hasChanged) this.#changed(state, health);
   }
 }

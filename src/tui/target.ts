@@ -99,16 +99,15 @@ export function createServerTarget(
 ): ClientTarget {
   const server = serverOf(config, folder);
   const guard = createGuard();
-  let era: "legacy" | "modern" | undefined;
   return {
     view: { kind: "server", name: nameOf(config), folder, transport: config.transport },
     async connect({ scope, capabilities, lost, listChanged, said }) {
       // Transports are loaded after the first frame.
       const { openServer } = await import("../upstream/opening.ts");
-      const connection = await openServer({
+      return openServer({
         config: server,
         scope,
-        prefers: era,
+        prefers: undefined,
         asked: () => {},
         limits: defaultLimits,
         log,
@@ -123,8 +122,6 @@ export function createServerTarget(
         resourceUpdated: () => {},
         said,
       });
-      era = connection.handshake.era;
-      return connection;
     },
     async close() {
       guard.close();

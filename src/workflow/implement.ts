@@ -38,7 +38,9 @@ export const implement: StepFunction = async (input) => {
 
   const current = parseTasks(await needDocument(input, "tasks.md", "tasks")).tasks;
   const filter = typeof args.task_filter === "string" ? args.task_filter.trim() : "";
-  const chosen = filter === "" ? current : filterTasks(current, filter);
+  // A report may have ticked the last task that the filter matched.
+  const isAll = filter === "" || (isReport && current.every(({ isDone }) => isDone));
+  const chosen = isAll ? current : filterTasks(current, filter);
   const pending = chosen.filter(({ isDone }) => !isDone);
   run.report(10, `${pending.length} of ${plural(chosen.length, "task")} to do`);
   const work = await workThrough(pending, input);

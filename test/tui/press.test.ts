@@ -284,6 +284,14 @@ test("one key reports handed-back tasks as done", () => {
     isConfirmed: true,
   };
   expect(type(given, "d").acts).toEqual([report]);
+
+  // The filter that the user gave stays.
+  const [, , ended] = given;
+  const run = { ...runOf(), arguments: { task_filter: "next" } };
+  const filtered = [features, { kind: "run started", run } as const, ...(ended ? [ended] : [])];
+  expect(type(filtered, "d").acts).toEqual([
+    { ...report, arguments: { completed: ["T010", "T011"], task_filter: "next" } },
+  ]);
 });
 
 test("no key is listed twice", () => {

@@ -386,6 +386,16 @@ describe("implement", () => {
     });
   });
 
+  test("takes a report of the last tasks that a filter matched", async () => {
+    using project = makeProject();
+    await using bench = await startBench({ folder: project.folder });
+    const spec_directory = await ready(bench, project);
+    const completed = ["T001", "T002", "T003", "T004", "T005", "T006"];
+    expect(
+      await bench.call("implement", { spec_directory, completed, task_filter: "next" }),
+    ).toMatchObject({ isError: false, data: { done: 6, total: 6 } });
+  });
+
   const openChecklist =
     "# Security Checklist\n\n- [ ] CHK001 Is it said who may do what?\n- [x] CHK002 Is it said what is logged?\n";
 

@@ -61,7 +61,10 @@ function endedBindings(run: RunView, state: TuiState): readonly KeyBinding[] {
 }
 
 /** Marks the tasks that were handed to the user as done and continues. */
-function doneBinding({ tool, state }: RunView, { name }: FeatureView): KeyBinding | undefined {
+function doneBinding(
+  { tool, state, arguments: before }: RunView,
+  { name }: FeatureView,
+): KeyBinding | undefined {
   if (tool !== "speckit.implement" || state.kind !== "completed") return undefined;
   const { structuredContent } = state.result;
   const tasks = isObject(structuredContent) ? structuredContent.tasks : undefined;
@@ -74,7 +77,8 @@ function doneBinding({ tool, state }: RunView, { name }: FeatureView): KeyBindin
     completed.length === 1
       ? `${first} is done, continue`
       : `${first} to ${completed.at(-1)} are done, continue`;
-  const args = { completed };
+  const filter = before.task_filter;
+  const args = { completed, ...(filter === undefined ? {} : { task_filter: filter }) };
   return on("d", label, {
     kind: "run step",
     feature: name,
