@@ -241,6 +241,13 @@ const running: readonly Case[] = [
   ],
   [
     weather,
+    "What is the weather in San Francisco?",
+    "weather.get_weather",
+    { location: "San Francisco" },
+  ],
+  [weather, "weather in Oslo", "weather.get_weather", { location: "Oslo" }],
+  [
+    weather,
     "Get the forecast for Riga for the next 5 days",
     "weather.get_forecast",
     { location: "Riga", days: 5 },
@@ -388,5 +395,36 @@ describe("beside another server", () => {
     const answer = await run(kits, ["notes.*", "other.*"]);
     expect(calls).toEqual([]);
     expect(answer.why).toBe("more than one tool could be meant");
+  });
+});
+
+test("a task that lacks an argument of every tool is handed back with the argument's name", async () => {
+  const number = (description: string): JsonObject => ({ type: "number", description });
+  const kit = createRecorder("weather", {
+    get_forecast: {
+      description: "Get weather forecast for a location",
+      properties: { latitude: number("Latitude"), longitude: number("Longitude") },
+      required: ["latitude", "longitude"],
+    },
+    get_alerts: {
+      description: "Get weather alerts for a US state",
+      properties: { state: string("Two-letter US state code") },
+      required: ["state"],
+    },
+  });
+  await using started = await startHall({
+    toolkits: [kit],
+    agents: { files: [agentFile(weather, "the weather", ["weather.*"])] },
+    planner: { kind: "local" },
+  });
+  calls.length = 0;
+  const task = "What is the weather in San Francisco?";
+  const { structuredContent } = await started
+    .connect()
+    .result("tools/call", modern({ name: weather, arguments: { task } }));
+  expect(calls).toEqual([]);
+  expect(structuredContent).toMatchObject({
+    why: "it does not give latitude and longitude",
+    tools: [{ missing: ["latitude", "longitude"] }, { missing: ["state"] }],
   });
 });

@@ -82,6 +82,12 @@ test.each<[Agent, string, string, JsonObject]>([
     "github.search_repositories",
     { query: "mcp gateway" },
   ],
+  [
+    code,
+    "show pull request 12 of nodejs/node",
+    "github.get_pull_request",
+    { owner: "nodejs", repo: "node", pull_number: 12 },
+  ],
   ["notes_agent", "read the graph", "memory.read_graph", {}],
   ["slack_agent", "list the channels", "slack.slack_list_channels", {}],
   [
@@ -108,7 +114,6 @@ test.each<[Agent, string, string?]>([
   [files, "how big is README.md?"],
   [files, "delete notes.txt"],
   [files, "list folders I can access", "filesystem__list_allowed_directories"],
-  [code, "show pull request 12 of nodejs/node", "github__get_pull_request"],
   ["notes_agent", "what do you remember about Ana?"],
   ["slack_agent", "post hello to #general", "slack__slack_post_message"],
   ["maps_agent", "where is the Eiffel Tower?", "maps__maps_geocode"],

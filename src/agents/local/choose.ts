@@ -75,7 +75,7 @@ export function chooseTools<Tool extends ScoredTool>(
     .sort((a, b) => placeOf(a) - placeOf(b) || b.tool.score - a.tool.score);
 }
 
-/** The stems of a step and of what its words stand for: README.md is a text file, "find" asks for a search, "show" a file to read it. */
+/** The stems of a step and of what its words stand for: README.md is a text file, "find" asks for a search, "show" a file to read it, a question to get something. */
 function stemsOf(step: string): Set<string> {
   const stems = new Set(wordsOf(`${step} ${maskValues(step)}`));
   const add = (words: Iterable<string>): void => {
@@ -88,6 +88,9 @@ function stemsOf(step: string): Set<string> {
       add(wordsOf("read"));
   }
   if (isHere.test(step)) add(wordsOf("directory"));
+  // "What is the weather in Oslo?" asks to get it.
+  const [verb] = verbClassesOf(splitRuns(maskValues(step)));
+  if (verb === undefined || verb === "read") add(wordsOf("get"));
   return stems;
 }
 
