@@ -43,7 +43,11 @@ export default defineConfig({
     // Guards against hanging: no test measures its own speed.
     testTimeout: 120_000,
     // Halls in the tests' own process must not write to the data folder of the person who runs them.
-    env: { XDG_DATA_HOME: join(tmpdir(), "guildhall-test-data") },
+    // Their servers start without a sandbox, as it costs time and differs between machines; tests of it turn it on.
+    env: {
+      XDG_DATA_HOME: join(tmpdir(), "guildhall-test-data"),
+      GUILDHALL__DEFAULTS__SANDBOX: "off",
+    },
     hookTimeout: 120_000,
     expect: { poll: { timeout: 30_000, interval: 5 } },
   },

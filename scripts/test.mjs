@@ -17,6 +17,8 @@ const packages = {
   ecl: () => existsSync("/usr/bin/ecl"),
   tmux: () => existsSync("/usr/bin/tmux"),
   postgresql: hasPostgres,
+  bubblewrap: () => existsSync("/usr/bin/bwrap"),
+  strace: () => existsSync("/usr/bin/strace"),
   chromium: () => existsSync("/usr/bin/chromium"),
 };
 

@@ -320,6 +320,35 @@ export const hallCommands: CommandGroups = {
       },
     },
 
+    sandbox: {
+      does: "what confines each server, and what it may use",
+      examples: ["sandbox list", "sandbox explain github", "sandbox learn github"],
+      subcommands: {
+        list: {
+          does: "show how each server runs, and how much its sandbox has denied",
+          examples: ["sandbox list", "sandbox list --json"],
+          load: async () => (await import("./commands/sandbox.ts")).runSandboxList,
+        },
+        "explain <server>": {
+          does: "say what a server can read, write and reach, and what it was denied",
+          examples: ["sandbox explain github", "sandbox explain github --json"],
+          load: async () => (await import("./commands/sandbox.ts")).runSandboxExplain,
+        },
+        "learn <server>": {
+          does: "propose rights from what was denied in use, or while you try its reading tools; asks before it allows any",
+          options: {
+            "--call <tool>": ["try this tool, as TOOL or TOOL=JSON; can be repeated", collect],
+            "-y, --yes": "allow all of it but what looks like a key",
+          },
+          examples: [
+            "sandbox learn files",
+            'sandbox learn files --call \'files.read_file={"path":"/etc/motd"}\'',
+          ],
+          load: async () => (await import("./commands/sandbox.ts")).runSandboxLearn,
+        },
+      },
+    },
+
     "revoke <name>": {
       does: "revoke the trust in a tool, or in all tools of a server",
       examples: ["revoke github.create_issue", "revoke github"],

@@ -28,7 +28,7 @@ interface Marks {
 
 /** One server on the screen: what it runs, how many tools of each kind, what is suspicious. */
 export function formatItem(review: ServerReview, { destructive, pinned }: Marks): ListItem {
-  const { name, reached, previous, eased, others, gone } = review;
+  const { name, reached, previous, eased, confined, others, gone } = review;
   const marked = withMarks(review, destructive);
   const pin = pinned.has(review) ? review.package?.pin?.after : undefined;
   const suspicious = markedOf(review).flatMap(({ name, suspicions }) =>
@@ -50,6 +50,7 @@ export function formatItem(review: ServerReview, { destructive, pinned }: Marks)
       reached,
       ...formatPackage(review, false),
       ...(pin === undefined ? [] : [`pinned to ${visible(pin)} in the project's config`]),
+      ...(confined === undefined ? [] : [visible(confined)]),
       ...(eased === undefined ? [] : [`your config: ${visible(eased)}`]),
       ...(previous && isOutdated(previous)
         ? ["approved with version 0.1, which did not show all of it"]
@@ -95,11 +96,12 @@ export function formatChanged(review: ServerReview): readonly string[] {
 
 /** Everything about one server; only whole definitions are left out. */
 export function formatReview(review: ServerReview): string {
-  const { name, reached, previous, source, eased, gone } = review;
+  const { name, reached, previous, source, eased, confined, gone } = review;
   const isReachedOtherwise = previous !== undefined && previous.source !== source;
   const prose = [
     `\n${paint("bold", name)}  ${reached}`,
     ...(isReachedOtherwise ? [`  before: ${visible(previous.reached)}`] : []),
+    ...(confined === undefined ? [] : [`  ${visible(confined)}`]),
     ...(eased === undefined ? [] : [`  your config: ${visible(eased)}`]),
     ...formatPackage(review, true).map((line) => `  ${line}`),
     toolTable(review),

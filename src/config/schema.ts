@@ -56,6 +56,39 @@ const ours = {
   allowPrivate: field("Allows a url inside a private network.", flag()),
 };
 
+const sandbox = z.union([
+  z.enum(["on", "off"]),
+  z.strictObject({
+    read: field("Further files and folders that it may read.", list()),
+    write: field("Further files and folders that it may read and write.", list()),
+    network: section("Where it may connect.", {
+      allow: field(
+        "Hosts such as api.github.com, *.example.com or db.example.com:5432; without a port, 80 and 443.",
+        list(300),
+      ),
+    }),
+    env: field(
+      "The variables of the hall's environment that it gets, besides those of its env. Default: PATH, HOME and those for language, time and certificates.",
+      z.optional(z.array(variableName())),
+    ),
+    memoryMb: field(
+      "Memory limit in megabytes: of each process, and of all together where cgroups are writable.",
+      z._default(whole(64, 1_000_000), 4_096),
+    ),
+    cpuSeconds: field(
+      "CPU time that one of its processes may use in all. Default: no limit.",
+      z.optional(whole(1, 10_000_000)),
+    ),
+  }),
+]);
+
+function sandboxField(otherwise: string) {
+  return field(
+    `Confines the server: on, off, or on with further rights. It reads the system, its package and the project, and writes a folder of its own. A project's file cannot turn it off or name paths outside the project. Default: ${otherwise}`,
+    z.optional(sandbox),
+  );
+}
+
 const stdioServer = object("A program on this machine.", {
   type: field(
     "The transport: a program on this machine, over its stdin and stdout.",
@@ -69,6 +102,9 @@ const stdioServer = object("A program on this machine.", {
     z.optional(text()),
   ),
   cwd: field("The folder it starts in. Default: the hall's.", z.optional(text())),
+  sandbox: sandboxField(
+    "`defaults.sandbox`, else on for a new server that starts in it, where bubblewrap is available.",
+  ),
   ...ours,
 });
 
@@ -316,6 +352,7 @@ export const configSchema = z.strictObject({
       "Time limit of a start in seconds, and of an installation before it.",
       z.optional(whole(1, 600)),
     ),
+    sandbox: sandboxField("see the servers' own."),
   }),
   mcpServers: field(
     "The servers behind the hall, by name: the map that every MCP client uses.",

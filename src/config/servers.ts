@@ -4,6 +4,7 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import { kindOfHost } from "../net/host.ts";
 import { builtinNames, serverNamePattern } from "./configured-servers.ts";
 import { type Path, type Problem, quote } from "./error.ts";
+import { fieldAt } from "./layer.ts";
 import { isInside, realOf, type WrittenConfig } from "./project-limits.ts";
 
 /**
@@ -11,7 +12,12 @@ import { isInside, realOf, type WrittenConfig } from "./project-limits.ts";
  * reviewer must see all that runs. Messages never repeat values, which may be secrets.
  */
 export function findServerProblems(
-  { tree, folder, isOfProject }: Pick<WrittenConfig, "tree" | "folder" | "isOfProject">,
+  {
+    tree,
+    folder,
+    users,
+    isOfProject,
+  }: Pick<WrittenConfig, "tree" | "folder" | "users" | "isOfProject">,
   env: NodeJS.ProcessEnv,
 ): Problem[] {
   const { mcpServers, mcp } = tree;
@@ -23,12 +29,40 @@ export function findServerProblems(
       return [
         ...problemsAt(above, findServerFaults(server, folder)),
         ...problemsAt(above, findSteeringFaults(server, { folder, env, isOwn })),
+        ...(isOfProject([...above, "sandbox"])
+          ? problemsAt(above, findSandboxFaults(server.sandbox, folder, users))
+          : []),
       ];
     },
   );
+  if (isOfProject(["defaults", "sandbox"]))
+    ofServers.push(
+      ...problemsAt(
+        ["defaults"],
+        findSandboxFaults(fieldAt(tree, ["defaults", "sandbox"]), folder, users),
+      ),
+    );
   const ofPrefixes = findPrefixProblems(isObject(mcpServers) ? mcpServers : {});
   const ofClient = isObject(mcp) ? problemsAt(["mcp"], findClientFaults(mcp, folder)) : [];
   return [...ofServers, ...ofPrefixes, ...ofClient];
+}
+
+/** A project may ask for a sandbox, and name in it what lies in the project and the hosts that a review shows. */
+function findSandboxFaults(sandbox: unknown, folder: string, users: JsonObject): Faults {
+  const own = "only the user's own config file may do that";
+  if (sandbox === "off") return [[["sandbox"], `turns the sandbox off; ${own}; remove it`]];
+  if (!isObject(sandbox)) return [];
+  if (fieldAt(users, ["defaults", "sandbox"]) !== undefined)
+    return [[["sandbox"], `changes the sandbox that the user's own config file sets; ${own}`]];
+  return ["read", "write"].flatMap((key) => {
+    const paths = Array.isArray(sandbox[key]) ? sandbox[key] : [];
+    return paths.map((path, at) => [
+      ["sandbox", key, at],
+      typeof path === "string" && !isInside(realOf(resolve(folder, path)), realOf(folder))
+        ? `is outside the project; expected a path inside; ${own}`
+        : undefined,
+    ]);
+  });
 }
 
 /** Fields, each with what is wrong about it, if anything. */
@@ -291,7 +325,7 @@ export const foreignKeys: Readonly<Record<string, string>> = {
   timeout: "use timeoutSeconds",
   authProviderType: "use headers",
   ...Object.fromEntries(
-    "description gallery icon version sandbox sandboxEnabled dev watchPaths"
+    "description gallery icon version sandboxEnabled dev watchPaths"
       .split(" ")
       .map((key) => [key, "you can remove it"]),
   ),

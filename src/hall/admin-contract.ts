@@ -6,6 +6,7 @@ import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
 import type { Offer, SkippedTool } from "../upstream/lists.ts";
+import type { Denial } from "../upstream/sandbox/denials.ts";
 import type { UpstreamState } from "../upstream/upstream.ts";
 
 /** The methods of a running hall's local socket, as JSON-RPC requests and results. */
@@ -109,6 +110,8 @@ export interface UpstreamStatus {
   readonly calls: number;
   readonly errors: number;
   readonly lastError: string | undefined;
+  /** What its sandbox denied while the hall runs. */
+  readonly denied?: readonly Denial[] | undefined;
 }
 
 /** The first line on the socket. The answer is one line too; the client's second line is its own proof. */

@@ -151,6 +151,7 @@ function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
   return hall.fleet.all().map((upstream) => {
     const handshake = upstream.handshake();
     const { tools, skipped } = upstream.offer();
+    const denied = hall.violations.of(upstream.id);
     return {
       name: upstream.id,
       state: upstream.state(),
@@ -159,6 +160,7 @@ function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
       tools: tools.length,
       skipped,
       ...upstream.counts,
+      ...(denied.length > 0 ? { denied } : {}),
     };
   });
 }

@@ -3,7 +3,8 @@ import { HallError } from "../base/errors.ts";
 import type { Secrets } from "../base/log.ts";
 import { collectServers } from "../config/configured-servers.ts";
 import type { ServerConfig } from "../config/schema.ts";
-import type { Entries } from "../trust/ledger.ts";
+import { ownValue } from "../trust/easing.ts";
+import type { Entries, ReviewedSandbox } from "../trust/ledger.ts";
 import { refusePackage } from "../trust/review.ts";
 import { createTrust, type Trust } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
@@ -12,11 +13,12 @@ import { approvalOf } from "../upstream/source.ts";
 import type { Upstream } from "../upstream/upstream.ts";
 import { defaultLimits } from "../wire/channel.ts";
 import { openProjectLedger } from "./project-store.ts";
+import { failedInside, followReviews, planReview } from "./sandbox.ts";
 import { openServerLogs } from "./server-logs.ts";
 import type { Settings } from "./settings.ts";
 
 /** The result of starting one server to read its lists. */
-export type Discovery =
+export type Discovery = (
   | { readonly name: string; readonly found: LockedServer; readonly ms: number }
   | {
       readonly name: string;
@@ -28,13 +30,18 @@ export type Discovery =
       readonly next?: readonly Advice[] | undefined;
       readonly stderr: readonly string[];
       readonly ms: number;
-    };
+    }
+) & {
+  /** How it ran, for its review. */
+  readonly sandbox?: ReviewedSandbox | undefined;
+};
 
 export interface DiscoverOptions {
   /** Default: all configured servers that are not disabled. */
   readonly names?: readonly string[] | undefined;
   /** Default: all may start. */
   readonly mayStart?: FleetOptions["mayStart"];
+  readonly sandbox?: FleetOptions["sandbox"];
   readonly progress?: DiscoveryProgress | undefined;
 }
 
@@ -54,7 +61,7 @@ export interface WaitingServer {
 /** Starts the servers side by side and reads what each offers. */
 async function discoverServers(
   settings: Settings,
-  { names, mayStart, progress }: DiscoverOptions = {},
+  { names, mayStart, sandbox, progress }: DiscoverOptions = {},
 ): Promise<readonly Discovery[]> {
   const { loaded, log, secrets } = settings;
   const servers = collectServers(loaded);
@@ -67,6 +74,7 @@ async function discoverServers(
     add: async () => {},
     remove: async () => {},
     said: logs.say,
+    sandbox,
     mayStart: (...about) => mayStart?.(...about),
   });
   await fleet.apply({ servers, added: names ?? Object.keys(servers), removed: [], changed: [] });
@@ -97,25 +105,48 @@ async function discoverServers(
   }
 }
 
-/** The same, but starts only servers that a person has approved on this machine. */
+/** The same, but starts only servers that a person has approved on this machine, as they were approved. */
 export async function discoverApproved(
   settings: Settings,
   options: DiscoverOptions = {},
 ): Promise<readonly Discovery[]> {
-  const { mayStart } = await readTrust(settings);
-  return discoverServers(settings, { ...options, mayStart });
+  const trust = await readTrust(settings);
+  const sandbox = followReviews(() => trust.entries());
+  return discoverServers(settings, { sandbox, ...options, mayStart: trust.mayStart });
 }
 
-/** The same for a review, which starts what the reviewer allows; not a package with other contents than approved. */
-export function discoverForReview(
+/**
+ * The same for a review, which starts what the reviewer allows; not a package with other contents than approved. A new
+ * server starts in a sandbox. If it fails there, and the config does not require one, it starts once more without.
+ */
+export async function discoverForReview(
   { settings, entries }: { readonly settings: Settings; readonly entries: Entries },
   options: DiscoverOptions,
 ): Promise<readonly Discovery[]> {
   const { servers } = entries;
-  return discoverServers(settings, {
+  const mayStart: FleetOptions["mayStart"] = (name, source, installed) =>
+    refusePackage(ownValue(servers, name), source, installed);
+  const plan = await planReview(settings, entries, options.names);
+  const { progress } = options;
+  const isLeft = (discovery: Discovery): boolean =>
+    !("found" in discovery) && plan.mayRetry(discovery);
+  const first = await discoverServers(settings, {
     ...options,
-    mayStart: (name, source, installed) =>
-      refusePackage(Object.hasOwn(servers, name) ? servers[name] : undefined, source, installed),
+    mayStart,
+    sandbox: plan.policy,
+    progress: progress && {
+      ...progress,
+      done: (discovery) => isLeft(discovery) || progress.done(discovery),
+    },
+  });
+  const names = first.filter(isLeft).map(({ name }) => name);
+  const second =
+    names.length > 0 ? await discoverServers(settings, { mayStart, names, progress }) : [];
+  return first.map((discovery) => {
+    const again = second.find(({ name, ...rest }) => name === discovery.name && "found" in rest);
+    return again && "reason" in discovery
+      ? { ...again, sandbox: failedInside(discovery.reason) }
+      : { ...discovery, sandbox: plan.sandboxOf(discovery.name) };
   });
 }
 

@@ -41,12 +41,15 @@ import { markTool } from "../trust/marks.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock } from "../upstream/lock.ts";
+import type { SandboxPolicy } from "../upstream/sandbox/policy.ts";
 import { defaultLimits, type Limits } from "../wire/channel.ts";
 import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 import { callOnce } from "./call-once.ts";
 import { createHallEvents, type HallEvents, reportCalls } from "./events.ts";
+import { followReviews } from "./sandbox.ts";
 import type { Together } from "./together/together.ts";
+import { createViolations, type Violations } from "./violations.ts";
 
 /** A running hall. `close` ends its parts in the reverse order of their creation. */
 export interface Hall {
@@ -71,6 +74,7 @@ export interface Hall {
   readonly events: HallEvents;
   /** Set if other halls share its database. */
   readonly together: Together | undefined;
+  readonly violations: Violations;
   /** Calls a tool through the whole gateway, for programs and tests. Throws HallError. */
   call(call: string | NamedCall, args?: JsonObject): Promise<Outcome>;
   close(drainMs?: number): Promise<void>;
@@ -103,6 +107,8 @@ export interface HallOptions {
   readonly openCarrier?: FleetOptions["openCarrier"];
   /** Called for each line an upstream writes to stderr, and when it fails. */
   readonly said?: FleetOptions["said"];
+  /** Runs servers in another sandbox than approved, to learn what they need. */
+  readonly learning?: Partial<SandboxPolicy> | undefined;
   /** What the upstreams offered at the last build. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, relative to the folder. */
@@ -233,6 +239,16 @@ async function openBase(options: HallOptions) {
     log,
     ...(trust ? { holds: trust.holds, refreshHeld: trust.refresh } : {}),
   });
+  const said = (server: string, text: string): void => {
+    options.said?.(server, text);
+    events.emit({ type: "log", server, at: Date.now(), text: secrets.scrub(text) });
+  };
+  const store = openStore(options.store, { log, secrets });
+  const note = (entry: AuditEntry): Promise<void> =>
+    store.audit
+      .append(entry)
+      .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
+  const violations = createViolations({ said, note });
   const fleet = createFleet({
     limits,
     log,
@@ -240,11 +256,9 @@ async function openBase(options: HallOptions) {
     secrets,
     tokenFolder: options.tokenFolder,
     openCarrier: options.openCarrier,
-    said(server, text) {
-      options.said?.(server, text);
-      events.emit({ type: "log", server, at: Date.now(), text: secrets.scrub(text) });
-    },
+    said,
     changed: () => events.emit({ type: "changed", what: "servers" }),
+    sandbox: trust && { ...followReviews(trust.entries, violations.add), ...options.learning },
     holdsChanged: trust !== undefined,
     mayStart: (...about) => trust?.mayStart(...about),
     looksFor: (server) => options.looksFor?.(server) ?? true,
@@ -256,15 +270,11 @@ async function openBase(options: HallOptions) {
     fleet.apply({ servers, added: Object.keys(servers), removed: [], changed: [] }),
   ]);
 
-  const store = openStore(options.store, { log, secrets });
-  const note = (entry: AuditEntry): Promise<void> =>
-    store.audit
-      .append(entry)
-      .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
   return {
     registry,
     trust,
     fleet,
+    violations,
     store,
     note,
     log,

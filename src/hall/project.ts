@@ -38,6 +38,7 @@ export interface ProjectOptions {
   readonly isStatic?: boolean;
   readonly looksFor?: HallOptions["looksFor"];
   readonly approvalLeft?: HallOptions["approvalLeft"];
+  readonly learning?: HallOptions["learning"];
   /** The preset of the client that this process serves. */
   readonly preset?: string | undefined;
 }
@@ -49,6 +50,7 @@ export async function openAlone({
   isStatic = false,
   looksFor,
   approvalLeft,
+  learning,
 }: ProjectOptions): Promise<Project> {
   const { loaded, faces, log, secrets } = settings;
   const { config } = loaded;
@@ -92,6 +94,7 @@ export async function openAlone({
     ...(looksFor ? { looksFor } : {}),
     ...(approvalLeft ? { approvalLeft } : {}),
     said: logs.say,
+    learning,
     lock,
     log,
     secrets,

@@ -33,6 +33,7 @@ import {
   readProjectTexts,
   withApprovedTexts,
 } from "./project-texts.ts";
+import { describeSandbox } from "./sandbox.ts";
 import { type Settings, trustSettingsOf } from "./settings.ts";
 import { adopt, findReviewsElsewhere, identityOf, type ReviewElsewhere } from "./take-over.ts";
 
@@ -149,6 +150,9 @@ export interface ServerReview {
   readonly integrity?: string | undefined;
   readonly identity: string | undefined;
   readonly hidden: Review["hidden"];
+  readonly sandbox: Review["sandbox"];
+  /** The same in words; undefined where there is nothing to say. */
+  readonly confined: string | undefined;
   /** The limits that the user's config eases for a server of this name. */
   readonly eased: string | undefined;
   readonly tools: readonly ToolReview[];
@@ -329,6 +333,8 @@ async function prepareReview(
     integrity: launched?.isExact ? launched.integrity : undefined,
     identity: offer && identityOf(config),
     hidden: await signHidden(config, ledger),
+    sandbox: discovery.sandbox ?? previous?.sandbox,
+    confined: await describeSandbox(name, config, discovery.sandbox ?? previous?.sandbox),
     eased,
     tools,
     others,
@@ -355,7 +361,7 @@ export function goneFrom(offer: Offer, review: Review | undefined): readonly str
 }
 
 function toEntry(review: ServerReview): Review {
-  const { source, reached, eased, integrity, identity, hidden, tools, others } = review;
+  const { source, reached, eased, integrity, identity, hidden, sandbox, tools, others } = review;
   const marks = new Map(tools.map(({ tool, isDestructive }) => [tool, isDestructive]));
   const take = (wanted: OtherKind): readonly JsonObject[] =>
     others.filter(({ kind }) => kind === wanted).map(({ definition }) => definition);
@@ -366,6 +372,7 @@ function toEntry(review: ServerReview): Review {
     integrity,
     identity,
     hidden,
+    sandbox,
     tools: [...marks.keys()],
     prompts: take("prompts"),
     resources: take("resources"),
@@ -386,7 +393,8 @@ export interface ReviewedItem {
 }
 
 /** A review as JSON. */
-export interface ReviewSummary extends Pick<ServerReview, "name" | "reached" | "eased" | "gone"> {
+export interface ReviewSummary
+  extends Pick<ServerReview, "name" | "reached" | "eased" | "gone" | "confined"> {
   readonly package: object | undefined;
   readonly approved: boolean;
   readonly changed: boolean;
@@ -401,6 +409,7 @@ export function summariseReview({
   name,
   reached,
   eased,
+  confined,
   isOpen,
   isApproved,
   package: installed,
@@ -418,6 +427,7 @@ export function summariseReview({
       exact: installed.isExact,
     },
     eased,
+    confined,
     approved: isApproved,
     changed: isOpen,
     tools: tools.map((entry) => {

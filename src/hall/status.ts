@@ -14,15 +14,18 @@ import { findUnapproved } from "./discover.ts";
 import { findModuleFailures } from "./faults.ts";
 import { findStoreProblem, openProjectLedger, readHistory } from "./project-store.ts";
 import { findReview } from "./review.ts";
+import { findUnconfined } from "./sandbox.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
 
-interface TokenStatus {
+interface Notes {
   /** Names of tokens that may do everything. */
   readonly adminTokens: readonly string[];
+  /** Servers that run without a sandbox, unless the config says so. */
+  readonly unconfined: readonly { readonly name: string; readonly reason: string }[];
 }
 
 /** The running hall, or what the config, the lock and the store say without one. */
-export type ProjectStatus = TokenStatus &
+export type ProjectStatus = Notes &
   (
     | ({ readonly running: true } & HallStatus)
     | {
@@ -45,8 +48,9 @@ export async function readStatus(folder: string): Promise<ProjectStatus> {
     .filter(({ scopes }) => scopes.includes("admin"))
     .map(({ name }) => name);
   const status = await askHall(folder, "status", {});
-  if (status) return { running: true, ...status, adminTokens };
   const settings = await loadSettings({ folder }, "error");
+  const unconfined = await findUnconfined(settings);
+  if (status) return { running: true, ...status, adminTokens, unconfined };
   const problem = (await findStoreProblem(settings))?.message;
   return {
     running: false,
@@ -55,6 +59,7 @@ export async function readStatus(folder: string): Promise<ProjectStatus> {
     registrations: [],
     failedModules: await findModuleFailures(settings),
     adminTokens,
+    unconfined,
   };
 }
 

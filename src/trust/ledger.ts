@@ -57,12 +57,26 @@ export interface Review {
   readonly hidden?: Readonly<Record<string, string>> | undefined;
   /** What the user's config eased for it at that time, in words. */
   readonly eased?: string | undefined;
+  /** How it runs; undefined in reviews by versions without sandboxes. */
+  readonly sandbox?: ReviewedSandbox | undefined;
   /** By the tool's own name. */
   readonly tools: Readonly<Record<string, ReviewedTool>>;
   /** By name, URI and URI template. Reviews by version 0.1 have none of these. */
   readonly prompts?: Readonly<Record<string, Reviewed>> | undefined;
   readonly resources?: Readonly<Record<string, Reviewed>> | undefined;
   readonly templates?: Readonly<Record<string, Reviewed>> | undefined;
+}
+
+/** In a sandbox, with what a person has allowed beyond the config; or without one, and why. */
+export type ReviewedSandbox =
+  | { readonly kind: "on"; readonly learned: Rights }
+  | { readonly kind: "off"; readonly reason: string };
+
+/** Files and folders, with their whole paths, and hosts. */
+export interface Rights {
+  readonly read: readonly string[];
+  readonly write: readonly string[];
+  readonly hosts: readonly string[];
 }
 
 /** A definition as a person approved it. */

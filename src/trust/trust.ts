@@ -149,7 +149,7 @@ export function createTrust({ ledger, onRevoked, now = Date.now, ...given }: Tru
       if (!review) return "has not been approved in this folder";
       return review.source === source
         ? refusePackage(review, source, installed)
-        : "has another command, URL or script than the one you approved";
+        : "has another command, URL, script or sandbox than the one you approved";
     },
     mayLoadModule: (file, digest) => ownValue(entries.modules ?? {}, file) === digest,
     async grant(target, answer) {

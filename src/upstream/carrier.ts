@@ -13,6 +13,7 @@ import type { Installing } from "./installation.ts";
 import type { RemoteServerConfig } from "./issuer.ts";
 import type { Authorizer } from "./oauth.ts";
 import { startProcess } from "./process.ts";
+import type { BoxPlan } from "./sandbox/box.ts";
 
 /** The transport of a connection: a process, or a network connection to a remote server. */
 export interface Carrier {
@@ -37,6 +38,8 @@ export interface CarrierOptions {
   /** Throws if the package that was installed to start the server may not run. */
   checkPackage?(installed: InstalledPackage): void;
   readonly installing?: Installing | undefined;
+  /** How a process is confined. Default: not at all. */
+  readonly box?: BoxPlan | undefined;
 }
 
 /** Starts or dials a server. */

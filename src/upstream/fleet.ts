@@ -11,6 +11,7 @@ import type { OpenCarrier } from "./carrier.ts";
 import { createGuard } from "./guard.ts";
 import type { Lock } from "./lock.ts";
 import { type Authorizer, createOAuth } from "./oauth.ts";
+import type { SandboxPolicy } from "./sandbox/policy.ts";
 import { createTokenStore } from "./token-store.ts";
 import { createUnusable } from "./unusable.ts";
 import { createUpstream, type Upstream } from "./upstream.ts";
@@ -46,6 +47,8 @@ export interface FleetOptions {
   readonly holdsChanged?: boolean;
   /** Called for each line a server writes to stderr, and when it fails. */
   said?(name: string, line: string): void;
+  /** How processes are confined. Default: not at all. */
+  readonly sandbox?: SandboxPolicy | undefined;
   /** Called when the state of a server changes. */
   changed?(): void;
   /** Why a server may not be started; undefined if it may. Default: all may. */
@@ -86,6 +89,7 @@ export function createFleet(options: FleetOptions): Fleet {
       slots,
       openCarrier: options.openCarrier,
       secrets: options.secrets,
+      sandbox: options.sandbox,
       looks: options.looksFor?.({ id: name, prefix: config.prefix }) ?? true,
       locked: options.lock.servers[name],
       authorizer: createAuthorizer(name, config),

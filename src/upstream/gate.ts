@@ -1,4 +1,4 @@
-import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { type ChildProcessByStdio, type StdioPipe, spawn } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
 import type { ProcessGuard } from "./guard.ts";
 
@@ -8,6 +8,12 @@ export interface Run {
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
   readonly cwd: string | undefined;
+  /** Written to descriptor 4: a filter of system calls. */
+  readonly filter?: Buffer | undefined;
+  /** Descriptor 5 is a channel of Node, over which the hall gets listeners. */
+  readonly hasChannel?: boolean | undefined;
+  /** Called with its pid before it runs. */
+  entered?(pid: number): void;
 }
 
 /**
@@ -18,17 +24,25 @@ const gate = 'read -r _ <&3 || exit; exec 3<&-; unset PWD OLDPWD SHLVL; exec "$@
 
 /** Starts a program in a process group of its own, because wrappers leave grandchildren. The guard knows it before it runs. */
 export function spawnGuarded(
-  { program, args, env, cwd }: Run,
+  { program, args, env, cwd, filter, hasChannel, entered }: Run,
   guard: ProcessGuard,
 ): ChildProcessByStdio<Writable, Readable, Readable> {
   const child = spawn("/bin/sh", ["-c", gate, "sh", program, ...args], {
-    stdio: ["pipe", "pipe", "pipe", "pipe"],
+    stdio: [
+      ...["pipe", "pipe", "pipe", "pipe"],
+      ...(filter || hasChannel ? ["pipe"] : []),
+      ...(hasChannel ? ["ipc"] : []),
+    ] as StdioPipe[],
     env,
     cwd,
     detached: true,
   });
   child.once("spawn", () => {
     guard.watch(child.pid ?? 0);
+    entered?.(child.pid ?? 0);
+    const filterPipe = child.stdio[4] as Writable | undefined;
+    filterPipe?.on("error", () => {});
+    filterPipe?.end(filter);
     const start = child.stdio[3] as Writable;
     start.on("error", () => {});
     start.end("\n");

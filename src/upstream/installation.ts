@@ -12,6 +12,7 @@ import type { InstalledPackage } from "../trust/review.ts";
 import type { Run } from "./gate.ts";
 import { readInstallation, readInstallerLog, startInstaller } from "./installer.ts";
 import type { Launch, Manager } from "./launcher.ts";
+import { type BoxPlan, boxInstaller } from "./sandbox/box.ts";
 import { installMsUsual } from "./start-limits.ts";
 
 /** How a server's package is installed, and for whom. */
@@ -30,6 +31,8 @@ export interface InstallOptions {
   readonly said?: ((line: string) => void) | undefined;
   /** Throws if the package may not run. */
   checkPackage?(installed: InstalledPackage): void;
+  /** Its installation is confined, too. */
+  readonly box?: BoxPlan | undefined;
 }
 
 /** Installs the package where needed and returns its program. The clock of the start stands still meanwhile. */
@@ -112,10 +115,10 @@ const pollMs = 100;
 async function runManager(
   launch: Launch,
   folder: string,
-  { scope, said, waitMs }: InstallOptions & { readonly waitMs: number },
+  { scope, said, waitMs, box }: InstallOptions & { readonly waitMs: number },
 ): Promise<void> {
   const draft = `${folder}-draft`;
-  let isOurs = await begin(launch, draft);
+  let isOurs = await begin(launch, draft, box);
   const endsAt = performance.now() + waitMs;
   let log = "";
   for (;;) {
@@ -123,7 +126,7 @@ async function runManager(
     log = readInstallerLog(draft) || log;
     if (kind === "failed") {
       if (isOurs) break;
-      isOurs = await begin(launch, draft);
+      isOurs = await begin(launch, draft, box);
       continue;
     }
     // None: another hall has taken the draft and moves it into place.
@@ -144,12 +147,13 @@ async function runManager(
 }
 
 /** False if an installation of this package runs already. */
-async function begin(launch: Launch, draft: string): Promise<boolean> {
+async function begin(launch: Launch, draft: string, box: BoxPlan | undefined): Promise<boolean> {
   if (readInstallation(draft).kind === "failed") await discard(draft);
   if (!(await makeDraft(draft))) return false;
   void removeLeftovers(dirname(draft));
   const args = [...installWords[launch.manager], ...launch.options, ...launch.packages];
-  startInstaller({ program: launch.program, args, env: launch.env, cwd: draft });
+  const run = { program: launch.program, args, env: launch.env, cwd: draft };
+  startInstaller(box ? boxInstaller(run, launch, box) : run);
   return true;
 }
 

@@ -7,6 +7,7 @@ import { signalGroup, spawnGuarded } from "./gate.ts";
 import { prepareLaunch } from "./installation.ts";
 import { findLaunch } from "./launcher.ts";
 import { environmentOf, findProgram, type ProcessSpec } from "./program.ts";
+import { openBox } from "./sandbox/box.ts";
 
 /** A child process with MCP on stdin and stdout, in its own process group. */
 export interface UpstreamProcess extends Carrier {
@@ -22,7 +23,7 @@ export async function startProcess(
   spec: ProcessSpec,
   options: Pick<
     CarrierOptions,
-    "limits" | "guard" | "said" | "scrub" | "checkPackage" | "installing"
+    "limits" | "guard" | "said" | "scrub" | "checkPackage" | "installing" | "box"
   >,
   scope: Scope,
 ): Promise<UpstreamProcess> {
@@ -31,7 +32,9 @@ export async function startProcess(
   const run = launch
     ? await prepareLaunch(launch, spec.cwd, { ...options, scope })
     : { program: findProgram(spec), args: spec.args, env: environmentOf(spec), cwd: spec.cwd };
-  const child = spawnGuarded(run, guard);
+  const box = options.box && openBox(spec, run, options.box);
+  const child = spawnGuarded(box?.run ?? run, guard);
+  box?.attach(child);
   const evidence = keepLines(child, options);
   const ended = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
@@ -53,6 +56,7 @@ export async function startProcess(
         // Stop any process it left behind.
         signalGroup(pid, "SIGKILL");
         guard.release(pid);
+        box?.close();
       });
       started({
         pid,

@@ -104,7 +104,7 @@ const interpreter =
 const script = /\.([cm]?[jt]sx?|py|pyz|rb|pl|php|lua|sh|bash|zsh|fish|ps1|r|jar|wasm)$/i;
 
 /** Arguments that are run. An interpreter runs any file, so all up to its first script count. */
-function findScripts({ command, args, cwd = "" }: ProcessSpec): readonly string[] {
+export function findScripts({ command, args, cwd = "" }: ProcessSpec): readonly string[] {
   const isInterpreter = interpreter.test(basename(command));
   const found: string[] = [];
   let isBefore = isInterpreter;

@@ -38,11 +38,15 @@ export function sourceOf(config: ServerConfig): string {
   ]);
 }
 
-/** What a person approves: the source, and the contents of the project's files that it runs. */
+/** What a person approves: the source, the contents of the project's files that it runs, and rights in its sandbox. */
 export function approvalOf(config: ServerConfig): string {
-  const files = config.type === "stdio" ? boundFiles(config) : {};
   const source = sourceOf(config);
-  return Object.keys(files).length === 0 ? source : hashOf([source, files]);
+  if (config.type !== "stdio") return source;
+  const files = boundFiles(config);
+  const rights = typeof config.sandbox === "object" ? [config.sandbox] : [];
+  return Object.keys(files).length === 0 && rights.length === 0
+    ? source
+    : hashOf([source, files, ...rights]);
 }
 
 /** The project's files that it runs, and its dotenv file. */

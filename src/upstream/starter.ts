@@ -2,9 +2,11 @@ import { HallError } from "../base/errors.ts";
 import type { Scope } from "../base/scope.ts";
 import type { ServerConnection } from "../client/connection.ts";
 import type { ServerConfig } from "../config/schema.ts";
+import type { Outcome } from "../tool.ts";
 import type { InstalledPackage } from "../trust/review.ts";
 import type { Carrier } from "./carrier.ts";
 import type { Opening } from "./opening.ts";
+import type { BoxPlan } from "./sandbox/box.ts";
 import { approvalOf } from "./source.ts";
 import { type StartLimits, startLimits } from "./start-limits.ts";
 import type { UpstreamOptions } from "./upstream.ts";
@@ -23,6 +25,7 @@ export class Starter {
   readonly #options: UpstreamOptions;
   readonly #shared: Shared;
   #carrier: Carrier | undefined;
+  #box: BoxPlan | undefined;
   #isInstalling = false;
 
   constructor(name: string, config: ServerConfig, options: UpstreamOptions, shared: Shared) {
@@ -35,6 +38,16 @@ export class Starter {
 
   get isInstalling(): boolean {
     return this.#isInstalling;
+  }
+
+  /** The result of a failed call, with what the sandbox denied and how to allow it. */
+  explainFailure(outcome: Outcome): Outcome {
+    const texts = Array.isArray(outcome.content) ? outcome.content : [];
+    const said = texts.map((item) => (item?.type === "text" ? item.text : "")).join("\n");
+    const text = this.#box?.explain(said);
+    return text === undefined
+      ? outcome
+      : { ...outcome, content: [...texts, { type: "text", text }] };
   }
 
   /** The last lines of stderr, also of a start that failed. */
@@ -67,7 +80,11 @@ export class Starter {
     how: How,
     checkPackage: (installed: InstalledPackage) => void,
   ): Promise<ServerConnection> {
-    const { limits, guard, authorizer, slots, said, openCarrier } = this.#options;
+    const { limits, guard, authorizer, slots, said, openCarrier, sandbox } = this.#options;
+    const isBoxed = sandbox?.decide(this.#name, this.#config).kind === "box";
+    this.#box = isBoxed
+      ? await (await import("./sandbox/plan.ts")).planBox(this.#name, this.#config, sandbox)
+      : undefined;
     const { startMs, installMs } = this.limits;
     // Loaded lazily: a hall that only answers from its lock never needs the transports.
     const { openServer } = await import("./opening.ts");
@@ -79,7 +96,11 @@ export class Starter {
       ...how,
       openCarrier,
       config: this.#config,
-      said,
+      box: this.#box,
+      said: (line) => {
+        said?.(line);
+        this.#box?.explain(line);
+      },
       scope,
       startMs,
       connection: { name: this.#name },

@@ -29,6 +29,7 @@ import { Lines } from "./lines.ts";
 import { createToolFilter, disabledTool, type Offer } from "./lists.ts";
 import { isLockedServer, type LockedServer, lockServer } from "./lock.ts";
 import type { Authorizer } from "./oauth.ts";
+import type { SandboxPolicy } from "./sandbox/policy.ts";
 import { sourceOf } from "./source.ts";
 import { Starter } from "./starter.ts";
 import { reasonOf, Supervisor, type SupervisorState } from "./supervisor.ts";
@@ -78,6 +79,8 @@ export interface UpstreamOptions {
   readonly looks?: boolean;
   /** Called for each line it writes to stderr, and when it fails. */
   said?(line: string): void;
+  /** How its process is confined. Default: not at all. */
+  readonly sandbox?: SandboxPolicy | undefined;
   /** Called when its state changes. */
   changed?(): void;
   /** Limits how many servers install at once. */
@@ -271,7 +274,8 @@ class UpstreamServer implements Upstream {
     // The gateway refuses a result without content.
     for (const item of Array.isArray(outcome.content) ? outcome.content : [])
       if (item?.type === "resource_link" || item?.type === "resource") this.#addLink(item);
-    return outputSchema === undefined ? outcome : unwrap(outcome, outputSchema);
+    const told = outcome.isError ? this.#starter.explainFailure(outcome) : outcome;
+    return outputSchema === undefined ? told : unwrap(told, outputSchema);
   }
 
   /** A linked resource can be read, even if it is not listed. */

@@ -11,7 +11,7 @@ test("every threat names a test, and every file of attacks is named", () => {
     .filter((line) => /^\| (?!threat \|)/.test(line));
   const named = rows.map((row) => {
     const [, file = "", name = ""] =
-      /\| (test\/(?:threats|web)\/\S+\.test\.ts) `(.+)` \|$/.exec(row) ?? [];
+      /\| (test\/(?:threats|web|e2e)\/\S+\.test\.ts) `(.+)` \|$/.exec(row) ?? [];
     return { row, file, name };
   });
   for (const { row, file, name } of named) {
@@ -21,6 +21,10 @@ test("every threat names a test, and every file of attacks is named", () => {
 
   const files = readdirSync(`${root}test/threats`).filter((file) => file.endsWith(".test.ts"));
   expect(new Set(named.map(({ file }) => file))).toEqual(
-    new Set([...files.map((file) => `test/threats/${file}`), "test/web/hostile.test.ts"]),
+    new Set([
+      ...files.map((file) => `test/threats/${file}`),
+      "test/e2e/sandbox.test.ts",
+      "test/web/hostile.test.ts",
+    ]),
   );
 });

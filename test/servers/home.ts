@@ -59,6 +59,8 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
     HOME: path,
     XDG_RUNTIME_DIR: path,
     NODE_COMPILE_CACHE: join(tmpdir(), "guildhall-test-cache"),
+    // As for all tests: see vitest.config.ts.
+    GUILDHALL__DEFAULTS__SANDBOX: "off",
   };
   const locate = (name: string): string => name.replace(/^~/, path).replace(/^\./, project);
   const home: Home = {
@@ -102,9 +104,9 @@ export function makeHome(files: Readonly<Record<string, string | object>> = {}):
   return home;
 }
 
-function runCommand(
+export function runCommand(
   args: readonly string[],
-  { cwd, env, input }: { cwd: string; env: NodeJS.ProcessEnv; input: string | undefined },
+  { cwd, env, input }: { cwd: string; env: NodeJS.ProcessEnv; input?: string | undefined },
 ): Promise<Ran> {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd, env, stdio: "pipe", timeout: 60_000 });

@@ -41,11 +41,11 @@ export async function runAudit(options: AuditOptions): Promise<void> {
 const outcomes = ["ok", "error", "failed", "running", "lost"];
 /** Kinds of rows in the audit. */
 const decisions =
-  "accepted approved blocked changed destructive granted refused registered reset reviewed revoked".split(
+  "accepted approved blocked changed confined destructive granted refused registered reset reviewed revoked".split(
     " ",
   );
 /** Refused calls, by whatever refused them. */
-const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "refused"];
+const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "confined", "refused"];
 
 /** The words of the store that a word means. Throws INVALID_PARAMS. */
 function outcomesOf(word: string | undefined): readonly (string | undefined)[] {

@@ -41,7 +41,8 @@ function formatStatus(status: ProjectStatus): string {
       ...(unreviewed.length > 0 ? [formatUnreviewed(unreviewed, upstreams.length)] : []),
       ...(unlisted.length > 0 ? [formatUnlisted(unlisted)] : []),
     ];
-    return [...lines, ...notes, ...formatFaults(status), ...formatTokens(status)].join("\n");
+    const rest = [...formatFaults(status), ...formatSandboxes(status), ...formatTokens(status)];
+    return [...lines, ...notes, ...rest].join("\n");
   }
   const { version, pid, startedAt, url, clients, store, upstreams, registrations } = status;
   const where = url === undefined ? "" : `, ${url}`;
@@ -52,8 +53,25 @@ function formatStatus(status: ProjectStatus): string {
     formatUpstreams(upstreams),
     ...formatRegistrations(registrations),
     ...formatFaults(status),
+    ...formatSandboxes(status),
     ...formatTokens(status),
   ].join("\n");
+}
+
+/** What sandboxes denied, and which servers run without one. */
+function formatSandboxes({ upstreams, unconfined }: ProjectStatus): readonly string[] {
+  const denied = upstreams.filter(({ denied = [] }) => denied.length > 0);
+  const reasons = [...new Set(unconfined.map(({ reason }) => reason))];
+  return [
+    ...denied.map(
+      ({ name, denied = [] }) =>
+        `the sandbox of ${name} denied ${plural(denied.length, "thing")}; run \`guildhall sandbox explain ${name}\``,
+    ),
+    ...reasons.map((reason) => {
+      const names = unconfined.filter((it) => it.reason === reason).map(({ name }) => name);
+      return `note: not in a sandbox: ${names.join(", ")} (${visible(reason)}); \`guildhall sandbox learn NAME\` confines one`;
+    }),
+  ];
 }
 
 function formatFaults({ failedModules, upstreams }: ProjectStatus): readonly string[] {

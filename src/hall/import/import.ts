@@ -191,7 +191,10 @@ async function findProblem(
   const result = await validateTree(expanded.tree);
   const [problem] = [
     ...expanded.problems,
-    ...findServerProblems({ tree: expanded.tree, folder, isOfProject: () => true }, given),
+    ...findServerProblems(
+      { tree: expanded.tree, folder, users: {}, isOfProject: () => true },
+      given,
+    ),
     ...("problems" in result ? result.problems : []),
   ];
   return problem;

@@ -1,0 +1,242 @@
+import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { dirname, join } from "node:path";
+import { HallError, messageOf } from "../base/errors.ts";
+import { dataFolder } from "../base/files.ts";
+import { isObject, type JsonObject } from "../base/json.ts";
+import type { ServerConfig } from "../config/schema.ts";
+import { ownValue } from "../trust/easing.ts";
+import type { Review, Rights } from "../trust/ledger.ts";
+import type { Denial } from "../upstream/sandbox/denials.ts";
+import { decideSandbox, noRights } from "../upstream/sandbox/policy.ts";
+import {
+  createProfile,
+  describeProfile,
+  isOurs,
+  type Profile,
+} from "../upstream/sandbox/profile.ts";
+import { openTrace } from "../upstream/sandbox/trace.ts";
+import { approvalOf } from "../upstream/source.ts";
+import { askHall, notifyHall } from "./admin-client.ts";
+import { describeTrust } from "./admin-handlers.ts";
+import { openAlone } from "./project.ts";
+import { openProjectLedger, openProjectStore, recordInProject } from "./project-store.ts";
+import { approvedBefore, describeSandbox } from "./sandbox.ts";
+import { getServer, type Settings } from "./settings.ts";
+import { violationKind } from "./violations.ts";
+
+/** How one server runs, and what its sandbox has denied since it was reviewed. */
+export interface SandboxState {
+  readonly name: string;
+  readonly state: "confined" | "unconfined" | "remote" | "not reviewed";
+  /** In plain words. */
+  readonly what: string;
+  readonly learned: Rights;
+  readonly denied: readonly Denial[];
+}
+
+export async function explainSandbox(settings: Settings, name: string): Promise<SandboxState> {
+  const config = getServer(name, settings.loaded);
+  const review = ownValue((await (await openProjectLedger(settings)).read()).servers, name);
+  const learned = review?.sandbox?.kind === "on" ? review.sandbox.learned : noRights;
+  if (config.type !== "stdio")
+    return { name, state: "remote", what: "it runs elsewhere", learned, denied: [] };
+  const denied = await readDenials(settings, name, review);
+  if (review?.source !== approvalOf(config))
+    return { name, state: "not reviewed", what: "run `guildhall verify` first", learned, denied };
+  const isConfined = decideSandbox(config, review.sandbox).kind === "box";
+  const words = await describeSandbox(name, config, review.sandbox);
+  return {
+    name,
+    state: isConfined ? "confined" : "unconfined",
+    what: words ?? (config.sandbox === "off" ? "your config turns it off" : approvedBefore),
+    learned,
+    denied,
+  };
+}
+
+/** From the audit, so that it also has what other halls recorded while the server was used. */
+async function readDenials(
+  settings: Settings,
+  name: string,
+  review: Review | undefined,
+): Promise<readonly Denial[]> {
+  const store = await openProjectStore(settings);
+  try {
+    const rows = await store?.audit.list({
+      tool: name,
+      outcome: violationKind,
+      since: review?.reviewedAt,
+    });
+    return (rows ?? []).flatMap(({ details }) => (isDenial(details) ? [details] : []));
+  } finally {
+    await store?.close();
+  }
+}
+
+function isDenial(value: unknown): value is Denial & JsonObject {
+  return isObject(value) && typeof value.kind === "string" && typeof value.what === "string";
+}
+
+/** A right that the server would get, and whether it looks like a key. */
+export interface ProposedRight extends Denial {
+  readonly isSecret: boolean;
+}
+
+export interface Learning {
+  readonly profile: Profile;
+  /** The tools that only read, which can be tried. */
+  readonly tools: readonly string[];
+  /** Calls a tool in the sandbox. Returns the reason if it fails. */
+  attempt(tool: string, args: JsonObject): Promise<string | undefined>;
+  /** What was denied until now, as the smallest set of rights. */
+  propose(): readonly ProposedRight[];
+  /** False where only what the server says of its failures is known. */
+  readonly isTraced: boolean;
+  close(): Promise<void>;
+}
+
+/** Starts the server in its sandbox, with a record of what it looks for. */
+export async function openLearning(settings: Settings, name: string): Promise<Learning> {
+  const config = requireStdio(settings, name);
+  const ledger = await openProjectLedger(settings);
+  const review = ownValue((await ledger.read()).servers, name);
+  if (review?.source !== approvalOf(config))
+    throw new HallError("DENIED", `server "${name}" has not been approved as it is now`, {
+      next: [{ do: "verify", server: name }],
+    });
+  const learned = review.sandbox?.kind === "on" ? review.sandbox.learned : noRights;
+  const recorded = await readDenials(settings, name, review);
+  const trace = openTrace(join(dataFolder(), "servers", "traces"));
+  const profile = createProfile(name, config, learned);
+  const project = await openAlone({
+    folder: settings.folder,
+    settings,
+    looksFor: () => false,
+    learning: {
+      decide: (server, entry) =>
+        server === name ? { kind: "box", learned } : decideSandbox(entry, undefined),
+      isLearning: true,
+      tracer: trace?.tracer,
+    },
+  });
+  const { hall } = project;
+  const tools = describeTrust(hall).filter(
+    ({ toolkit, marks, held }) =>
+      toolkit === name && marks.effect === "reads" && held === undefined,
+  );
+  return {
+    profile,
+    tools: tools.map((tool) => tool.name),
+    isTraced: trace !== undefined,
+    async attempt(tool, args) {
+      try {
+        const { isError, content } = await hall.call(tool, args);
+        return isError
+          ? content.map((item) => (item.type === "text" ? item.text : "")).join(" ")
+          : undefined;
+      } catch (error) {
+        return messageOf(error);
+      }
+    },
+    propose() {
+      const denials = [
+        ...recorded,
+        ...hall.violations.of(name),
+        ...(trace ? readTrace(trace, profile) : []),
+      ];
+      return summariseDenials(denials, profile);
+    },
+    async close() {
+      await project.close();
+      trace?.close();
+    },
+  };
+}
+
+function requireStdio(
+  settings: Settings,
+  name: string,
+): Extract<ServerConfig, { readonly type: "stdio" }> {
+  const config = getServer(name, settings.loaded);
+  if (config.type === "stdio") return config;
+  throw new HallError("INVALID_PARAMS", `server "${name}" is remote: it has no sandbox here`);
+}
+
+function readTrace(trace: NonNullable<ReturnType<typeof openTrace>>, profile: Profile) {
+  try {
+    return trace.read(profile);
+  } catch {
+    // The server was not started.
+    return [];
+  }
+}
+
+const filesMax = 3;
+
+/** More than three files of one folder become the folder. Nothing of ours, and nothing it already has, is proposed. */
+export function summariseDenials(
+  denials: readonly Denial[],
+  profile: Pick<Profile, "home" | "read" | "write" | "hosts">,
+): readonly ProposedRight[] {
+  const has = { read: profile.read, write: profile.write, host: profile.hosts };
+  const usable = denials.filter(
+    ({ kind, what }) => !has[kind].includes(what) && (kind === "host" || !isOurs(what)),
+  );
+  const placed = usable.map((denial): Denial => {
+    const { kind, what } = denial;
+    // A file that is yet to be made needs its folder.
+    if (kind === "write" && !existsSync(what)) return { kind, what: dirname(what) };
+    const beside = usable.filter((it) => it.kind === kind && dirname(it.what) === dirname(what));
+    const isMany = kind !== "host" && beside.length > filesMax && dirname(what) !== profile.home;
+    return isMany ? { kind, what: dirname(what) } : denial;
+  });
+  const written = new Set(placed.filter(({ kind }) => kind === "write").map(({ what }) => what));
+  const needed = placed.filter(({ kind, what }) => kind !== "read" || !written.has(what));
+  const unique = new Map(needed.map((denial) => [`${denial.kind} ${denial.what}`, denial]));
+  return [...unique.values()].map((denial) => ({ ...denial, isSecret: isSecret(denial) }));
+}
+
+const secretPath =
+  /^\.(ssh|gnupg|aws|azure|kube|docker|netrc|npmrc|pypirc|git-credentials|password-store|mozilla|config\/(gh|gcloud|google-chrome|op))(\/|$)/;
+
+function isSecret({ kind, what }: Denial): boolean {
+  if (kind === "host") return /^(169\.254\.|metadata\.)/.test(what);
+  const inHome = what.slice(homedir().length + 1);
+  return (
+    secretPath.test(inHome) || /(^|\/)(id_(rsa|ed25519|ecdsa)|\.env|shadow|credentials)$/.test(what)
+  );
+}
+
+/** Adds rights to the approval. Returns all that the server has now, in plain words. */
+export async function acceptRights(
+  settings: Settings,
+  name: string,
+  rights: readonly Denial[],
+): Promise<readonly string[]> {
+  const config = requireStdio(settings, name);
+  const ledger = await openProjectLedger(settings);
+  const take = (kind: Denial["kind"]): readonly string[] =>
+    rights.filter((right) => right.kind === kind).map(({ what }) => what);
+  const entries = await ledger.change((current) => {
+    const review = ownValue(current.servers, name);
+    if (!review) return current;
+    const before = review.sandbox?.kind === "on" ? review.sandbox.learned : noRights;
+    const learned: Rights = {
+      read: [...new Set([...before.read, ...take("read")])],
+      write: [...new Set([...before.write, ...take("write")])],
+      hosts: [...new Set([...before.hosts, ...take("host")])],
+    };
+    const changed: Review = { ...review, sandbox: { kind: "on", learned } };
+    return { ...current, servers: { ...current.servers, [name]: changed } };
+  });
+  const sandbox = ownValue(entries.servers, name)?.sandbox;
+  const words = describeProfile(
+    createProfile(name, config, sandbox?.kind === "on" ? sandbox.learned : noRights),
+  );
+  const reason = `sandbox: ${words.join("; ")}`;
+  await recordInProject(settings, { decision: { kind: "reviewed", subjects: [name], reason } });
+  await notifyHall(settings.folder, { trustChanged: {} });
+  await askHall(settings.folder, "restart", { server: name });
+  return words;
+}

@@ -1,0 +1,91 @@
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { adviceForModel } from "../../base/advice.ts";
+import { isInside, realOf } from "../../config/project-limits.ts";
+import { isSystemFile } from "./bubblewrap.ts";
+import { isAllowed } from "./network.ts";
+import { describePath, type Profile } from "./profile.ts";
+
+/** Something that the sandbox of a server kept from it. */
+export interface Denial {
+  readonly kind: "read" | "write" | "host";
+  /** The whole path, or the host. */
+  readonly what: string;
+}
+
+/** For whoever reads the result of a failed call. */
+export function describeDenials(server: string, denials: readonly Denial[]): string {
+  const what = [...new Set(denials.map(describeDenial))].slice(0, 5).join(", ");
+  const next = adviceForModel([{ do: "run-command", command: `sandbox learn ${server}` }]);
+  return `The sandbox of server "${server}" denied ${what}. ${next}`;
+}
+
+const verbs: Readonly<Record<Denial["kind"], string>> = {
+  read: "reading",
+  write: "writing",
+  host: "connecting to",
+};
+
+export function describeDenial({ kind, what }: Denial): string {
+  return `${verbs[kind]} ${kind === "host" ? what : describePath(what)}`;
+}
+
+/** As Node, Python and the C library word these failures, with the path or host that follows or comes before. */
+const pathFailure =
+  /\b(ENOENT|EACCES|EPERM|EROFS|No such file or directory|Permission denied|Operation not permitted|Read-only file system)\b/i;
+const path = /(?:^|[\s'"`(:=])((?:~|\.{1,2})?\/[^\s'"`)\],:;]+)/g;
+const nameFailure =
+  /(?:getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|Could not resolve host:?|Failed to resolve|lookup)\s+['"]?([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi;
+const hostFailure = /\bhost='?([a-z0-9-]+(?:\.[a-z0-9-]+)+)'?/gi;
+const resolveFailure = /resolution|resolve|EAI_AGAIN|ENOTFOUND/i;
+const addressFailure =
+  /(?:ENETUNREACH|ECONNREFUSED|EHOSTUNREACH)\s+\[?((?:\d{1,3}\.){3}\d{1,3}):?(\d+)?/g;
+
+const charactersMax = 20_000;
+
+/**
+ * The denials that a text of the server tells of. A missing file counts only if it exists outside the sandbox and the
+ * profile hides it, so a server cannot make up a denial of a path that it has. A server that says nothing of a failure
+ * leaves no trace here: `sandbox learn` sees more.
+ */
+export function findDenials(text: string, profile: Profile, cwd: string): readonly Denial[] {
+  const part = text.slice(0, charactersMax);
+  const denials: Denial[] = [];
+  if (pathFailure.test(part))
+    for (const [, found = ""] of part.matchAll(path)) {
+      const whole = resolve(cwd, found.replace(/^~/, profile.home));
+      const denial = judgePath(whole, profile, /EROFS|EACCES|Read-only|denied/i.test(part));
+      if (denial) denials.push(denial);
+    }
+  const named = [
+    ...part.matchAll(nameFailure),
+    ...(resolveFailure.test(part) ? part.matchAll(hostFailure) : []),
+  ];
+  for (const [, host = ""] of named)
+    if (!isAllowed(profile.hosts, host.toLowerCase()))
+      denials.push({ kind: "host", what: host.toLowerCase() });
+  for (const [, address = "", port] of part.matchAll(addressFailure))
+    if (port !== undefined && /^127\./.test(address)) {
+      const what = `localhost:${port}`;
+      if (!isAllowed(profile.hosts, "localhost", Number(port)))
+        denials.push({ kind: "host", what });
+    } else if (!address.startsWith("127.")) denials.push({ kind: "host", what: address });
+  return denials;
+}
+
+/** A path that exists on this machine, and that the profile does not give. */
+export function judgePath(whole: string, profile: Profile, isWrite: boolean): Denial | undefined {
+  const { project, read, write, hidden, home } = profile;
+  const isWithin = (folders: readonly string[]): boolean =>
+    folders.some((folder) => isInside(whole, folder));
+  if (isWithin(write) || isSystemFile(whole) || /^\/(proc|dev|sys)(\/|$)/.test(whole))
+    return undefined;
+  const isHidden = isWithin(hidden);
+  const isReadable = isWithin([...read, ...(project === undefined ? [] : [project])]) && !isHidden;
+  if (isReadable) return isWrite ? { kind: "write", what: whole } : undefined;
+  // In /tmp and in its home it has files of its own.
+  const isOwnPlace = isInside(whole, "/tmp") || isInside(whole, home);
+  if (existsSync(whole))
+    return { kind: "read", what: realOf(whole) === whole ? whole : realOf(whole) };
+  return isWrite && !isOwnPlace ? { kind: "write", what: whole } : undefined;
+}
