@@ -496,6 +496,22 @@ describe("the names of document 004", () => {
     await expect(hall.call({} as MCPToolCall)).rejects.toMatchObject({ code: "INVALID_PARAMS" });
   });
 
+  test("a tool may take 30 seconds or what it says, and then fails with a TimeoutError", async () => {
+    const input = { type: "object" };
+    const endless = (): Promise<never> => new Promise(() => {});
+    const slow = toolkit({
+      name: "slow",
+      tools: [
+        tool({ name: "usual", description: "Waits.", input }, endless),
+        tool({ name: "short", description: "Waits.", input, timeoutSeconds: 0.02 }, endless),
+      ],
+    });
+    const hall = await createHall({ toolkits: [slow], log: createLog({ level: "silent" }) });
+    onTestFinished(() => hall.close());
+    await expect(hall.call("slow.short")).rejects.toMatchObject({ name: "TimeoutError" });
+    expect(hall.registry.getTool("slow.usual").tool.facts?.timeoutMs).toBe(30_000);
+  });
+
   test("a client takes the same call as a message or by name", async () => {
     const serving = await serve(memory, { port: 0 });
     const client = new MCPClient({ transport: "http", url: serving.url ?? "" });

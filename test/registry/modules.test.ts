@@ -1,10 +1,11 @@
 import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createHandlers } from "../../src/hall/admin-handlers.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
+import { until } from "../servers/until.ts";
 
 /** Toolkits from files that the config names: each for itself, and again when it has changed. */
 const folders: string[] = [];
@@ -129,6 +130,21 @@ test("the time for which a definition may be cached stands in lists, 300 seconds
     { "guildhall/cache_ttl": 300 },
     { "guildhall/cache_ttl": 20 },
   ]);
+});
+
+test.each([
+  ["300 seconds by default", module("a"), 300_000],
+  ["the time its toolkit says", module("a").replace("{", "{\n  cacheTtlSeconds: 20,"), 20_000],
+])("modules are looked at again after %s", async (_what, text, ms) => {
+  const waits = vi.spyOn(globalThis, "setTimeout");
+  onTestFinished(() => waits.mockRestore());
+  const project = newProject({ "tools/a.mjs": text });
+  await using started = await start(project);
+  const look = waits.mock.calls.findLast(([, wait]) => wait === ms)?.[0];
+  project.write("tools/b.mjs", module("b"));
+  expect(namesOf(started)).toEqual(["a.say"]);
+  look?.();
+  await until(() => namesOf(started).includes("b.say"), "the new module");
 });
 
 test("a scan loads new and changed modules, keeps the last good version of a broken one, and drops removed ones", async () => {
