@@ -280,6 +280,7 @@ describe("SearXNG", () => {
       query: { q: "rivers & seas", format: "json" },
     });
     expect({ provider, query }).toEqual({ provider: "searxng", query: "rivers & seas" });
+    expect((await call(toolkit, "web_search", { query: "rivers" })).results).toHaveLength(5);
     expect(results).toEqual([
       { title: "The Elbe & the sea", url: "https://a.example/elbe", snippet: "A river of 1094 km" },
       { title: "https://b.example/", url: "https://b.example/", snippet: `${"y".repeat(499)}…` },
@@ -295,6 +296,7 @@ describe("SearXNG", () => {
     const rows = [
       { title: "New", url: "https://n.example/1", content: "a", publishedDate: day(-2) },
       { title: "Old", url: "https://n.example/2", content: "b", publishedDate: day(-40) },
+      { title: "Last week", url: "https://n.example/4", content: "d", publishedDate: day(-8) },
       { title: "Undated", url: "https://n.example/3", content: "c", publishedDate: null },
     ];
     await using engine = await startEngine(json({ results: rows }));
@@ -302,6 +304,8 @@ describe("SearXNG", () => {
     const { results } = await call(toolkit, "news_search", { query: "floods" });
     expect(engine.requests[0]?.query).toMatchObject({ categories: "news", time_range: "month" });
     expect((results as { title: string }[]).map(({ title }) => title)).toEqual(["New", "Undated"]);
+    const longer = await call(toolkit, "news_search", { query: "floods", days_back: 9 });
+    expect(longer.results).toHaveLength(3);
     await toolkit.close();
   });
 });
