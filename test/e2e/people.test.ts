@@ -1,10 +1,11 @@
 // A person's client finds out where to sign in, signs in, and calls; over HTTPS a certificate does.
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "node:tls";
 import { fileURLToPath } from "node:url";
 import {
   type OAuthClientProvider,
@@ -20,6 +21,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { runCli } from "../servers/process.ts";
 import { builtCli, type ServeProcess, watchProcess } from "../servers/serve-process.ts";
+import { until } from "../servers/until.ts";
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -191,6 +193,18 @@ function callOver(url: string, { name, token }: Certified): Promise<number> {
   });
 }
 
+/** The name in the certificate that a new connection gets. */
+function nameOf(url: string): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ port: Number(new URL(url).port), rejectUnauthorized: false }, () => {
+      const { CN } = socket.getPeerCertificate().subject;
+      socket.destroy();
+      resolve([CN].flat()[0]);
+    });
+    socket.on("error", reject);
+  });
+}
+
 test("over HTTPS a certificate of the team's authority is enough, and no other one", async () => {
   certify("hall", "/CN=hall");
   certify("team", "/CN=Team CA");
@@ -212,4 +226,9 @@ test("over HTTPS a certificate of the team's authority is enough, and no other o
   expect(await callOver(url, { name: "anna", token: "wrong" })).toBe(401);
   const own = readFileSync(file("data/guildhall/token"), "utf8").trim();
   expect(await callOver(url, { token: own })).toBe(400);
+
+  certify("renewed", "/CN=renewed");
+  copyFileSync(file("renewed.key"), file("hall.key"));
+  copyFileSync(file("renewed.pem"), file("hall.pem"));
+  await until(async () => (await nameOf(url)) === "renewed", "the renewed certificate is served");
 }, 60_000);

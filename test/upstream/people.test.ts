@@ -3,12 +3,16 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { createLog } from "../../src/base/log.ts";
 import { Scope } from "../../src/base/scope.ts";
 import type { Hall } from "../../src/hall/hall.ts";
+import { listenHttp } from "../../src/server/http/listener.ts";
 import type { Caller, Outcome } from "../../src/tool.ts";
 import type { RemoteServerConfig } from "../../src/upstream/issuer.ts";
 import { login } from "../../src/upstream/login.ts";
 import { createTokenStore } from "../../src/upstream/token-store.ts";
+import { modern } from "../servers/client.ts";
+import { modernHeaders } from "../servers/door-clients.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
 import { type OAuthServer, startOAuthServer } from "../servers/oauth-server.ts";
 import { until } from "../servers/until.ts";
@@ -98,6 +102,42 @@ test("when tokens expire, each person's is renewed with their own refresh token"
     const { issuer = "", accounts } = await createTokenStore(config.url, { folder, person }).read();
     expect(bearer).toBe(`Bearer ${accounts[issuer]?.tokens?.access_token}`);
   }
+});
+
+test("the token that a client sends to the hall never reaches the server", async () => {
+  const token = "the-token-of-a-client";
+  const identity = { principal: "anna", person: { user: "anna", groups: [] } };
+  const listener = await listenHttp({
+    server: hall.hall.server,
+    log: createLog({ level: "silent" }),
+    version: "0",
+    host: "127.0.0.1",
+    port: 0,
+    token: "unused-0123456789",
+    findOwner: (given) =>
+      given === token ? { ...identity, rights: { scopes: ["call"] } } : undefined,
+  });
+  const own = await logIn("anna");
+  const body = {
+    jsonrpc: "2.0",
+    id: 1,
+    method: "tools/call",
+    params: modern({ name: "far.echo", arguments: { n: 1 } }),
+  };
+  const response = await fetch(`${listener.url}/mcp`, {
+    method: "POST",
+    headers: {
+      ...modernHeaders(body),
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      authorization: `Bearer ${token}`,
+    },
+    body: JSON.stringify(body),
+  });
+  expect(await response.text()).toContain("content");
+  expect(server.seen.calls).toEqual([{ bearer: own, given: { n: 1 } }]);
+  expect(server.seen.bearers).not.toContain(`Bearer ${token}`);
+  await listener.close();
 });
 
 test("logins are encrypted, a file for each person", async () => {
