@@ -44,6 +44,8 @@ const options = {
   chunkNames: "chunks/[name]-[hash]",
   write: false,
   logLevel: "warning",
+  // Reads its WebAssembly from beside itself, and is loaded only where there are policies.
+  external: ["@cedar-policy/cedar-wasm/nodejs"],
 };
 
 // What processes load to begin with, and who else needs parts of that.

@@ -3,7 +3,7 @@ import type { JsonObject } from "../base/json.ts";
 import type { Scope } from "../base/scope.ts";
 import { isSpelling } from "../registry/names.ts";
 import type { CallContext, Outcome, Progress, Target } from "../tool.ts";
-import { type AnswerParts, findOutage } from "../toolkits/find/answer.ts";
+import { type AnswerParts, findOutage, isShownTo } from "../toolkits/find/answer.ts";
 import type { Finder, Found } from "../toolkits/find/finder.ts";
 import { markTool } from "../trust/marks.ts";
 import type { Group, Groups } from "./groups.ts";
@@ -43,7 +43,9 @@ export async function openWorkbench({
   context,
   words,
 }: WorkbenchOptions): Promise<Workbench> {
-  const among = (target: Target): boolean => group.tools.has(target);
+  const isShown = isShownTo(parts, context);
+  const members = [...group.tools].filter(isShown);
+  const among = (target: Target): boolean => group.tools.has(target) && isShown(target);
   const offer = (target: Target, score: number): OfferedTool => ({
     ...describeTool(target, parts),
     shown: parts.spell(target, context),
@@ -58,23 +60,22 @@ export async function openWorkbench({
   const ranked = new Set(found.flatMap(({ target, alike }) => [target, ...alike]));
   // A small group is offered completely: a tool that was not found may still be the right one.
   const rest =
-    group.tools.size > offeredMax
+    members.length > offeredMax
       ? []
-      : [...group.tools].filter((target) => mayBeSeen(target, parts) && !ranked.has(target));
+      : members.filter((target) => mayBeSeen(target, parts) && !ranked.has(target));
   return {
     tools: [...offerAll(found), ...rest.map((target) => offer(target, 0))],
     fits,
-    toolCount: group.tools.size,
-    better: fits ? undefined : await findBetter(words, { group, groups, finder }),
+    toolCount: members.length,
+    better: fits ? undefined : await findBetter(words, { group, groups, finder, among: isShown }),
     async find(query, limit) {
       return offerAll((await finder.find(query, { limit, among })).found);
     },
     get(name) {
-      const tools = [...group.tools];
       const exact =
-        tools.find((target) => parts.spell(target, context) === name) ??
-        tools.find(({ fullName }) => isSpelling(name, fullName));
-      const bare = exact ? [] : tools.filter(({ tool }) => tool.name === name);
+        members.find((target) => parts.spell(target, context) === name) ??
+        members.find(({ fullName }) => isSpelling(name, fullName));
+      const bare = exact ? [] : members.filter(({ tool }) => tool.name === name);
       const target = exact ?? (bare.length === 1 ? bare[0] : undefined);
       return target && mayBeSeen(target, parts) ? offer(target, 0) : undefined;
     },
@@ -111,9 +112,16 @@ function describeTool(
 /** Another agent whose tools fit the task. */
 async function findBetter(
   words: string,
-  { group, groups, finder }: Pick<WorkbenchOptions, "group" | "groups" | "finder">,
+  {
+    group,
+    groups,
+    finder,
+    among,
+  }: Pick<WorkbenchOptions, "group" | "groups" | "finder"> & {
+    readonly among: (target: Target) => boolean;
+  },
 ): Promise<string | undefined> {
-  const { found, fits } = await finder.find(words, { limit: 1 });
+  const { found, fits } = await finder.find(words, { limit: 1, among });
   const [best] = found;
   if (!fits || !best) return undefined;
   const owner = groups.all().find(({ tools }) => tools.has(best.target));

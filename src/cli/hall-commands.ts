@@ -372,6 +372,42 @@ export const hallCommands: CommandGroups = {
       load: async () => (await import("./commands/approvals.ts")).runApprove,
     },
 
+    policy: {
+      does: "policies in Cedar: who may call, list, read, approve, register and administer",
+      examples: [
+        "policy check",
+        "policy explain ann github.create_issue",
+        "policy test cases.yaml",
+      ],
+      subcommands: {
+        list: {
+          does: "list the policies in force",
+          examples: ["policy list --json"],
+          load: async () => (await import("./commands/policy.ts")).runPolicyList,
+        },
+        check: {
+          does: "check the policy files of this user and this project",
+          examples: ["policy check"],
+          load: async () => (await import("./commands/policy.ts")).runPolicyCheck,
+        },
+        "explain <principal> <tool>": {
+          does: "say whether a person may call a tool, and which policy decides it",
+          options: { "--group <group...>": "the groups that the person is in" },
+          examples: [
+            "policy explain ann github.create_issue",
+            "policy explain ann github.create_issue --group developers --json",
+            "policy explain local find_tools",
+          ],
+          load: async () => (await import("./commands/policy.ts")).runPolicyExplain,
+        },
+        "test <file>": {
+          does: "run the cases of a JSON or YAML file: principal, action, resource, context, expected",
+          examples: ["policy test cases.yaml", "policy test cases.json --json"],
+          load: async () => (await import("./commands/policy.ts")).runPolicyTest,
+        },
+      },
+    },
+
     token: {
       does: "tokens for others who call your halls over HTTP",
       examples: ["token create ci", "token list"],

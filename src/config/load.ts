@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import type { JsonObject } from "../base/json.ts";
 import { openSecretStore, type SecretStore, secretFolder } from "../base/secret-store.ts";
 import { check } from "./check.ts";
@@ -6,6 +7,7 @@ import { configVariables } from "./environment.ts";
 import { projectFilesOf, readConfigFiles, userFileOf } from "./files.ts";
 import { mergeTrees } from "./layer.ts";
 import { outline } from "./outline.ts";
+import { type PolicyText, policyFoldersOf, readPolicyFiles } from "./policy-files.ts";
 import type { FieldToApprove } from "./project-limits.ts";
 import type { Config, PartialConfig } from "./schema.ts";
 
@@ -30,8 +32,10 @@ export interface LoadedConfig {
   readonly unusable: Readonly<Record<string, UnusableServer>>;
   /** The files read, in the order of layers. */
   readonly files: readonly string[];
-  /** Every file that is read if it exists. */
+  /** Every file that is read if it exists; `*.cedar` stands for all such files of a folder. */
   readonly places: readonly string[];
+  /** The policy files of the user and of the project. */
+  readonly policies: readonly PolicyText[];
   /** Fields of the project's file that count after approval. */
   readonly toApprove: readonly FieldToApprove[];
   /** Settings that were accepted but have no effect. */
@@ -49,12 +53,17 @@ export async function loadConfig({
   folder,
   env = process.env,
   flags = {},
-  userFile = userFileOf(env),
+  userFile: givenFile,
   projectFile,
   store = openSecretStore(secretFolder(env)),
 }: LoadOptions): Promise<LoadedConfig> {
+  const userFile = givenFile ?? userFileOf(env);
   const projectFiles = projectFile === undefined ? projectFilesOf(folder) : [projectFile];
-  const files = await readConfigFiles(userFile, projectFiles);
+  const policyFolders = policyFoldersOf(folder, { env, userFile: givenFile });
+  const [files, policies] = await Promise.all([
+    readConfigFiles(userFile, projectFiles),
+    readPolicyFiles(policyFolders, folder),
+  ]);
   const isUntouched = files.length === 0 && configVariables(env).length === 0;
   const found = isUntouched
     ? {
@@ -79,7 +88,14 @@ export async function loadConfig({
     config: freeze(found.config),
     unusable: freeze(found.unusable),
     files: files.map(({ file }) => file),
-    places: [userFile, ...projectFiles, store.index, ...envFiles],
+    policies,
+    places: [
+      userFile,
+      ...projectFiles,
+      store.index,
+      ...envFiles,
+      ...Object.values(policyFolders).map((path) => join(path, "*.cedar")),
+    ],
   };
 }
 

@@ -34,7 +34,7 @@ export async function readUserTrust(env: NodeJS.ProcessEnv = process.env): Promi
  * A variable such as XDG_CONFIG_HOME would let anyone name a file of their own. So variables move this
  * file only together with the user's data, which holds the approvals.
  */
-function decidingFile(env: NodeJS.ProcessEnv): string {
+export function decidingFile(env: NodeJS.ProcessEnv): string {
   const home = homeOfUser();
   const usual = home && join(home, ".local", "share", "guildhall");
   return usual && sharesTrust(dataFolder(env), usual)

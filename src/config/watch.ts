@@ -51,7 +51,8 @@ export function watchConfig(
       if (
         isClosed ||
         (isDeepStrictEqual(next.config, good.config) &&
-          isDeepStrictEqual(next.unusable, good.unusable))
+          isDeepStrictEqual(next.unusable, good.unusable) &&
+          isDeepStrictEqual(next.policies, good.policies))
       )
         return;
       good = next;
@@ -81,7 +82,7 @@ export function watchConfig(
     for (const [folder, names] of watchedNames(good.places)) {
       try {
         const watcher = watch(folder, { persistent: false }, (_, name) => {
-          if (name === null || names.has(name) || !existsSync(folder)) schedule();
+          if (name === null || isWatched(name, names) || !existsSync(folder)) schedule();
         });
         opened.push(watcher.on("error", schedule));
       } catch (cause) {
@@ -103,6 +104,11 @@ export function watchConfig(
       rewatch();
     },
   };
+}
+
+function isWatched(name: string, names: ReadonlySet<string>): boolean {
+  if (names.has(name)) return true;
+  return names.has("*.cedar") && (name.endsWith(".cedar") || name === "..data");
 }
 
 /** The relevant names per folder. A missing file is awaited in its nearest existing folder. */

@@ -3,12 +3,20 @@ import { createIds } from "../base/ids.ts";
 import type { HealthBook } from "../registry/health.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Spell } from "../registry/shown-names.ts";
-import type { Call, Outcome } from "../tool.ts";
+import type { Call, Caller, Outcome, Taint } from "../tool.ts";
+import type { Policies } from "../trust/policy/policies.ts";
 import { Conversations } from "../trust/taint.ts";
 import { keepToAllowed } from "./allow-list.ts";
 import { breakCircuits } from "./breaker.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
 import { type Capacities, limitConcurrency, limitRates, type RateLimits } from "./limits.ts";
+import {
+  checkSituation,
+  mayApproveOwn,
+  offeredTo,
+  type PolicyParts,
+  refuseForbidden,
+} from "./policy.ts";
 import { type AdmitRead, guardReads } from "./reads.ts";
 import { type Recording, recordCalls } from "./record.ts";
 import { type Retried, retryIdempotent } from "./retry.ts";
@@ -28,6 +36,8 @@ export interface Gateway {
   call: Next;
   /** The flow guard for a resource that is about to be read. Throws DENIED. */
   admitRead: AdmitRead;
+  /** What the caller's conversation has read. */
+  taintOf(caller: Caller): Taint;
 }
 
 export interface GatewayOptions {
@@ -46,6 +56,8 @@ export interface GatewayOptions {
   readonly trust?: TrustParts | undefined;
   /** Default: retries are not reported. */
   readonly retried?: Retried | undefined;
+  /** Without them every caller may call every tool. */
+  readonly policies?: PolicyParts | undefined;
   /** How errors write the names of other tools. Default: full names. */
   readonly spell?: Spell;
 }
@@ -62,10 +74,13 @@ export function createGateway({
   rates,
   capacities,
   tracing,
-  trust,
+  trust: given,
+  policies,
   retried,
   spell = ({ fullName }) => fullName,
 }: GatewayOptions): Gateway {
+  const trust =
+    given && policies ? { ...given, mayApproveOwn: mayApproveOwn(policies.policies) } : given;
   const nest: Nest = (parent, context) => async (name, args, _scope, how) => {
     const depth = (parent.depth ?? 0) + 1;
     if (depth > depthMax)
@@ -102,8 +117,10 @@ export function createGateway({
   const inner: readonly ResolvedStage[] = [
     keepToAllowed,
     ...(rates ? [limitRates(rates)] : []),
+    ...(policies ? [refuseForbidden(policies)] : []),
     ...(trust ? [refuseHeldBack(trust)] : []),
     validateArguments(validators),
+    ...(policies ? [checkSituation(policies, conversations)] : []),
     ...(trust ? [requireTrust(trust, conversations)] : []),
     breakCircuits({ health, registry, spell }),
     withDeadline(timeoutMs, nest),
@@ -114,14 +131,21 @@ export function createGateway({
   const run = inner.reduceRight((next, stage) => stage(next), runTool);
   const call = outer.reduceRight(
     (next, stage) => stage(next),
-    resolveName({ registry, spell }, run),
+    resolveName({ registry, spell, policies: policies?.policies }, run),
   );
   const admitRead = trust ? guardReads(trust, registry, conversations) : () => {};
-  return { call, admitRead };
+  return { call, admitRead, taintOf: (caller) => conversations.taintOf(caller) };
 }
 
 function resolveName(
-  { registry, spell }: { readonly registry: Registry; readonly spell: Spell },
+  {
+    registry,
+    spell,
+    policies,
+  }: Pick<GatewayOptions, "registry"> & {
+    readonly spell: Spell;
+    readonly policies: Policies | undefined;
+  },
   next: Next<ResolvedCall>,
 ): Next {
   return (call, context) => {
@@ -130,7 +154,11 @@ function resolveName(
     // A client may know the name from an earlier hall while its server is still being discovered.
     const looking = registry.looking(call.name);
     const run = (): Promise<Outcome> => {
-      const target = registry.getTool(call.name, (item) => spell(item, context));
+      const target = registry.getTool(
+        call.name,
+        (item) => spell(item, context),
+        offeredTo(policies, call),
+      );
       return next(Object.assign(call, { target }), context);
     };
     return looking ? context.scope.race(looking).then(run) : run();

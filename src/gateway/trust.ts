@@ -24,6 +24,8 @@ export interface TrustParts {
   audit(entry: Decision, call: Call): Promise<void>;
   /** Default: Date.now. */
   readonly now?: (() => number) | undefined;
+  /** False if a policy keeps the caller from answering for its own call. Default: true. */
+  mayApproveOwn?(call: ResolvedCall): boolean;
   /** Calls wait for people who answer elsewhere, such as at a terminal. Default: they fail at once. */
   readonly waits?: boolean;
   /**
@@ -34,7 +36,7 @@ export interface TrustParts {
 }
 
 export interface Decision {
-  readonly kind: "blocked" | "approved" | "refused" | "destructive call";
+  readonly kind: "blocked" | "denied" | "approved" | "refused" | "destructive call";
   readonly tool: string;
   readonly caller: string;
   readonly call: string;
@@ -42,7 +44,7 @@ export interface Decision {
   readonly reason: string;
 }
 
-function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string): Decision {
+export function decisionOf(call: ResolvedCall, kind: Decision["kind"], reason: string): Decision {
   return {
     kind,
     tool: call.target.fullName,
@@ -203,6 +205,7 @@ async function decide(
     target,
     argumentsHash: hashOf(call.arguments),
     caller: call.caller.principal,
+    person: call.caller.person,
     client: oneLine(call.caller.client),
     callerPreview: previewCall(target, call.arguments),
     preview: previewCall(target, call.arguments, {
@@ -223,7 +226,8 @@ async function decide(
   if (before === "yes") return audit("approved", "approved before the call");
 
   const { rootCall, caller } = call;
-  const canAsk = hasForms(context) && caller.mayAnswer !== "nothing";
+  const canAsk =
+    hasForms(context) && caller.mayAnswer !== "nothing" && (parts.mayApproveOwn?.(call) ?? true);
   const isClosed = (rootCall && !asksEachTime(target)) || !canAsk;
   const asked =
     before ??

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../base/json.ts";
 import type { ModuleFailure } from "../registry/modules.ts";
 import type { Statistics, StoreState } from "../store/store.ts";
-import type { Health, Tool, ToolkitSource } from "../tool.ts";
+import type { Health, Person, Tool, ToolkitSource } from "../tool.ts";
 import type { ApprovalAnswer } from "../trust/approvals.ts";
 import type { Marks } from "../trust/marks.ts";
 import type { Level } from "../trust/trust.ts";
@@ -44,6 +44,7 @@ export interface PendingApproval {
   readonly tool: string;
   /** The caller as the hall identified it. */
   readonly caller: string;
+  readonly person?: Person | undefined;
   /** The name the client gave itself. */
   readonly client: string;
   readonly preview: string;

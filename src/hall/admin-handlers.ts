@@ -2,13 +2,14 @@ import { HallError } from "../base/errors.ts";
 import type { JsonObject } from "../base/json.ts";
 import { createOneAtATime } from "../base/one-at-a-time.ts";
 import { version } from "../base/version.ts";
+import type { Caller } from "../tool.ts";
 import { type ApprovalAnswer, answers } from "../trust/approvals.ts";
 import { noEntries } from "../trust/ledger.ts";
 import { type OfferKind, pinOf } from "../trust/pin.ts";
 import { keyOf } from "../trust/trust.ts";
 import type { Offer } from "../upstream/lists.ts";
 import type { Upstream } from "../upstream/upstream.ts";
-import type { HallStatus, ToolTrust } from "./admin-contract.ts";
+import type { AdminMethods, HallStatus, PendingApproval, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
 import { openAgents } from "./project-texts.ts";
@@ -47,18 +48,9 @@ export function createHandlers(
     },
     sample: async ({ params }) => ({ answer: await hall.server.sample(params) }),
     approvals: async () => ({
-      pending: [
-        ...hall.approvals.pending().map(showApproval),
-        ...(hall.together?.approvals.list() ?? []),
-      ],
+      pending: listApprovals(hall),
     }),
-    async approve({ token, answer }) {
-      if (!answers.includes(answer))
-        throw new HallError("INVALID_PARAMS", `"answer" must be one of ${answers.join(", ")}`);
-      return (
-        (await hall.together?.approvals.answer(token, answer)) ?? answerHere(hall, token, answer)
-      );
-    },
+    approve: (params) => answerApproval(hall, params, { client: "guildhall" }),
     trust: async () => ({ tools: describeTrust(hall) }),
     offers: async () => ({ servers: listOffers(hall) }),
     async groupsChanged() {
@@ -84,6 +76,35 @@ export function createHandlers(
   };
 }
 
+/** The calls that wait for approval, here and in other halls. */
+function listApprovals(hall: Hall): readonly PendingApproval[] {
+  return [
+    ...hall.approvals.pending().map(showApproval),
+    ...(hall.together?.approvals.list() ?? []),
+  ];
+}
+
+/** A person's answer to a call that waits. Throws DENIED if a policy keeps them from answering it. */
+export async function answerApproval(
+  hall: Hall,
+  { token, answer }: AdminMethods["approve"]["params"],
+  approver: Pick<Caller, "person" | "client">,
+): Promise<AdminMethods["approve"]["result"]> {
+  if (!answers.includes(answer))
+    throw new HallError("INVALID_PARAMS", `"answer" must be one of ${answers.join(", ")}`);
+  const asked = listApprovals(hall).find((pending) => pending.token === token);
+  if (asked && hall.policies.isOn) {
+    const tool = hall.registry.getTool(asked.tool);
+    hall.policies.require({
+      caller: approver,
+      action: "approve",
+      subject: { tool },
+      approvedFor: asked.person,
+    });
+  }
+  return (await hall.together?.approvals.answer(token, answer)) ?? answerHere(hall, token, answer);
+}
+
 /** Answers a call that waits in this hall. Throws NOT_FOUND. */
 export async function answerHere(
   hall: Pick<Hall, "trust" | "approvals">,
@@ -101,7 +122,10 @@ export async function answerHere(
 }
 
 /** The trust level of each tool. Empty for a hall without trust. */
-export function describeTrust({ registry, trust }: Hall): readonly ToolTrust[] {
+export function describeTrust({
+  registry,
+  trust,
+}: Pick<Hall, "registry" | "trust">): readonly ToolTrust[] {
   if (!trust) return [];
   const { grants } = trust.entries();
   return registry.tools().map((target) => {

@@ -24,6 +24,7 @@ import { createOwnToolkit } from "../registry/own.ts";
 import { createRegistrations, type Registrations } from "../registry/registrations.ts";
 import { createRegistry, type Registry } from "../registry/registry.ts";
 import { createSpelling, type NameStyle } from "../registry/shown-names.ts";
+import { visibleTo } from "../registry/visible.ts";
 import type { FaceChoice } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
@@ -38,6 +39,8 @@ import { createLispTools } from "../toolkits/lisp/lisp.ts";
 import { type Approvals, createApprovals, type PendingApproval } from "../trust/approvals.ts";
 import { noteTime } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
+import type { PolicyFile } from "../trust/policy/parse.ts";
+import type { Policies } from "../trust/policy/policies.ts";
 import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
 import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
 import { emptyLock, type Lock } from "../upstream/lock.ts";
@@ -47,6 +50,7 @@ import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 import { callOnce } from "./call-once.ts";
 import { createHallEvents, type HallEvents, reportCalls } from "./events.ts";
+import { openPolicies } from "./policies.ts";
 import { followReviews } from "./sandbox.ts";
 import type { Together } from "./together/together.ts";
 import { createViolations, type Violations } from "./violations.ts";
@@ -68,6 +72,7 @@ export interface Hall {
   readonly meter: Meter;
   readonly trust: Trust | undefined;
   readonly approvals: Approvals;
+  readonly policies: Policies;
   readonly server: Server;
   readonly fleet: Fleet;
   readonly log: Log;
@@ -120,6 +125,8 @@ export interface HallOptions {
   readonly healthCheck?: { readonly intervalSeconds?: number; readonly timeoutMs?: number };
   /** Allows registered endpoints in private networks. */
   readonly allowPrivateEndpoints?: boolean;
+  /** Who may do what. Default: everybody everything that the rest allows. */
+  readonly policies?: readonly PolicyFile[];
   /** The approvals of this project. Without it no call requires approval. */
   readonly trust?: TrustOptions;
   /**
@@ -235,6 +242,16 @@ async function openBase(options: HallOptions) {
   const trust: Trust | undefined =
     options.trust && createTrust({ ...options.trust, onRevoked: approvals.forget });
   trust?.refresh();
+  // First of all: a broken policy ends the hall.
+  const policies = await openPolicies(options.policies ?? [], {
+    trust,
+    note: (entry) => note(entry),
+  });
+  const store = openStore(options.store, { log, secrets });
+  const note = (entry: AuditEntry): Promise<void> =>
+    store.audit
+      .append(entry)
+      .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
   const registry = createRegistry({
     log,
     ...(trust ? { holds: trust.holds, refreshHeld: trust.refresh } : {}),
@@ -273,6 +290,7 @@ async function openBase(options: HallOptions) {
   return {
     registry,
     trust,
+    policies,
     fleet,
     violations,
     store,
@@ -333,7 +351,7 @@ type OwnTools = Awaited<ReturnType<typeof openOwnTools>>;
 
 /** The hall's own tools: find_tools, agents, Lisp, and the workflow. */
 async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: () => boolean) {
-  const { registry, trust, health, store, log, secrets, spell, spellingOf } = base;
+  const { registry, trust, policies, health, store, log, secrets, spell, spellingOf } = base;
   const finder = createFinder({
     registry,
     trust,
@@ -342,7 +360,9 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
     log,
   });
   const groups = createGroups({ registry, source: options.agents, log });
-  const parts = { registry, health, trust, spell };
+  policies.membersOf = ({ fullName }) =>
+    groups.all().find(({ file }) => file.name === fullName)?.tools;
+  const parts = { registry, health, trust, policies, spell };
   const planners = createPlanners({ config: options.planner, secrets });
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
   const lisp = createLispTools({
@@ -352,6 +372,11 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
     mayChange: (target) => mayChange(target, trust),
     describe: (target) => readableTool(target, trust),
     listGroup: (name) => listGroup(groups, name),
+    seenBy: ({ caller }) => {
+      const { tools, findTool, getTool } = visibleTo(registry, caller, policies);
+      const listed = (name: string) => listGroup(groups, name)?.filter((tool) => findTool(tool));
+      return policies.isOn ? { tools, findTool, getTool, listGroup: listed } : undefined;
+    },
     spell,
     spellingOf,
     saveRun: (run) => runs.keep(recordEvaluation(run)),
@@ -372,7 +397,7 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
 
 async function openGateway(base: Base, options: HallOptions) {
   const { registry, store, meter, timeoutMs, validators, health, trust, approvals, log } = base;
-  const { spell, events } = base;
+  const { spell, events, policies } = base;
   const { otlpUrl } = options.telemetry ?? {};
   const tracing = otlpUrl === undefined ? undefined : await startTracing(otlpUrl, log);
   const audit = options.audit ?? auditDecisions(store);
@@ -395,6 +420,7 @@ async function openGateway(base: Base, options: HallOptions) {
     },
     retried: (call, delayMs, reason) =>
       events.emit({ type: "retry", call, at: Date.now(), delayMs, reason }),
+    policies: { policies, audit },
     spell,
   });
   return { gateway, tracing };

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { isDeepStrictEqual } from "node:util";
 import { messageOf } from "../base/errors.ts";
 import { collectServers, diffServers, isBuiltinOn } from "../config/configured-servers.ts";
 import { watchConfig } from "../config/watch.ts";
@@ -15,6 +16,7 @@ import { createApprovalNotifier } from "./approval-notifier.ts";
 import { type Control, type ControlOptions, openControl } from "./control.ts";
 import { createHall, type Hall, type HallOptions } from "./hall.ts";
 import { openBuiltins, switchBuiltins } from "./known-tools.ts";
+import { policiesChanged } from "./policies.ts";
 import { openLocalLedger, openProjectLedger, projectStoreSettings } from "./project-store.ts";
 import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
@@ -88,6 +90,7 @@ export async function openAlone({
     healthCheck: config.health,
     allowPrivateEndpoints: config.registration.allowPrivate,
     trust: { ledger, ...trustSettingsOf(config) },
+    policies: loaded.policies,
     store: projectStoreSettings(settings),
     record: config.store.record,
     telemetry: config.telemetry,
@@ -108,6 +111,10 @@ export async function openAlone({
     {
       ...reload,
       changed(next) {
+        if (!isDeepStrictEqual(next.policies, current.policies))
+          policiesChanged(hall, next.policies).catch((error: unknown) =>
+            log.error({ err: error }, "could not reload the policies"),
+          );
         current = next;
         reload.changed(next);
         switching = switching

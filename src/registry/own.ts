@@ -52,8 +52,8 @@ export function createOwnToolkit(id: string, { tools, call }: OwnTools): OwnTool
 }
 
 /** The refusal of a name that only an agent could have. */
-export function unknownAgent(name: string, toolkit: OwnToolkit): HallError {
-  const agents = toolkit.targets().map(({ fullName }) => fullName);
+export function unknownAgent(name: string, offered: readonly Target[]): HallError {
+  const agents = offered.map(({ fullName }) => fullName);
   const unknown = `unknown agent "${name.slice(0, 100)}"`;
   if (agents.length === 0)
     return new HallError("NOT_FOUND", `${unknown}: no groups have been built`, {

@@ -30,19 +30,27 @@ export interface Registry {
   remove(id: string): Promise<void>;
   tools(): readonly Target[];
   findTool(name: string): Target | undefined;
-  /** Throws NOT_FOUND, with near names as `spell` writes them. Default: full names. */
-  getTool(name: string, spell?: (item: Target) => string): Target;
+  /** Throws NOT_FOUND, with near names among those offered, as `spell` writes them. Default: all full names. */
+  getTool(
+    name: string,
+    spell?: (item: Target) => string,
+    isOffered?: (item: Target) => boolean,
+  ): Target;
   /** The name to list: safe for every model API, and found again. */
   shownName(item: Target | PromptTarget): string;
-  /** All of them, or those of some toolkits. */
-  resources(isFor?: (toolkit: Toolkit) => boolean): readonly Resource[];
-  resourceTemplates(isFor?: (toolkit: Toolkit) => boolean): readonly JsonObject[];
+  /** All of them, or those of some toolkits or URIs. */
+  resources(isFor?: (toolkit: Toolkit, uri: string) => boolean): readonly Resource[];
+  resourceTemplates(isFor?: (toolkit: Toolkit, uri: string) => boolean): readonly JsonObject[];
   /** The toolkit that serves a URI, and its own URI for it. Throws NOT_FOUND, also if there are several. */
   getResourceOwner(uri: string): Owned;
   findTemplateOwner(uriTemplate: string): Owned | undefined;
   prompts(): readonly PromptTarget[];
   /** Throws NOT_FOUND, as `getTool` does. */
-  getPrompt(name: string, spell?: (item: PromptTarget) => string): PromptTarget;
+  getPrompt(
+    name: string,
+    spell?: (item: PromptTarget) => string,
+    isOffered?: (item: PromptTarget) => boolean,
+  ): PromptTarget;
   /** Without those that are off. */
   toolkits(): readonly Toolkit[];
   /** Resolves once every toolkit that may have this tool (any tool, without a name) is listed; undefined if all are. */
@@ -162,12 +170,13 @@ class ToolkitRegistry implements Registry {
     return own ?? this.#calledTools.get(name) ?? this.#resolveCalled(name);
   };
 
-  readonly getTool = (name: string, spell?: (item: Target) => string): Target => {
+  readonly getTool: Registry["getTool"] = (name, spell, isOffered) => {
     const target = this.findTool(name);
     if (target) return target;
-    if (name.endsWith(agentSuffix) && this.#agents) throw unknownAgent(name, this.#agents);
+    if (name.endsWith(agentSuffix) && this.#agents)
+      throw unknownAgent(name, this.#agents.targets().filter(isOffered ?? (() => true)));
     this.#requireListed(name);
-    return this.#names.get(name, { ...(spell && { spell }) });
+    return this.#names.get(name, { ...(spell && { spell }), ...(isOffered && { isOffered }) });
   };
 
   readonly shownName = (item: Target | PromptTarget): string =>
@@ -177,8 +186,8 @@ class ToolkitRegistry implements Registry {
     const items = this.#owned("resources", ({ uri }) => uri);
     const uris = listedUris(items);
     return items
-      .flatMap(({ item, toolkit }, at) =>
-        isFor(toolkit) ? [{ ...item, uri: uris[at] ?? item.uri }] : [],
+      .flatMap(({ item, toolkit, uri }, at) =>
+        isFor(toolkit, uri) ? [{ ...item, uri: uris[at] ?? uri }] : [],
       )
       .sort((a, b) => compare(a.uri, b.uri));
   };
@@ -187,8 +196,8 @@ class ToolkitRegistry implements Registry {
     const items = this.#owned("templates", ({ uriTemplate }) => String(uriTemplate));
     const uris = listedUris(items);
     return items
-      .flatMap(({ item, toolkit }, at): JsonObject[] =>
-        isFor(toolkit) ? [{ ...item, uriTemplate: uris[at] }] : [],
+      .flatMap(({ item, toolkit, uri }, at): JsonObject[] =>
+        isFor(toolkit, uri) ? [{ ...item, uriTemplate: uris[at] }] : [],
       )
       .sort((a, b) => compare(String(a.uriTemplate), String(b.uriTemplate)));
   };
@@ -223,9 +232,9 @@ class ToolkitRegistry implements Registry {
 
   readonly prompts = (): readonly PromptTarget[] => this.#all("prompts").sort(byName);
 
-  readonly getPrompt = (name: string, spell?: (item: PromptTarget) => string): PromptTarget => {
-    const isOffered = ({ toolkit, prompt }: PromptTarget): boolean =>
-      this.#holds(toolkit, "prompts", prompt) === undefined;
+  readonly getPrompt: Registry["getPrompt"] = (name, spell, isShown = () => true) => {
+    const isOffered = (item: PromptTarget): boolean =>
+      this.#holds(item.toolkit, "prompts", item.prompt) === undefined && isShown(item);
     const found = this.#promptNames.get(name, { ...(spell && { spell }), isOffered });
     this.#refuseHeld(found.toolkit, "prompts", found.prompt);
     return found;

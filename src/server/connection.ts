@@ -112,7 +112,7 @@ export class ClientConnection {
     this.#quota = isNetwork ? (quota ?? this.id) : undefined;
     this.#gone = gone;
     this.#link = this.#createLink();
-    this.#watches = new Watches(rights, parts, (uri) =>
+    this.#watches = new Watches(parts, (uri) =>
       this.#peer.notify("notifications/resources/updated", { uri }),
     );
     this.#peer = new Peer(channel, {
@@ -306,7 +306,7 @@ export class ClientConnection {
     }
     const served = state.version === "2025-11-25" ? legacyMethods : methods;
     const handler = Object.hasOwn(served, method) ? served[method] : undefined;
-    if (!handler) return this.#handleLegacyOnly(method, params);
+    if (!handler) return this.#handleLegacyOnly(method, params, state.caller);
     if (!this.#mayCall) requireScope(this.#rights, "call", method);
     const { version, capabilities, caller } = state;
     const logLevel = this.#logLevel;
@@ -345,7 +345,7 @@ export class ClientConnection {
   }
 
   /** Methods that change the connection's state, which the modern era does not have. */
-  #handleLegacyOnly(method: string, params: JsonObject): unknown {
+  #handleLegacyOnly(method: string, params: JsonObject, caller: Caller): unknown {
     switch (method) {
       case "logging/setLevel":
         this.#logLevel = readLogLevel(params.level ?? null) ?? "info";
@@ -353,7 +353,7 @@ export class ClientConnection {
         return {};
       case "resources/subscribe":
         requireScope(this.#rights, "call", method);
-        return this.#watches.add(readString(params, "uri"));
+        return this.#watches.add(readString(params, "uri"), { rights: this.#rights, caller });
       case "resources/unsubscribe":
         this.#watches.remove(readString(params, "uri"));
         return {};

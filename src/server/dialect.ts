@@ -15,6 +15,7 @@ import { readableTool } from "../trust/trust.ts";
 import type { ClientRequest, DialectMethod } from "./client-request.ts";
 import { createContext } from "./context.ts";
 import { createCall, readString } from "./methods.ts";
+import { seenBy } from "./policy.ts";
 import { mayRead, requireBuiltInName, requireScope } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
@@ -36,6 +37,11 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
     const name = nameOf(params);
     requireScope(request.rights, `register:${name}`, "tools/register");
     if (isBuiltIn(name, parts)) requireBuiltInName(request.rights, name);
+    parts.policies.require({
+      caller: request.caller,
+      action: "register",
+      subject: { server: name },
+    });
     const { toolId } = await parts.registrations.register(params, request.runner);
     return {
       tool_id: toolId,
@@ -48,22 +54,31 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
     const scope = `register:${typeof params.tool_name === "string" ? params.tool_name : ""}`;
     requireScope(request.rights, scope, "tools/unregister");
     const name = readString(params, "tool_name");
+    parts.policies.require({
+      caller: request.caller,
+      action: "register",
+      subject: { server: name },
+    });
     const { toolId } = await parts.registrations.unregister(name);
     return { tool_id: toolId, status: "unregistered" };
   },
 
-  async "tools/registered"(params, request, parts) {
+  async "tools/registered"(params, request, whole) {
     requireRead(request, params, "tools/registered");
-    const modules = parts.registry.toolkits().filter(({ source }) => source === "module");
+    const parts = seenIn(whole, request);
+    const { findToolkit, toolkits } = parts.registry;
+    const registered = parts.registrations.all().filter(({ id }) => findToolkit(id));
+    const modules = toolkits().filter(({ source }) => source === "module");
     return {
-      tools: await describeToolkits([...parts.registrations.all(), ...modules], parts),
+      tools: await describeToolkits([...registered, ...modules], parts),
       failed_modules: parts.modules.failures(),
     };
   },
 
   /** Every toolkit, registered or not. */
-  async "tools/toolkits"(params, request, parts) {
+  async "tools/toolkits"(params, request, whole) {
     requireRead(request, params, "tools/toolkits");
+    const parts = seenIn(whole, request);
     return {
       toolkits: await describeToolkits(parts.registry.toolkits(), parts),
       failed_modules: parts.modules.failures(),
@@ -71,8 +86,9 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
   },
 
   /** One toolkit with the schemas of its functions. */
-  async "tools/toolkit"(params, request, parts) {
+  async "tools/toolkit"(params, request, whole) {
     requireRead(request, params, "tools/toolkit");
+    const parts = seenIn(whole, request);
     const toolkit = getToolkit(readString(params, "tool_name"), parts);
     const [described] = await describeToolkits([toolkit], parts);
     return {
@@ -83,12 +99,16 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
 
   async "tools/schema"(params, request, parts) {
     requireRead(request, params, "tools/schema");
-    return describeFunction(await findFunction(params, parts), parts);
+    const seen = seenIn(parts, request);
+    return describeFunction(await findFunction(params, seen, seen), seen);
   },
 
   /** Reloads a module of the config. */
   async "tools/refresh"(params, request, parts) {
     requireScope(request.rights, "admin", "tools/refresh");
+    const subject = { method: "tools/refresh" };
+    if (request.caller.person)
+      parts.policies.require({ caller: request.caller, action: "admin", subject });
     await parts.modules.refresh(readString(params, "tool_name"));
     return { status: "refreshed", failed_modules: parts.modules.failures() };
   },
@@ -97,7 +117,8 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
     requireScope(request.rights, "call", "tools/call");
     const { args, timeoutMs } = readCall(params);
     const callId = callIdOf(params);
-    const { fullName } = await findFunction(params, parts, request);
+    // Resolved among all tools: the gateway denies the others by name, and records it.
+    const { fullName } = await findFunction(params, parts, seenIn(parts, request), request);
     const began = performance.now();
     const context = {
       ...createContext(() => ({ params, request }), {
@@ -122,11 +143,16 @@ export const dialectMethods: Readonly<Record<DialectMethod, DialectHandler>> = {
 
   async "health/check"(params, request, parts) {
     requireRead(request, params, "health/check");
-    const toolkit = getToolkit(readString(params, "tool_name"), parts);
+    const toolkit = getToolkit(readString(params, "tool_name"), seenIn(parts, request));
     await request.exchange.scope.race(parts.monitor.check(toolkit));
     return await describeHealth(toolkit, parts);
   },
 };
+
+/** The parts with what policies show to the caller. */
+function seenIn(parts: ServerParts, { caller }: ClientRequest): ServerParts {
+  return parts.policies.isOn ? { ...parts, registry: seenBy(caller, parts) } : parts;
+}
 
 /** Throws DENIED for a token without the scope `read`, except about the toolkit that it may register. */
 function requireRead({ rights }: DialectRequest, { tool_name: name }: JsonObject, method: string) {
@@ -200,13 +226,13 @@ function readCall(params: JsonObject): DialectCall {
   return { args, timeoutMs: timeout === undefined ? undefined : timeout * 1000 };
 }
 
-/** Throws TOOLKIT_NOT_FOUND with the known names. */
-function getToolkit(name: string, { registry }: ServerParts): Toolkit {
+/** Throws TOOLKIT_NOT_FOUND with the names that the caller may see. */
+function getToolkit(name: string, { registry }: ServerParts, seen = registry): Toolkit {
   const found =
     registry.findToolkit(name) ??
     registry.toolkits().find((toolkit) => (toolkit as Partial<RegisteredToolkit>).toolId === name);
   if (found) return found;
-  const ids = registry.toolkits().map(({ id }) => id);
+  const ids = seen.toolkits().map(({ id }) => id);
   throw new HallError("TOOLKIT_NOT_FOUND", `unknown tool "${name.slice(0, 100)}"`, {
     details: { near: findNear(name, ids), available: ids.sort().slice(0, 50) },
   });
@@ -216,11 +242,12 @@ function getToolkit(name: string, { registry }: ServerParts): Toolkit {
 async function findFunction(
   params: JsonObject,
   parts: ServerParts,
+  seen: ServerParts,
   request?: ClientRequest,
 ): Promise<Target> {
   const agent = findAgent(params, parts);
   if (agent) return agent;
-  const toolkit = getToolkit(readString(params, "tool_name"), parts);
+  const toolkit = getToolkit(readString(params, "tool_name"), parts, seen.registry);
   const name = readString(params, "function_name");
   const find = (): Target | undefined => {
     const target = parts.registry.findTool(fullNameOf(toolkit, name));
@@ -233,7 +260,7 @@ async function findFunction(
     target = find();
   }
   if (target) return target;
-  const names = toolsOf(toolkit, parts).map(({ tool }) => tool.name);
+  const names = toolsOf(toolkit, seen).map(({ tool }) => tool.name);
   throw new HallError("NOT_FOUND", `unknown function "${name.slice(0, 100)}" of ${toolkit.id}`, {
     details: { near: findNear(name, names), available: names.slice(0, 50) },
   });

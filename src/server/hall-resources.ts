@@ -92,7 +92,7 @@ export function withHallResources(options: HallResourcesOptions): Registry {
   return {
     ...registry,
     resources: (isFor) => [
-      ...(isFor?.(owner) === false ? [] : resources),
+      ...resources.filter(({ uri }) => isFor?.(owner, uri) ?? true),
       ...registry.resources(isFor).filter(({ uri }) => !Object.hasOwn(hallResources, uri)),
     ],
     getResourceOwner: (uri) =>

@@ -4,9 +4,10 @@ import { isListed } from "../gateway/allow-list.ts";
 import { type Spelling, spellingFor, spellName } from "../registry/shown-names.ts";
 import type { Toolkit } from "../tool.ts";
 import { Prepared } from "../wire/message.ts";
-import { isModernVersion, type Version } from "./client-request.ts";
+import { type ClientRequest, isModernVersion, type Version } from "./client-request.ts";
 import { type Face, parseFaces, type ShownTool } from "./faces.ts";
 import type { MethodHandler } from "./methods.ts";
+import { seenBy } from "./policy.ts";
 import { mayRead, mayUse, type Rights } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
@@ -14,21 +15,21 @@ import type { ServerParts } from "./server.ts";
 export const listMethods: Readonly<Record<string, MethodHandler>> = {
   "tools/list": (params, { version, caller, rights }, parts) => {
     const spelling = spellingFor(parts.names, params._meta, caller.client);
-    const shown = shownTo(rights, spelling, params, parts);
+    const shown = shownTo({ rights, caller }, spelling, params, parts);
     const { items, ...rest } = takePage(shown, "tools", ({ name }) => name, params, parts);
     const tools = items.map((tool) => writeTool(tool, version)).join(",");
     const cursor = JSON.stringify(rest).slice(1, -1);
     return new Prepared(`{"tools":[${tools}]${cursor === "" ? "" : `,${cursor}`}}`);
   },
 
-  "resources/list": (params, { rights }, parts) => {
-    const sorted = parts.registry.resources(usableBy(rights));
+  "resources/list": (params, { rights, caller }, parts) => {
+    const sorted = seenBy(caller, parts).resources(usableBy(rights));
     const { items, ...rest } = takePage(sorted, "resources", ({ uri }) => uri, params, parts);
     return { resources: items, ...rest };
   },
 
-  "resources/templates/list": (params, { rights }, parts) => {
-    const sorted = parts.registry.resourceTemplates(usableBy(rights));
+  "resources/templates/list": (params, { rights, caller }, parts) => {
+    const sorted = seenBy(caller, parts).resourceTemplates(usableBy(rights));
     const keyOf = ({ uriTemplate }: JsonObject): string => String(uriTemplate);
     const { items, ...rest } = takePage(sorted, "templates", keyOf, params, parts);
     return { resourceTemplates: items, ...rest };
@@ -36,7 +37,7 @@ export const listMethods: Readonly<Record<string, MethodHandler>> = {
 
   "prompts/list": (params, { caller, rights }, parts) => {
     const isComplete = readFaces(params) !== undefined;
-    const sorted = parts.registry
+    const sorted = seenBy(caller, parts)
       .prompts()
       .filter(({ toolkit }) => isComplete || (toolkit.isListed?.() ?? true))
       .filter(({ toolkit }) => mayUse(rights, toolkit));
@@ -58,15 +59,17 @@ function usableBy(rights: Rights): ((toolkit: Toolkit) => boolean) | undefined {
 
 /** A caller that may call only some tools sees just these, whatever the face. */
 function shownTo(
-  { tools }: Rights,
+  { rights: { tools }, caller }: Pick<ClientRequest, "rights" | "caller">,
   spelling: Spelling,
   params: JsonObject,
   parts: ServerParts,
 ): readonly ShownTool[] {
-  if (tools === undefined) return parts.shownTools(spelling, readFaces(params));
-  return parts.shownTools(spelling, ["tools"]).filter(({ name }) => {
-    const target = parts.registry.findTool(name);
-    return target !== undefined && isListed(tools, target.fullName);
+  const shown = parts.shownTools(spelling, tools ? ["tools"] : readFaces(params));
+  if (tools === undefined && !parts.policies.isOn) return shown;
+  const { findTool } = seenBy(caller, parts);
+  return shown.filter(({ name }) => {
+    const target = findTool(name);
+    return target !== undefined && (tools === undefined || isListed(tools, target.fullName));
   });
 }
 

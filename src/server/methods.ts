@@ -18,6 +18,7 @@ import {
 import { claimProgressToken, createContext } from "./context.ts";
 import { faces } from "./faces.ts";
 import { isWrapped, listMethods } from "./lists.ts";
+import { type ReadSubject, requireRead, seenBy } from "./policy.ts";
 import { requireScope, requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 import { listen } from "./subscriptions.ts";
@@ -51,6 +52,7 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const source = owned.toolkit.resources;
     if (!source) throw new HallError("NOT_FOUND", `Resource not found: ${uri}`);
     requireUse(request.rights, owned.toolkit);
+    requireRead(owned, request.caller, parts);
     parts.gateway.admitRead(owned, request.caller);
     const read = async (context: CallContext): Promise<JsonObject> =>
       renameContents(await source.read(owned.uri, context), owned.uri, uri);
@@ -61,6 +63,7 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
     const name = readString(params, "name");
     const { toolkit, prompt } = getPrompt(name, params, request, parts);
     requireUse(request.rights, toolkit);
+    requireRead({ toolkit, prompt: prompt.name }, request.caller, parts);
     const args = readPromptArguments(params.arguments);
     const missing = (prompt.arguments ?? []).find(
       (argument) => argument.required && !Object.hasOwn(args, argument.name),
@@ -91,8 +94,9 @@ export const methods: Readonly<Record<string, MethodHandler>> = {
         "completion requires a ref and an argument with name and value",
       );
     }
-    const { toolkit, reference } = findCompleter(ref, { params, request, parts });
+    const { toolkit, reference, subject } = findCompleter(ref, { params, request, parts });
     requireUse(request.rights, toolkit);
+    requireRead(subject, request.caller, parts);
     const context = createContext(() => ({ params, request }), {
       ask:
         request.era === "modern"
@@ -217,9 +221,10 @@ function getPrompt(
   name: string,
   { _meta }: JsonObject,
   { caller }: ClientRequest,
-  { registry, names }: ServerParts,
+  parts: ServerParts,
 ): PromptTarget {
-  return registry.getPrompt(name, (item) =>
+  const { registry, names } = parts;
+  return seenBy(caller, parts).getPrompt(name, (item) =>
     spellName(item, spellingFor(names, _meta, caller.client), registry),
   );
 }
@@ -231,16 +236,17 @@ function findCompleter(
     request,
     parts,
   }: { readonly params: JsonObject; readonly request: ClientRequest; readonly parts: ServerParts },
-): { readonly toolkit: Toolkit; readonly reference: JsonObject } {
+): { readonly toolkit: Toolkit; readonly reference: JsonObject; readonly subject: ReadSubject } {
   const { registry } = parts;
   if (ref.type === "ref/prompt" && typeof ref.name === "string") {
     const { toolkit, prompt } = getPrompt(ref.name, params, request, parts);
-    return { toolkit, reference: { ...ref, name: prompt.name } };
+    const { name } = prompt;
+    return { toolkit, reference: { ...ref, name }, subject: { toolkit, prompt: name } };
   }
   if (ref.type === "ref/resource" && typeof ref.uri === "string") {
     const { toolkit, uri } =
       registry.findTemplateOwner(ref.uri) ?? registry.getResourceOwner(ref.uri);
-    return { toolkit, reference: { ...ref, uri } };
+    return { toolkit, reference: { ...ref, uri }, subject: { toolkit, uri } };
   }
   throw new HallError(
     "INVALID_PARAMS",

@@ -14,6 +14,7 @@ import type { Registrations } from "../registry/registrations.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { NameStyle, Spelling } from "../registry/shown-names.ts";
 import type { ListKind, Person } from "../tool.ts";
+import type { Policies } from "../trust/policy/policies.ts";
 import type { Trust } from "../trust/trust.ts";
 import type { Channel, Limits } from "../wire/channel.ts";
 import { Asking, Seal } from "./asking.ts";
@@ -62,6 +63,7 @@ export interface ServerOptions {
   readonly guide?: (() => string | undefined) | undefined;
   /** Tools that it holds back are listed as such. */
   readonly trust?: Trust | undefined;
+  readonly policies: Policies;
   /** How names are listed. */
   readonly names: NameStyle;
   /** The lists never change while the hall runs. */

@@ -3,7 +3,8 @@ import { isObject, type JsonObject } from "../base/json.ts";
 import type { ListKind } from "../tool.ts";
 import type { Exchange } from "../wire/requests.ts";
 import { type ClientRequest, metaKeys } from "./client-request.ts";
-import { type Rights, requireUse } from "./rights.ts";
+import { requireRead } from "./policy.ts";
+import { requireUse } from "./rights.ts";
 import type { ServerParts } from "./server.ts";
 
 /** `subscriptions/listen`: a request that stays open and receives notifications until it is cancelled. */
@@ -30,7 +31,7 @@ export async function listen(
   // Only what the servers have agreed to is acknowledged.
   const watching = asked.map(async (uri) => {
     leave.push(
-      await watchResource(uri, request.rights, parts, () =>
+      await watchResource(uri, request, parts, () =>
         news.tell("notifications/resources/updated", uri),
       ),
     );
@@ -99,37 +100,38 @@ function readUris(uris: unknown): readonly string[] {
  */
 function watchResource(
   uri: string,
-  rights: Rights,
-  { registry }: ServerParts,
+  { rights, caller }: Watcher,
+  parts: ServerParts,
   changed: () => void,
 ): Promise<() => void> {
-  const owned = registry.getResourceOwner(uri);
+  const owned = parts.registry.getResourceOwner(uri);
   requireUse(rights, owned.toolkit);
+  requireRead(owned, caller, parts);
   const watching = owned.toolkit.resources?.watch?.(owned.uri, changed);
   return Promise.resolve(watching).then((stop) => stop ?? (() => {}));
 }
 
+type Watcher = Pick<ClientRequest, "rights" | "caller">;
+
 /** The resources that a legacy client watches. */
 export class Watches {
-  readonly #rights: Rights;
   readonly #parts: ServerParts;
   readonly #changed: (uri: string) => void;
   readonly #watched = new Map<string, () => void>();
 
-  constructor(rights: Rights, parts: ServerParts, changed: (uri: string) => void) {
-    this.#rights = rights;
+  constructor(parts: ServerParts, changed: (uri: string) => void) {
     this.#parts = parts;
     this.#changed = changed;
   }
 
   /** Answered once the server has agreed. */
-  add(uri: string): Promise<JsonObject> | JsonObject {
+  add(uri: string, watcher: Watcher): Promise<JsonObject> | JsonObject {
     if (this.#watched.has(uri)) return {};
     if (this.#watched.size >= watchedMax)
       throw new HallError("OVERLOADED", `too many subscriptions (limit: ${watchedMax} resources)`, {
         hint: "Unsubscribe from some of them first.",
       });
-    const watching = watchResource(uri, this.#rights, this.#parts, () => this.#changed(uri));
+    const watching = watchResource(uri, watcher, this.#parts, () => this.#changed(uri));
     return this.#keep(uri, watching);
   }
 

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { HallError } from "../base/errors.ts";
-import type { Target } from "../tool.ts";
+import type { Person, Target } from "../tool.ts";
 import { pinOf } from "./pin.ts";
 
 /**
@@ -34,6 +34,7 @@ export interface Subject {
   readonly target: Target;
   readonly argumentsHash: string;
   readonly caller: string;
+  readonly person?: Person | undefined;
   /** The name the client reports, on one line. Unverified: for display only. */
   readonly client: string;
   /** The call, formatted for the person who decides. */

@@ -1,5 +1,5 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { userFileOf } from "../../src/config/files.ts";
 import { defaultConfig, loadConfig } from "../../src/config/load.ts";
@@ -17,6 +17,8 @@ describe("loadConfig", () => {
       join(folder.path, "guildhall.json"),
       join(folder.path, "guildhall.toml"),
       folder.store.index,
+      join(dirname(folder.userFile), "policies", "*.cedar"),
+      join(folder.path, ".guildhall", "policies", "*.cedar"),
     ]);
   });
 

@@ -45,7 +45,7 @@ const decisions =
     " ",
   );
 /** Refused calls, by whatever refused them. */
-const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "confined", "refused"];
+const denied = ["DENIED", "APPROVAL_NEEDED", "blocked", "confined", "refused", "denied"];
 
 /** The words of the store that a word means. Throws INVALID_PARAMS. */
 function outcomesOf(word: string | undefined): readonly (string | undefined)[] {

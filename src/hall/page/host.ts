@@ -2,7 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { version } from "../../base/version.ts";
 import type { PageHost } from "../../server/http/page-door.ts";
-import { createHandlers } from "../admin-handlers.ts";
+import { answerApproval, createHandlers } from "../admin-handlers.ts";
 import type { Project } from "../project.ts";
 import type { Settings } from "../settings.ts";
 import { agentArea } from "./agents.ts";
@@ -28,6 +28,7 @@ interface AnyMethod {
 }
 
 const hourMs = 3_600_000;
+const client = "Guildhall page";
 
 /** Everything the page can see and do, over one hall. */
 export function createPageHost(
@@ -74,9 +75,9 @@ export function createPageHost(
     approve: {
       scope: "admin",
       fields: { token: "string", answer: "string" },
-      async run(params, { principal }) {
+      async run(params, { principal, person }) {
         const waiting = hall.approvals.pending().find(({ token }) => token === params.token);
-        const answered = await admin.approve(params);
+        const answered = await answerApproval(hall, params, { person, client });
         const reason = `"${params.answer}" in the page`;
         const details = { argumentsHash: waiting?.argumentsHash ?? null };
         const entry = { kind: "answered", subject: answered.tool, caller: principal, reason };
@@ -117,6 +118,10 @@ export function createPageHost(
     async ask(method, params, caller) {
       const found = find(method);
       if (!found) throw new HallError("METHOD_NOT_FOUND", `unknown method "${method}"`);
+      const { person } = caller;
+      // The user's own sessions need no permit, and approvals have an action of their own.
+      if (person && found.scope === "admin" && !method.startsWith("approv"))
+        hall.policies.require({ caller: { person, client }, action: "admin", subject: { method } });
       return found.run(checkFields(params, found.fields ?? {}), caller);
     },
     follow: events.follow,

@@ -3,6 +3,7 @@ import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
 import type { RankReasons } from "../../ranking/ranker.ts";
+import { visibleTo } from "../../registry/visible.ts";
 import type { Identity } from "../../server/http/guard.ts";
 import { isAllowed } from "../../server/rights.ts";
 import type { Outcome } from "../../tool.ts";
@@ -54,16 +55,17 @@ export interface FoundTool {
 }
 
 const descriptionMax = 300;
+const client = "Guildhall page";
 const callIds = createIds("page");
 
 export function toolArea({ hall }: PageParts, questions: PageQuestions): Area<ToolMethods> {
   return {
-    tools: { scope: "read", run: async () => ({ tools: listTools(hall) }) },
+    tools: { scope: "read", run: async (_none, caller) => ({ tools: listTools(hall, caller) }) },
     tool: {
       scope: "read",
       fields: { name: "string" },
-      async run({ name }) {
-        const found = describeTrust(hall).find((tool) => tool.name === name);
+      async run({ name }, caller) {
+        const found = describeSeen(hall, caller).find((tool) => tool.name === name);
         if (found) return found;
         throw new HallError("NOT_FOUND", `no tool named "${name}"`);
       },
@@ -71,10 +73,11 @@ export function toolArea({ hall }: PageParts, questions: PageQuestions): Area<To
     findTools: {
       scope: "read",
       fields: { task: "string", limit: "number?" },
-      async run({ task, limit = 20 }) {
+      async run({ task, limit = 20 }, { person }) {
         const { found, fits, total } = await hall.finder.find(task, {
           limit: Math.min(limit, 20),
           explains: true,
+          among: (tool) => hall.policies.shows({ person, client }, { tool }),
         });
         return {
           found: found.map(({ target, score, reasons, alike }) => ({
@@ -97,12 +100,18 @@ export function toolArea({ hall }: PageParts, questions: PageQuestions): Area<To
   };
 }
 
-function listTools(hall: PageParts["hall"]): readonly ToolLine[] {
+/** The tools that policies show to the caller. */
+function describeSeen(hall: PageParts["hall"], { person }: Identity): readonly ToolTrust[] {
+  const seen = visibleTo(hall.registry, { person, client }, hall.policies);
+  return describeTrust({ ...hall, registry: seen });
+}
+
+function listTools(hall: PageParts["hall"], caller: Identity): readonly ToolLine[] {
   const groups = new Map<string, string[]>();
   for (const { file, tools } of hall.groups.all())
     for (const { fullName } of tools)
       groups.set(fullName, [...(groups.get(fullName) ?? []), file.name]);
-  return describeTrust(hall).map(({ definition, marks, ...tool }) => ({
+  return describeSeen(hall, caller).map(({ definition, marks, ...tool }) => ({
     name: tool.name,
     toolkit: tool.toolkit,
     source: tool.source,
@@ -132,7 +141,7 @@ async function callFromPage(
     connection: "page",
     principal,
     person,
-    client: "Guildhall page",
+    client,
     mayAnswer: isAllowed(rights, "admin") ? ("lasting" as const) : ("once" as const),
     tools: rights.tools,
     quota: `page ${principal}`,

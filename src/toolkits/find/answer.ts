@@ -4,6 +4,7 @@ import type { HealthBook } from "../../registry/health.ts";
 import type { Registry } from "../../registry/registry.ts";
 import type { Reader, Spell } from "../../registry/shown-names.ts";
 import type { Outcome, Target } from "../../tool.ts";
+import type { Policies } from "../../trust/policy/policies.ts";
 import type { Trust } from "../../trust/trust.ts";
 import type { Finding, Found } from "./finder.ts";
 import { signatureOf } from "./signature.ts";
@@ -15,7 +16,17 @@ export interface AnswerParts {
   readonly registry: Registry;
   readonly health: HealthBook;
   readonly trust?: Pick<Trust, "judge" | "heldBecause"> | undefined;
+  /** Default: everything is shown to everybody. */
+  readonly policies?: Policies | undefined;
   readonly spell: Spell;
+}
+
+/** True if policies show the tool to the caller of the search. */
+export function isShownTo(
+  { policies }: AnswerParts,
+  { caller }: Reader,
+): (tool: Target) => boolean {
+  return policies?.isOn ? (tool) => policies.shows(caller, { tool }) : () => true;
 }
 
 export interface AnswerOptions extends AnswerParts {

@@ -2,7 +2,7 @@ import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { createOwnToolkit, type OwnToolkit } from "../../registry/own.ts";
 import type { Tool } from "../../tool.ts";
-import { type AnswerParts, answerFinding, type Detail } from "./answer.ts";
+import { type AnswerParts, answerFinding, type Detail, isShownTo } from "./answer.ts";
 import type { Finder } from "./finder.ts";
 
 const findTools: Tool = {
@@ -71,7 +71,7 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
         detail: Detail;
       };
       const looking = await waitForLists(parts, context.scope.signal);
-      const finding = await finder.find(task, { limit });
+      const finding = await finder.find(task, { limit, among: isShownTo(parts, context) });
       return answerFinding(finding, { ...parts, task, detail, looking, reader: context });
     },
   });

@@ -39,11 +39,15 @@ export interface EvaluatorOptions extends ToolAccess {
   readonly spellingOf: SpellingOf;
   /** The tools for programs. Must return the same list as long as nothing changed. */
   tools(): readonly Target[];
+  /** The same for what policies show to the caller; undefined if that is everything. */
+  seenBy?(context: CallContext): SeenTools | undefined;
   /** Called with every finished evaluation. */
   saveRun?(run: EvaluationRun): void;
   /** The built worker. Default: beside this module, or beside the bundle it is in. */
   readonly worker?: URL | undefined;
 }
+
+type SeenTools = Pick<EvaluatorOptions, "tools" | "findTool" | "getTool" | "listGroup">;
 
 interface EvaluateArguments {
   readonly code: string;
@@ -146,7 +150,7 @@ export class Evaluator {
     const order = resumed?.entry.order ?? createOrder(args, session);
     const entry = session.history.begin(order);
     const service = new HallService({
-      access: this.#options,
+      access: { ...this.#options, ...this.#options.seenBy?.(context) },
       context,
       order,
       replay: resumed && createReplay(withoutFailures(resumed.entry.answers, retried)),
@@ -233,7 +237,7 @@ export class Evaluator {
       for (const answer of answers) session.history.add(again, answer);
       session.history.end(again, readings);
       const service = new HallService({
-        access: this.#options,
+        access: { ...this.#options, ...this.#options.seenBy?.(context) },
         context,
         order,
         replay: createReplay(answers),
@@ -271,7 +275,7 @@ export class Evaluator {
 
   /** The tools, unless the session's thread knows them already. */
   #changedTools(session: LispSession, context: CallContext): readonly ToolEntry[] | undefined {
-    const tools = this.#options.tools();
+    const tools = (this.#options.seenBy?.(context) ?? this.#options).tools();
     if (tools !== this.#tools) {
       this.#tools = tools;
       this.#entries.clear();

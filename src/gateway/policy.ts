@@ -1,0 +1,67 @@
+import type { Call } from "../tool.ts";
+import { type Denial, deniedError, type Policies } from "../trust/policy/policies.ts";
+import type { PolicyRequest } from "../trust/policy/request.ts";
+import type { Conversations } from "../trust/taint.ts";
+import type { ResolvedCall, ResolvedStage } from "./stage.ts";
+import { decisionOf, type TrustParts } from "./trust.ts";
+
+export interface PolicyParts extends Pick<TrustParts, "audit"> {
+  readonly policies: Policies;
+}
+
+/** Refuses tools that no arguments could make allowed, before validation: its errors would quote their schema. */
+export const refuseForbidden =
+  (parts: PolicyParts): ResolvedStage =>
+  (next) =>
+  (call, context) => {
+    const { policies } = parts;
+    if (!policies.isOn) return next(call, context);
+    const denial = policies.refusesAlways(requestOf(call));
+    return denial ? refuse(call, denial, parts) : next(call, context);
+  };
+
+/** Refuses calls by their arguments, with the defaults filled in, by the time, and by what the conversation has read. */
+export const checkSituation =
+  (parts: PolicyParts, conversations: Conversations): ResolvedStage =>
+  (next) =>
+  (call, context) => {
+    const { policies } = parts;
+    if (!policies.isOn) return next(call, context);
+    const denial = policies.refuses({
+      ...requestOf(call),
+      arguments: call.arguments,
+      taint: conversations.taintOf(call.caller),
+    });
+    return denial ? refuse(call, denial, parts) : next(call, context);
+  };
+
+function requestOf({ caller, target, name }: ResolvedCall): PolicyRequest {
+  return { caller, action: "call", subject: { tool: target }, name };
+}
+
+/** Refuses even if the audit write fails. */
+function refuse(call: ResolvedCall, denial: Denial, { audit }: PolicyParts): Promise<never> {
+  const deny = (): never => {
+    throw deniedError(denial);
+  };
+  return audit(decisionOf(call, "denied", denial.reason), call).then(deny, deny);
+}
+
+/** True if the caller may answer for a call of its own that requires approval. */
+export function mayApproveOwn(policies: Policies): (call: ResolvedCall) => boolean {
+  return ({ caller, target }) =>
+    policies.refuses({
+      caller,
+      action: "approve",
+      subject: { tool: target },
+      approvedFor: caller.person,
+    }) === undefined;
+}
+
+/** The tools that errors may name to the caller of a call. */
+export function offeredTo(
+  policies: Policies | undefined,
+  { caller }: Pick<Call, "caller">,
+): ((target: NonNullable<Call["target"]>) => boolean) | undefined {
+  return policies?.isOn ? (tool) => policies.shows(caller, { tool }) : undefined;
+}

@@ -1,0 +1,333 @@
+import type { CedarValueJson, EntityJson, Expr, TypeAndId } from "@cedar-policy/cedar-wasm/nodejs";
+import type { Target } from "../../tool.ts";
+import type { Marks } from "../marks.ts";
+import type { Needs } from "./expression.ts";
+import type { Cedar, Policy } from "./parse.ts";
+import {
+  describeSubject,
+  describeUser,
+  ownServer,
+  type PolicyRequest,
+  readArguments,
+  TooLong,
+} from "./request.ts";
+import type { PolicyAction } from "./schema.ts";
+
+/** The policies that decided. None: no policy permits it, or none applies and nothing needs a permit. */
+export interface Ruling {
+  readonly allows: boolean;
+  readonly by: readonly Policy[];
+  /** Why a policy could not be evaluated: the request is denied. */
+  readonly failure?: string | undefined;
+}
+
+/**
+ * What is known of a request before its context: the ruling, or the policies that the context decides.
+ * Plans do not change until the policies, the caller's groups or the tool's marks do.
+ */
+export type Plan =
+  | { readonly kind: "decided"; readonly ruling: Ruling }
+  | {
+      readonly kind: "open";
+      /** Applies if none of the policies below does. */
+      readonly otherwise: Ruling;
+      readonly open: readonly Policy[];
+    };
+
+export interface EngineOptions {
+  readonly cedar: Cedar;
+  readonly policies: readonly Policy[];
+  marksOf(target: Target): Marks;
+  now(): number;
+}
+
+/**
+ * Evaluates policies. Their scopes are matched here, by an index of action and server; conditions are
+ * Cedar's, in sets that were parsed before and contain only policies that can apply.
+ */
+export class PolicyEngine {
+  readonly policies: readonly Policy[];
+  readonly #options: EngineOptions;
+  readonly #index = new Map<string, readonly Policy[]>();
+  readonly #sets: ParsedSets;
+  /** Cedar's default is to deny; a set that only forbids would deny everything. */
+  readonly #isPermitNeeded: boolean;
+
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    this.policies = options.policies;
+    this.#sets = new ParsedSets(options.cedar);
+    this.#isPermitNeeded = options.policies.some(({ effect }) => effect === "permit");
+  }
+
+  plan({ caller, action, subject }: PolicyRequest): Plan {
+    const user = describeUser(caller.person);
+    const thing = describeSubject(subject, this.#options.marksOf);
+    const applicable = this.#candidates(action, thing).filter(
+      ({ scope }) => matches(scope.principal, user) && matches(scope.resource, thing),
+    );
+    const { held, failure } = this.#whereFixedPartHolds(applicable, { user, action, thing });
+    if (failure) return decided({ allows: false, ...failure });
+    const isCertain = (policy: Policy): boolean => policy.conditions.contextual === undefined;
+    const forbids = held.filter(({ effect }) => effect === "forbid");
+    const denying = forbids.filter(isCertain);
+    if (denying.length > 0) return decided({ allows: false, by: denying });
+    const permits = held.filter(({ effect }) => effect === "permit");
+    const permitting = permits.filter(isCertain);
+    const isFree =
+      !this.#isPermitNeeded || action === "list" || (action === "call" && isOwn(thing));
+    const otherwise = { allows: isFree || permitting.length > 0, by: permitting };
+    const open = otherwise.allows ? forbids : [...forbids, ...permits];
+    return open.length === 0 ? decided(otherwise) : { kind: "open", otherwise, open };
+  }
+
+  /** Decides an open plan by the context of the request. */
+  evaluate({ otherwise, open }: Extract<Plan, { kind: "open" }>, request: PolicyRequest): Ruling {
+    const context = this.#contextOf(request, open);
+    if (!("values" in context)) return { allows: false, ...context };
+    const { held, failure } = this.#ask(open, "contextual", {
+      user: describeUser(request.caller.person),
+      action: request.action,
+      thing: describeSubject(request.subject, this.#options.marksOf),
+      context: context.values,
+    });
+    if (failure) return { allows: false, ...failure };
+    const denying = held.filter(({ effect }) => effect === "forbid");
+    if (denying.length > 0) return { allows: false, by: denying };
+    return otherwise.allows || held.length === 0 ? otherwise : { allows: true, by: held };
+  }
+
+  /** Frees what Cedar holds for it. */
+  close(): void {
+    this.#sets.close();
+  }
+
+  /** The policies whose action and server fit. */
+  #candidates(action: PolicyAction, thing: EntityJson): readonly Policy[] {
+    const server = thing.parents[0] ?? thing.uid;
+    const key = `${action} ${JSON.stringify(server)}`;
+    let found = this.#index.get(key);
+    if (!found) {
+      found = this.policies.filter(
+        ({ scope }) => matchesAction(scope.action, action) && mayConcern(scope.resource, server),
+      );
+      if (this.#index.size >= indexMax) this.#index.clear();
+      this.#index.set(key, found);
+    }
+    return found;
+  }
+
+  /** The policies whose conditions on principal and resource hold, with those that have none. */
+  #whereFixedPartHolds(policies: readonly Policy[], facts: Facts): Asked {
+    const asked = policies.filter(({ conditions }) => conditions.fixed !== undefined);
+    if (asked.length === 0) return { held: policies };
+    const { held, failure } = this.#ask(asked, "fixed", facts);
+    return {
+      held: policies.filter((policy) => !asked.includes(policy) || held.includes(policy)),
+      failure,
+    };
+  }
+
+  #ask(
+    policies: readonly Policy[],
+    part: "fixed" | "contextual",
+    { user, action, thing, context = {} }: Facts,
+  ): Asked {
+    const isNeeded = (name: "principal" | "resource"): boolean =>
+      part === "fixed" || policies.some(({ conditions }) => conditions.needs[name]);
+    const answer = this.#options.cedar.statefulIsAuthorized({
+      principal: user.uid,
+      action: { type: "Action", id: action },
+      resource: thing.uid,
+      context,
+      preparsedPolicySetId: this.#sets.idOf(policies, part),
+      entities: [
+        ...(isNeeded("principal") ? [user] : []),
+        ...(isNeeded("resource") ? [thing] : []),
+      ],
+    });
+    if (answer.type === "failure")
+      return { held: [], failure: { by: policies, failure: answer.errors[0]?.message ?? "" } };
+    const { reason, errors } = answer.response.diagnostics;
+    const [error] = errors;
+    const named = (id: string): readonly Policy[] => policies.filter((_, at) => `${at}` === id);
+    if (error)
+      return { held: [], failure: { by: named(error.policyId), failure: error.error.message } };
+    return { held: reason.flatMap(named) };
+  }
+
+  /** Only what the policies read: passing values to Cedar costs more than evaluating them. */
+  #contextOf(
+    request: PolicyRequest,
+    policies: readonly Policy[],
+  ): { readonly values: Context } | Failure {
+    const { arguments: args = {}, caller, taint = {}, approvedFor } = request;
+    const readers: Readonly<Record<string, () => CedarValueJson>> = {
+      time: () => ({
+        __extn: { fn: "datetime", arg: new Date(this.#options.now()).toISOString() },
+      }),
+      client: () => caller.client,
+      taint: () => ({
+        outside: taint.outside !== undefined,
+        private: taint.private !== undefined,
+      }),
+      caller: () => ({ __entity: describeUser(approvedFor).uid as TypeAndId }),
+      texts: () => readArguments(args, namesIn(policies, "texts"), "texts"),
+      longs: () => readArguments(args, namesIn(policies, "longs"), "longs"),
+    };
+    const values: Context = {};
+    try {
+      for (const name of namesIn(policies, "context")) {
+        const value = readers[name]?.();
+        if (value !== undefined) values[name] = value;
+      }
+      return { values };
+    } catch (error) {
+      if (!(error instanceof TooLong)) throw error;
+      const by = policies.filter(({ conditions }) => conditions.needs.texts.has(error.message));
+      return { by, failure: `the argument "${error.message}" is longer than 64 KiB` };
+    }
+  }
+}
+
+type Context = Record<string, CedarValueJson>;
+
+interface Facts {
+  readonly user: EntityJson;
+  readonly action: PolicyAction;
+  readonly thing: EntityJson;
+  readonly context?: Context;
+}
+
+interface Failure {
+  readonly by: readonly Policy[];
+  readonly failure: string;
+}
+
+interface Asked {
+  readonly held: readonly Policy[];
+  readonly failure?: Failure | undefined;
+}
+
+/** Servers and methods, which a caller may name freely. */
+const indexMax = 10_000;
+
+function decided(ruling: Ruling): Plan {
+  return { kind: "decided", ruling };
+}
+
+/** The hall's own tools need no permit: they do nothing but call others. */
+function isOwn({ parents: [server] }: EntityJson): boolean {
+  return server !== undefined && idOf(server).id === ownServer;
+}
+
+function namesIn(policies: readonly Policy[], kind: "context" | "texts" | "longs"): Set<string> {
+  const [only, ...others] = policies.map(({ conditions }) => conditions.needs[kind]);
+  return new Set([...(only ?? []), ...others.flatMap((names: Needs["texts"]) => [...names])]);
+}
+
+function idOf(entity: EntityJson["uid"]): TypeAndId {
+  return "__entity" in entity ? entity.__entity : entity;
+}
+
+function isSame(one: EntityJson["uid"], other: EntityJson["uid"]): boolean {
+  const [a, b] = [idOf(one), idOf(other)];
+  return a.type === b.type && a.id === b.id;
+}
+
+type Constraint = Policy["scope"]["principal"];
+
+function matches(constraint: Constraint, thing: EntityJson): boolean {
+  const isIn = (wanted: EntityJson["uid"]): boolean =>
+    isSame(wanted, thing.uid) || thing.parents.some((parent) => isSame(wanted, parent));
+  switch (constraint.op) {
+    case "All":
+      return true;
+    case "==":
+      return "entity" in constraint && isSame(constraint.entity, thing.uid);
+    case "in":
+      return "entity" in constraint && isIn(constraint.entity);
+    case "is":
+      return (
+        constraint.entity_type === idOf(thing.uid).type &&
+        (constraint.in === undefined || ("entity" in constraint.in && isIn(constraint.in.entity)))
+      );
+  }
+}
+
+/** False if a policy's resource is in another server. */
+function mayConcern(constraint: Constraint, server: EntityJson["uid"]): boolean {
+  const within = constraint.op === "is" ? constraint.in : constraint;
+  if (within === undefined || !("entity" in within)) return true;
+  return idOf(within.entity).type !== "Server" || isSame(within.entity, server);
+}
+
+function matchesAction(constraint: Policy["scope"]["action"], action: PolicyAction): boolean {
+  if (constraint.op === "All") return true;
+  if ("entities" in constraint) return constraint.entities.some((id) => idOf(id).id === action);
+  return "entity" in constraint && idOf(constraint.entity).id === action;
+}
+
+/** Sets of one engine at most; the oldest makes room. */
+const setsMax = 1_000;
+
+/** Ids of sets that no engine uses. Cedar keeps its sets for the whole thread and drops none; it only replaces them. */
+const freeIds: string[] = [];
+let idCount = 0;
+
+/** Sets of conditions that Cedar has parsed. Each condition is a permit of its own: Cedar then names all that hold. */
+class ParsedSets {
+  readonly #cedar: Cedar;
+  readonly #ids = new Map<string, string>();
+  readonly #numbers = new Map<Policy, number>();
+
+  constructor(cedar: Cedar) {
+    this.#cedar = cedar;
+  }
+
+  idOf(policies: readonly Policy[], part: "fixed" | "contextual"): string {
+    const key = `${part} ${policies.map((policy) => this.#numberOf(policy)).join()}`;
+    const kept = this.#ids.get(key);
+    if (kept !== undefined) return kept;
+    if (this.#ids.size >= setsMax) this.#free([...this.#ids].slice(0, 1));
+    const id = freeIds.pop() ?? `set ${++idCount}`;
+    const conditions = policies.map(({ conditions: { [part]: body } }, at) => [
+      `${at}`,
+      permitWhen(body ?? { Value: true }),
+    ]);
+    const parsed = this.#cedar.preparsePolicySet(id, {
+      staticPolicies: Object.fromEntries(conditions),
+    });
+    if (parsed.type === "failure") throw new Error(parsed.errors[0]?.message);
+    this.#ids.set(key, id);
+    return id;
+  }
+
+  close(): void {
+    this.#free([...this.#ids]);
+  }
+
+  #free(entries: readonly (readonly [string, string])[]): void {
+    for (const [key, id] of entries) {
+      this.#ids.delete(key);
+      freeIds.push(id);
+    }
+  }
+
+  #numberOf(policy: Policy): number {
+    const number = this.#numbers.get(policy) ?? this.#numbers.size;
+    this.#numbers.set(policy, number);
+    return number;
+  }
+}
+
+function permitWhen(body: Expr) {
+  const all = { op: "All" } as const;
+  return {
+    effect: "permit" as const,
+    principal: all,
+    action: all,
+    resource: all,
+    conditions: [{ kind: "when" as const, body }],
+  };
+}
