@@ -1,5 +1,7 @@
 import { readdir } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
+import { HallError } from "../base/errors.ts";
+import { listProjectFolder } from "../base/project-files.ts";
 import { ConfigError } from "./error.ts";
 import { readConfigFile } from "./files.ts";
 import { decidingFile } from "./unattended.ts";
@@ -41,7 +43,10 @@ export async function readPolicyFiles(
 async function readFolder(folder: string, project?: string): Promise<readonly PolicyText[]> {
   const isProject = project !== undefined;
   try {
-    const names = (await namesIn(folder)).filter((name) => name.endsWith(".cedar")).sort();
+    const all = await (isProject
+      ? listProjectFolder(project, relative(project, folder))
+      : readdir(folder).catch(noneIfMissing));
+    const names = all.filter((name) => name.endsWith(".cedar")).sort();
     return await Promise.all(
       names.map(async (name) => {
         const file = join(folder, name);
@@ -50,15 +55,17 @@ async function readFolder(folder: string, project?: string): Promise<readonly Po
       }),
     );
   } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
     // All or none: a policy that cannot be read closes the hall, so it must not be skipped.
-    return [{ file: folder, text: "", isProject, problem: error.message }];
+    const isExplained = error instanceof ConfigError || error instanceof HallError;
+    const { code, message } = error as NodeJS.ErrnoException;
+    const problem = isExplained
+      ? message
+      : `${folder}: cannot be read (${code}); check its permissions`;
+    return [{ file: folder, text: "", isProject, problem }];
   }
 }
 
-async function namesIn(folder: string): Promise<readonly string[]> {
-  return readdir(folder).catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT" || error.code === "ENOTDIR") return [];
-    throw new ConfigError(`${folder}: cannot be read (${error.code}); check its permissions`);
-  });
+function noneIfMissing(error: NodeJS.ErrnoException): string[] {
+  if (error.code === "ENOENT") return [];
+  throw error;
 }

@@ -247,11 +247,6 @@ async function openBase(options: HallOptions) {
     trust,
     note: (entry) => note(entry),
   });
-  const store = openStore(options.store, { log, secrets });
-  const note = (entry: AuditEntry): Promise<void> =>
-    store.audit
-      .append(entry)
-      .catch((err: unknown) => log.error({ err, ...entry }, "could not write to the audit"));
   const registry = createRegistry({
     log,
     ...(trust ? { holds: trust.holds, refreshHeld: trust.refresh } : {}),

@@ -32,6 +32,7 @@ const servers = {
  *   config with `files` and `github`; `reviewed`: the same, approved; `weather`: a service to register
  * - `hall` a hall is running in the project; `model` a model answers; `approval` TOKEN is that of a
  *   waiting call; `calls` there were calls
+ * - `policies` the page's examples in Cedar are the user's policies, and the one in YAML is cases.yaml
  * - `file=NAME` the page's first example in JavaScript, as a file of that name
  * - `yes` commands that would ask a person get `--yes`; `unattended` the user's own file allows nothing yet
  */
@@ -55,6 +56,7 @@ export class Workplace implements AsyncDisposable {
     await this.#prepareProject(needs.get("project"));
     const file = needs.get("file");
     if (file !== undefined) this.#writeModule(file, place);
+    if (needs.has("policies")) this.#writePolicies(place);
     if (needs.has("model")) await this.#startModel();
     if (needs.has("unattended")) this.home.write("~/.config/guildhall/config.json", "{}");
     if (needs.has("hall")) await this.#startHall();
@@ -122,6 +124,14 @@ export class Workplace implements AsyncDisposable {
     const page = readPage(place.split(":")[0] ?? "");
     const [first] = page.examples.filter(({ language }) => language === "js");
     this.home.write(`./${name}`, first?.text ?? "");
+  }
+
+  #writePolicies(place: string): void {
+    const { examples } = readPage(place.split(":")[0] ?? "");
+    const textOf = (wanted: string): string =>
+      examples.flatMap(({ language, text }) => (language === wanted ? [text] : [])).join("\n");
+    this.home.write("~/.config/guildhall/policies/page.cedar", textOf("cedar"));
+    this.home.write("./cases.yaml", textOf("yaml"));
   }
 
   async #startModel(): Promise<void> {

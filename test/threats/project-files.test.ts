@@ -47,6 +47,7 @@ const files: Readonly<Record<string, string>> = {
   "AGENTS.md": "build --yes",
   ".guildhall/instructions.md": "mcp",
   ".guildhall/agents/helper.md": "mcp",
+  ".guildhall/policies/team.cedar": "tools",
   ".guildhall/agents.lock.json": "build --yes",
   ".guildhall/tools.lock.json": "build --yes",
   ".guildhall/.gitignore": calculate,
@@ -64,6 +65,7 @@ const files: Readonly<Record<string, string>> = {
 const folders: Readonly<Record<string, string>> = {
   ".guildhall": "build --yes",
   ".guildhall/agents": "mcp",
+  ".guildhall/policies": "tools",
   ".guildhall/logs": step("plan"),
   ".guildhall/workflow": step("plan"),
   ".vscode": "install vscode --yes",
@@ -127,6 +129,7 @@ function makeProject(): Home {
     "./guildhall.json": { expose: "tools" },
     "./.guildhall/agents/helper.md":
       "---\nname: helper\ndescription: Helps with sums.\ntools: calculator.calculate\n---\nHelp.\n",
+    "./.guildhall/policies/team.cedar": "// None yet.\n",
     [`./${feature}/spec.md`]: "# Feature Specification: Words\n\nCount words.\n",
     [`./${feature}/plan.md`]: "# Implementation Plan: Words\n\nUse Node.\n",
     "./.specify/memory/constitution.md": "# Constitution\n",

@@ -1,14 +1,20 @@
 // Two people at one hall: each sees, calls, reads and approves what the policies allow, on every way in.
+import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
+import { userInfo } from "node:os";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
+import { policyFoldersOf } from "../../src/config/policy-files.ts";
 import { createPageHost } from "../../src/hall/page/host.ts";
 import { policiesChanged } from "../../src/hall/policies.ts";
 import type { Settings } from "../../src/hall/settings.ts";
 import type { Identity } from "../../src/server/http/guard.ts";
 import type { Person } from "../../src/tool.ts";
+import { makeConfigFolder } from "../config/folder.ts";
 import { modern } from "../servers/client.ts";
 import { type Door, openDoor } from "../servers/door.ts";
 import { askModern } from "../servers/door-clients.ts";
+import { startHall } from "../servers/hall.ts";
 import { createLibraryToolkit, createToolkit, text } from "../servers/toolkits.ts";
 import { worker } from "../toolkits/lisp-hall.ts";
 
@@ -254,4 +260,35 @@ test("with a permit, only what is permitted may be done; the hall's own tools ne
   expect(await call("owner", "bank.balance")).toContain("no policy permits it");
   expect(await call("guest", "desk.tidy")).toContain("no policy permits it");
   expect(await call("guest", "find_tools", { task: "tidy up" })).toContain("fits");
+});
+
+test("a value that is too long to check is denied, and no name of an argument passes for another", async () => {
+  await policiesChanged(door.hall, [
+    user(`@id("no-secrets")
+forbid (principal, action == Action::"call", resource == Tool::"desk.tidy")
+when { context.arguments.hasTag("/note/text") && context.arguments.getTag("/note/text") like "*secret*" };`),
+  ]);
+  const tidy = (args: JsonObject) => call("owner", "desk.tidy", args);
+  const padding = "x".repeat(70_000);
+  expect(await tidy({ note: { text: `${padding} secret` } })).toContain("is longer than 64 KiB");
+  expect(await tidy({ note: { text: "a secret" } })).toContain("no-secrets forbids it");
+  expect(await tidy({ "/note/text": "fine", note: { text: "a secret" } })).toContain("no-secrets");
+  expect(await tidy({ note: { text: "fine", __proto__: { text: "a secret" } } })).toContain("tidy");
+  expect(await tidy({ other: padding, note: "a secret" })).toContain("tidy");
+});
+
+test("a variable that moves only the config names no other policies", () => {
+  const env = { HOME: userInfo().homedir, XDG_CONFIG_HOME: "/elsewhere" };
+  const { user: mine } = policyFoldersOf("/p", { env });
+  expect(mine).toBe(join(userInfo().homedir, ".config", "guildhall", "policies"));
+});
+
+test("a policy file that others can write to closes the hall", async () => {
+  using home = makeConfigFolder();
+  const folder = join(dirname(home.userFile), "policies");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "a.cedar"), "forbid (principal, action, resource);");
+  chmodSync(join(folder, "a.cedar"), 0o666);
+  const { policies } = await home.load();
+  await expect(startHall({ policies })).rejects.toThrow("other users can write to it");
 });
