@@ -18,6 +18,7 @@ export async function bundle(name) {
     banner: {
       js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);',
     },
+    external: ["@cedar-policy/cedar-wasm/nodejs"],
     logLevel: "warning",
   });
   return `${root}bench/results/${name}/${name}.mjs`;

@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|tui|workflow|commands] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|policy|tui|workflow|commands] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -12,6 +12,7 @@ import httpRelay from "./http-relay.mjs";
 import lisp from "./lisp.mjs";
 import lock from "./lock.mjs";
 import planner from "./planner.mjs";
+import policy from "./policy.mjs";
 import registry from "./registry.mjs";
 import relay from "./relay.mjs";
 import slo from "./slo.mjs";
@@ -34,6 +35,7 @@ const scenarios = [
   lisp,
   code,
   planner,
+  policy,
   tui,
   workflow,
   commands,

@@ -83,6 +83,13 @@ export class Policies {
     return plan.kind === "decided" ? denialOf(plan.ruling, request) : undefined;
   }
 
+  /** The same without the words. */
+  #mayAllow(request: PolicyRequest): boolean {
+    if (this.#state.kind !== "on") return this.#state.kind === "off";
+    const plan = this.#planOf(request, this.#state.engine);
+    return plan.kind === "open" || plan.ruling.allows;
+  }
+
   refuses(request: PolicyRequest): Denial | undefined {
     if (this.#state.kind === "off") return undefined;
     return this.#state.kind === "broken" ? brokenDenial : denialOf(this.rule(request), request);
@@ -111,8 +118,8 @@ export class Policies {
     const whose = caller ?? nobodyElse;
     const use: PolicyAction = "tool" in subject ? "call" : "read";
     const isShown =
-      this.refusesAlways({ caller: whose, action: use, subject }) === undefined &&
-      this.refusesAlways({ caller: whose, action: "list", subject }) === undefined;
+      this.#mayAllow({ caller: whose, action: use, subject }) &&
+      this.#mayAllow({ caller: whose, action: "list", subject });
     if (!isShown || !("tool" in subject) || subject.tool.toolkit.source !== "hall") return isShown;
     const members = [...(this.membersOf(subject.tool) ?? [])];
     return members.length === 0 || members.some((tool) => this.shows(caller, { tool }));
@@ -151,8 +158,11 @@ export class Policies {
   }
 
   #markOnce(target: Target): Marks {
-    const marks = this.#marks.get(target) ?? markTool(target.tool);
-    this.#marks.set(target, marks);
+    let marks = this.#marks.get(target);
+    if (!marks) {
+      marks = markTool(target.tool);
+      this.#marks.set(target, marks);
+    }
     return marks;
   }
 }
