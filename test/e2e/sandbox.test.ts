@@ -60,7 +60,7 @@ function commandLines(): readonly string[] {
 }
 
 test("a server that tries more than forty ways out gets nothing, and the hall goes on", async () => {
-  using project = makeProject({ sandbox: { memoryMb: 1024 } });
+  using project = makeProject({ sandbox: { memoryMb: 1024 }, timeoutSeconds: 300 });
   const { home, env, run } = project;
   const built = await run("build", "--yes");
   expect(built).toMatchObject({ code: 0 });

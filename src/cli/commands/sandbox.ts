@@ -82,17 +82,21 @@ export async function runSandboxLearn(name: string, options: LearnOptions): Prom
     await createWaiting().during("stopping the server", learning.close());
     proposed = learning.propose();
   }
-  if (proposed.length === 0) {
+  const isConfined = (await explainSandbox(settings, name)).state === "confined";
+  if (proposed.length === 0 && isConfined) {
     print({ name, proposed, accepted: [] }, `nothing was denied; ${name} stays as it is`, options);
     return;
   }
-  const accepted = await choose(name, proposed, options);
-  if (accepted.length === 0) {
+  const accepted = proposed.length === 0 ? [] : await choose(name, proposed, options);
+  if (accepted.length === 0 && isConfined) {
     print({ name, proposed, accepted }, formatProposal(name, proposed), options);
     return;
   }
-  const list = accepted.map((right) => `  ${formatRight(right)}`).join("\n");
-  await createPerson().confirm(`You are about to allow ${name}:\n${list}`);
+  const list = accepted.map((right) => `\n  ${formatRight(right)}`).join("");
+  const what = isConfined ? "" : "run in a sandbox, and ";
+  await createPerson().confirm(
+    `You are about to let ${name} ${what}use:${list || " nothing more"}`,
+  );
   const profile = await acceptRights(settings, name, accepted);
   print({ name, proposed, accepted, profile }, `${name}: ${profile.join("; ")}`, options);
 }

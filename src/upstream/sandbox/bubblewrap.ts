@@ -167,6 +167,8 @@ function withNetwork(
   return [
     runtime.bwrap,
     ..."--unshare-user --uid 0 --gid 0 --unshare-net --cap-add CAP_NET_BIND_SERVICE".split(" "),
+    // Linux lets only a process with it map the user of the inner sandbox to this one.
+    ...["--cap-add", "CAP_SETFCAP"],
     ..."--dev-bind / / --die-with-parent -- /bin/sh -c".split(" "),
     networkScript,
     process.execPath,
