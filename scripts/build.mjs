@@ -29,6 +29,7 @@ const entryPoints = {
   "picture-worker": "src/tui/picture-worker.ts",
   "lisp-worker": "src/toolkits/lisp/worker.ts",
   "store-worker": "src/store/store-worker.ts",
+  "openapi-worker": "src/upstream/openapi/worker.ts",
   "validation-worker": "src/gateway/validation-worker.ts",
 };
 const options = {

@@ -36,10 +36,10 @@ function read(file) {
   }
 }
 
-/** `config` is the whole schema, `stdio` and `remote` are the kinds of server, anything else is a section. */
+/** `config` is the whole schema, `stdio`, `remote` and `openapi` are the kinds of server, anything else is a section. */
 function table(name) {
-  const [stdio, remote] = schema.properties.mcpServers.additionalProperties.anyOf;
-  const part = { config: schema, stdio, remote }[name] ?? schema.properties[name];
+  const [stdio, remote, openapi] = schema.properties.mcpServers.additionalProperties.anyOf;
+  const part = { config: schema, stdio, remote, openapi }[name] ?? schema.properties[name];
   const rows = Object.entries(part.properties).filter(([, field]) => !isForeign(field));
   const lines = rows.flatMap(([key, field]) => row(key, field, part.required?.includes(key)));
   return ["| field | type | default | meaning |", "|---|---|---|---|", ...lines, ""].join("\n");

@@ -7,7 +7,8 @@ import { existsSync } from "node:fs";
 export function findWorker(name: string, source: URL): URL {
   const places = [`./${name}.js`, `../${name}.js`];
   // From source, Node 20 starts no worker: it takes the built one.
-  if (!("typescript" in process.features)) places.push(`../../dist/${name}.js`);
+  if (!("typescript" in process.features))
+    places.push(`../../dist/${name}.js`, `../../../dist/${name}.js`);
   const built = places.map((path) => new URL(path, source));
   return built.find((file) => existsSync(file)) ?? source;
 }

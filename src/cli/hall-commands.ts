@@ -146,6 +146,16 @@ export const hallCommands: CommandGroups = {
           "a variable for its command, such as MODE=test; NAME alone passes yours; repeatable",
           collect,
         ],
+        "--openapi <document>": "a file or URL: each operation of the API becomes a tool",
+        "--base-url <url>": "the address of that API (default: the document's first server)",
+        "--auth <scheme>": [
+          "its credentials, as SCHEME=value, or SCHEME alone to set the value as a secret; repeatable",
+          collect,
+        ],
+        "--include <glob>": [
+          "only these operations, by tool name, 'GET /path*' or tag; repeatable",
+          collect,
+        ],
         "-t, --transport <type>": "how to reach a url: http (default), sse or ws",
         "-s, --scope <scope>": "accepted from `claude mcp add` lines, without effect",
         "-y, --yes":
@@ -157,6 +167,7 @@ export const hallCommands: CommandGroups = {
         "add github --env GITHUB_TOKEN -- npx -y github-mcp",
         `add '{"mcpServers": {"time": {"command": "uvx", "args": ["mcp-server-time"]}}}'`,
         "add 'claude mcp add --transport http docs https://example.com/mcp'",
+        "add petstore --openapi ./petstore.yaml --auth api_key",
         "add time_tool",
       ],
       load: async () => (await import("./commands/add.ts")).runAdd,

@@ -28,8 +28,9 @@ export interface Outline {
 export const outline: Outline = table as Outline;
 
 /** The intended kind of an entry of mcpServers, as an index into the schema's union. */
-export function kindIndexOf(entry: unknown): 0 | 1 {
+export function kindIndexOf(entry: unknown): 0 | 1 | 2 {
   if (!isObject(entry) || entry.type === "stdio") return 0;
+  if ("openapi" in entry || entry.type === "openapi") return 2;
   const isRemoteType = typeof entry.type === "string" && entry.command === undefined;
   return "url" in entry || isRemoteType ? 1 : 0;
 }

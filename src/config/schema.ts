@@ -22,7 +22,7 @@ import type { Written, written } from "./variables.ts";
  * config with. Only types of this file are used at run time, so that no hall loads zod.
  */
 
-/** What both kinds of server have beside the map every MCP client uses. */
+/** What all kinds of server have beside the map every MCP client uses. */
 const ours = {
   start: field(
     "When to start the server: at its first call, or with the hall.",
@@ -113,6 +113,46 @@ const remoteType = z.pipe(
   z.transform((type) => transportAliases[type] ?? (type as "http" | "sse" | "ws")),
 );
 
+const oauth = optional("For servers that require a login with settings of their own.", {
+  grant: field(
+    "Who logs in: a person, or the hall itself with clientId and clientSecret.",
+    z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
+  ),
+  clientId: field(
+    "The client that you registered with the issuer. Default: one is registered at the first login.",
+    z.optional(text()),
+  ),
+  clientSecret: field("Its secret; use a variable.", z.optional(text())),
+  clientMetadataUrl: field(
+    "The address of a client metadata document, for issuers that use one instead of registration.",
+    z.optional(text()),
+  ),
+  issuer: field(
+    "The only issuer that may see these values. Default: the one that the server names at the first login.",
+    z.optional(text()),
+  ),
+  scope: field(
+    "The scopes to request, separated by spaces. Default: those that the server asks for.",
+    z.optional(text()),
+  ),
+  perPerson: field(
+    "Each person who calls with a token logs in on their own, and their login is used for their calls only.",
+    z.optional(z.boolean()),
+  ),
+  authorizationUrl: field(
+    "The page where a person logs in, for an API whose issuer has no metadata. `guildhall add --openapi` sets it.",
+    z.optional(text()),
+  ),
+  tokenUrl: field(
+    "The address that issues tokens, for an API whose issuer has no metadata. `guildhall add --openapi` sets it.",
+    z.optional(text()),
+  ),
+  callbackPort: field(
+    "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
+    z._default(whole(0, 65_535), 0),
+  ),
+});
+
 const remoteServer = object("A remote server.", {
   type: field(
     'The transport; "streamable-http" means "http", "websocket" means "ws".',
@@ -120,37 +160,31 @@ const remoteServer = object("A remote server.", {
   ),
   url: field("Its address: https (wss for ws), or http to this machine.", text()),
   headers: field("HTTP headers sent with every request.", map(z.string())),
-  oauth: optional("For servers that require a login with settings of their own.", {
-    grant: field(
-      "Who logs in: a person, or the hall itself with clientId and clientSecret.",
-      z._default(z.enum(["authorization_code", "client_credentials"]), "authorization_code"),
-    ),
-    clientId: field(
-      "The client that you registered with the issuer. Default: one is registered at the first login.",
-      z.optional(text()),
-    ),
-    clientSecret: field("Its secret; use a variable.", z.optional(text())),
-    clientMetadataUrl: field(
-      "The address of a client metadata document, for issuers that use one instead of registration.",
-      z.optional(text()),
-    ),
-    issuer: field(
-      "The only issuer that may see these values. Default: the one that the server names at the first login.",
-      z.optional(text()),
-    ),
-    scope: field(
-      "The scopes to request, separated by spaces. Default: those that the server asks for.",
-      z.optional(text()),
-    ),
-    perPerson: field(
-      "Each person who calls with a token logs in on their own, and their login is used for their calls only.",
-      z.optional(z.boolean()),
-    ),
-    callbackPort: field(
-      "The port of 127.0.0.1 to which the browser returns after a login; 0 picks a free one.",
-      z._default(whole(0, 65_535), 0),
-    ),
-  }),
+  oauth,
+  ...ours,
+});
+
+const openapiServer = object("An API that an OpenAPI document describes.", {
+  type: field("Always openapi.", z._default(z.literal("openapi"), "openapi")),
+  openapi: field(
+    "The OpenAPI 3.0 or 3.1 document, JSON or YAML: a file, relative to the project's folder, or a URL. A project's must be inside the project.",
+    text(),
+  ),
+  baseUrl: field(
+    "The address of the API. Default: the document's first server.",
+    z.optional(text()),
+  ),
+  auth: field(
+    "Credentials, by the name of the document's security scheme: a key, a token, or user:password for basic. Use variables.",
+    map(z.string(), 200),
+  ),
+  headers: field("HTTP headers sent with every request.", map(z.string())),
+  include: field(
+    "Globs of the operations that become tools, by tool name, `GET /path` or tag. Default: all.",
+    list(200),
+  ),
+  exclude: field("Globs of the operations that do not, even if included.", list(200)),
+  oauth,
   ...ours,
 });
 
@@ -357,7 +391,10 @@ export const configSchema = z.strictObject({
   mcpServers: field(
     "The servers behind the hall, by name: the map that every MCP client uses.",
     z.prefault(
-      z.record(z.string().check(z.regex(serverNamePattern)), z.union([stdioServer, remoteServer])),
+      z.record(
+        z.string().check(z.regex(serverNamePattern)),
+        z.union([stdioServer, remoteServer, openapiServer]),
+      ),
       {},
     ),
   ),

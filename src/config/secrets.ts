@@ -20,11 +20,12 @@ export function findSecrets(
   expanded: readonly string[],
 ): string[] {
   const secrets = new Set(expanded);
-  for (const { env, headers, url } of serversOf(variables)) {
-    for (const text of [url, ...valuesOf(env), ...valuesOf(headers)])
+  for (const { env, headers, url, auth } of serversOf(variables)) {
+    for (const text of [url, ...valuesOf(env), ...valuesOf(headers), ...valuesOf(auth)])
       if (typeof text === "string") secrets.add(bare(text));
   }
-  for (const { env, headers, oauth } of serversOf(tree)) {
+  for (const { env, headers, oauth, auth } of serversOf(tree)) {
+    for (const text of valuesOf(auth)) if (typeof text === "string") secrets.add(bare(text));
     for (const map of [env, headers, oauth]) {
       for (const [key, text] of Object.entries(isObject(map) ? map : {}))
         if (secretName.test(key) && typeof text === "string") secrets.add(bare(text));

@@ -1,11 +1,11 @@
 import { statSync } from "node:fs";
 import { delimiter, resolve } from "node:path";
 import { isObject, type JsonObject } from "../base/json.ts";
-import { kindOfHost } from "../net/host.ts";
 import { builtinNames, serverNamePattern } from "./configured-servers.ts";
 import { type Path, type Problem, quote } from "./error.ts";
 import { fieldAt } from "./layer.ts";
 import { isInside, realOf, type WrittenConfig } from "./project-limits.ts";
+import { findUrlFault } from "./url.ts";
 
 /**
  * Checks of programs and URLs that a schema cannot express. A config that names programs is code: a
@@ -28,6 +28,7 @@ export function findServerProblems(
       const isOwn = (key: string): boolean => !isOfProject([...above, "env", key]);
       return [
         ...problemsAt(above, findServerFaults(server, folder)),
+        ...problemsAt(above, findApiFaults(server, folder, isOfProject([...above, "openapi"]))),
         ...problemsAt(above, findSteeringFaults(server, { folder, env, isOwn })),
         ...(isOfProject([...above, "sandbox"])
           ? problemsAt(above, findSandboxFaults(server.sandbox, folder, users))
@@ -128,9 +129,9 @@ function findPrefixProblems(servers: JsonObject): Problem[] {
 
 function findServerFaults(server: JsonObject, folder: string): Faults {
   const { command, cwd, url, args, env, headers, type, allowPrivate } = server;
-  const { issuer, clientMetadataUrl, grant, clientId, clientSecret } = isObject(server.oauth)
-    ? server.oauth
-    : {};
+  const oauth = isObject(server.oauth) ? server.oauth : {};
+  const { issuer, clientMetadataUrl, authorizationUrl, tokenUrl } = oauth;
+  const { grant, clientId, clientSecret } = oauth;
   const isSocket = type === "ws" || type === "websocket";
   const isAlone =
     grant === "client_credentials" && (clientId === undefined || clientSecret === undefined);
@@ -144,6 +145,8 @@ function findServerFaults(server: JsonObject, folder: string): Faults {
     ...findHeaderFaults(headers),
     [["oauth", "issuer"], findUrlFault(issuer, false, true)],
     [["oauth", "clientMetadataUrl"], findUrlFault(clientMetadataUrl, false, true)],
+    [["oauth", "authorizationUrl"], findUrlFault(authorizationUrl, false, true)],
+    [["oauth", "tokenUrl"], findUrlFault(tokenUrl, false, true)],
     [
       ["oauth", "grant"],
       isAlone
@@ -151,6 +154,32 @@ function findServerFaults(server: JsonObject, folder: string): Faults {
         : undefined,
     ],
     [["args"], hasNull ? "contains a null character; expected text; remove it" : undefined],
+  ];
+}
+
+/** An API: where its document is, and where requests and credentials go. */
+function findApiFaults(server: JsonObject, folder: string, isOfProject: boolean): Faults {
+  const { openapi, baseUrl, allowPrivate, oauth } = server;
+  if (typeof openapi !== "string") return [];
+  const isUrl = /^[a-z]+:\/\//i.test(openapi);
+  const isOutside =
+    isOfProject && !isUrl && !isInside(realOf(resolve(folder, openapi)), realOf(folder));
+  const isAlone = isObject(oauth) && (baseUrl === undefined || oauth.tokenUrl === undefined);
+  return [
+    [["openapi"], isUrl ? findUrlFault(openapi, false, allowPrivate === true) : undefined],
+    [
+      ["openapi"],
+      isOutside
+        ? "is outside the project; expected a file inside, or a URL; copy it into the project"
+        : undefined,
+    ],
+    [["baseUrl"], findUrlFault(baseUrl, false, allowPrivate === true)],
+    [
+      ["oauth"],
+      isAlone
+        ? "does not say where tokens come from and go to; expected tokenUrl in it, and baseUrl beside it; add them"
+        : undefined,
+    ],
   ];
 }
 
@@ -273,27 +302,6 @@ function findHeaderFaults(headers: unknown): Faults {
   return textsOf(headers)
     .filter(([name, value]) => !/^[!#$%&'*+.^_`|~\w-]+$/.test(name) || hasControls(value))
     .map(([name]) => [["headers", name], text]);
-}
-
-function findUrlFault(url: unknown, isSocket: boolean, allowPrivate: boolean): string | undefined {
-  if (typeof url !== "string") return undefined;
-  const [safe, plain] = isSocket ? ["wss:", "ws:"] : ["https:", "http:"];
-  if (!URL.canParse(url)) return `is not a URL; expected ${safe}//host/path; write the full URL`;
-  const { protocol, username, password, hostname, hash } = new URL(url);
-  if (protocol !== safe && protocol !== plain) {
-    const isOther = /^(https?|wss?):$/.test(protocol);
-    return `has the scheme ${quote(protocol)}; expected ${safe}//; ${isOther ? `change it, or set "type" to "${isSocket ? "http" : "ws"}"` : "no other scheme is supported"}`;
-  }
-  if (username || password)
-    return "contains a user name or password; expected none; send them in headers";
-  if (hash || url.includes("#"))
-    return "has a fragment (#); expected none, as it is never sent; remove it";
-  const kind = kindOfHost(hostname);
-  if (kind === "private" && !allowPrivate)
-    return `points into a private network (${quote(hostname)}); expected a public host or this machine; set "allowPrivate": true if you mean it`;
-  if (kind === "public" && protocol === plain)
-    return `is not encrypted (${quote(hostname)} is not this machine); expected ${safe}//; change the scheme`;
-  return undefined;
 }
 
 /** Control characters except tab. */

@@ -27,7 +27,16 @@ const referencesMax = 10_000;
 /** Deeper than any field; the schema rejects anything below. */
 const depthMax = 8;
 /** Fields in which the value of a variable may be a secret. A command or a folder is not. */
-const secretSections: ReadonlySet<unknown> = new Set(["env", "headers", "url", "args", "oauth"]);
+const secretSections: ReadonlySet<unknown> = new Set([
+  "env",
+  "headers",
+  "url",
+  "args",
+  "oauth",
+  "auth",
+  "baseUrl",
+  "openapi",
+]);
 /** Common in paths: redacting them would make a log unreadable. */
 const openNames = new Set([
   "HOME",
@@ -161,6 +170,9 @@ export interface Written {
   readonly env?: JsonObject;
   readonly headers?: JsonObject;
   readonly oauth?: JsonObject;
+  readonly openapi?: string;
+  readonly baseUrl?: string;
+  readonly auth?: JsonObject;
   readonly envFile?: string;
   /** The variables that the file of `envFile` sets. */
   readonly fromFile?: EnvFile | undefined;
@@ -176,6 +188,9 @@ const writtenFields = [
   "env",
   "headers",
   "oauth",
+  "openapi",
+  "baseUrl",
+  "auth",
   "envFile",
 ] as const;
 

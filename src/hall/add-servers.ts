@@ -3,6 +3,7 @@ import { HallError } from "../base/errors.ts";
 import { findNameProblems } from "../config/servers.ts";
 import { describeTarget } from "../upstream/source.ts";
 import { type EditOptions, requireSeen, withConfigLock } from "./config-edit.ts";
+import { completeApi } from "./import/api-entry.ts";
 import type { ServerEntry } from "./import/clients.ts";
 import { shorten, thisMachine } from "./import/document.ts";
 import { findUnset, readEntry } from "./import/import.ts";
@@ -73,7 +74,8 @@ async function addAlone(
       throw new HallError("VALIDATION", `"${name}" cannot be added: ${found}`, {
         hint: "Correct the entry and add it again.",
       });
-    servers.push({ name, ...found });
+    const { server, notes } = await completeApi(name, found.server);
+    servers.push({ name, server, notes: [...found.notes, ...notes] });
   }
   const after = await addToProjectFile(project, servers);
   if (!dryRun) {

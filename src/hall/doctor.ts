@@ -113,6 +113,7 @@ function checkServer(
 }
 
 function checkEntry(config: ServerConfig): readonly Check[] {
+  if (config.type === "openapi") return [{ what: `API of ${config.openapi}`, ok: true }];
   if (config.type !== "stdio") return [{ what: `remote server, over ${config.type}`, ok: true }];
   const program = realProgram(config);
   const variables = Object.keys(config.env).join(", ");
@@ -153,7 +154,13 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
     const { tools, skipped = [] } = offer;
     const hasTools = tools.length > 0;
     return [
-      { what: `starts and speaks MCP ${protocol} (${seconds} s)`, ok: true },
+      {
+        what:
+          config.type === "openapi"
+            ? `its document is valid (${seconds} s)`
+            : `starts and speaks MCP ${protocol} (${seconds} s)`,
+        ok: true,
+      },
       {
         what: `lists ${plural(tools.length, "tool")}`,
         ok: hasTools,
@@ -184,8 +191,14 @@ function checkDiscovery(config: ServerConfig, discovery: Discovery): readonly Ch
   return [
     config.type === "stdio"
       ? { what: reason, ok: false, command: commandLine(config), stderr }
-      : { what: reason, ok: false, advice: 'Check "url" in its entry.' },
+      : { what: reason, ok: false, advice: adviceOf(config) },
   ];
+}
+
+function adviceOf({ type }: ServerConfig): string {
+  return type === "openapi"
+    ? 'Check "openapi" and "baseUrl" in its entry.'
+    : 'Check "url" in its entry.';
 }
 
 /** The npx folder whose package lacks a module, as the last lines of a server say. */

@@ -8,7 +8,7 @@ export function isRefused({ status }: Dialled): boolean {
   return status === 401 || status === 403;
 }
 
-function retryAfterMs(response: Dialled): number | undefined {
+export function retryAfterMs(response: Pick<Dialled, "status" | "headers">): number | undefined {
   if (response.status !== 429 && response.status !== 503) return undefined;
   const header = response.headers.get("retry-after");
   if (header === null) return undefined;

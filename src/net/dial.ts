@@ -28,7 +28,7 @@ export interface Dialled {
 export interface DialInit {
   readonly method?: string;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+  readonly body?: string | Buffer;
   readonly signal: AbortSignal;
 }
 

@@ -65,7 +65,10 @@ export function createFetcher({
             throw options.signal.aborted ? options.signal.reason : explain(error);
           });
         const target = redirectOf(response, url);
-        if (!target) return await read(response, url, options);
+        if (!target) {
+          if (!response.ok) throw await explainStatus(response, url);
+          return await readBody(response, url, options);
+        }
         await response.body?.cancel();
         url = target;
       } finally {
@@ -101,12 +104,12 @@ function redirectOf(response: Response, from: URL): URL | undefined {
   throw new HallError("EXECUTION", `${from.origin} redirects to an invalid URL`);
 }
 
-async function read(
+/** The body of any response, inflated and within the limit. */
+export async function readBody(
   response: Response,
   url: URL,
   { bytesMax, signal }: FetchOptions,
 ): Promise<Fetched> {
-  if (!response.ok) throw await explainStatus(response, url);
   if (Number(response.headers.get("content-length") ?? 0) > bytesMax) {
     await response.body?.cancel();
     throw tooLarge(url, bytesMax);

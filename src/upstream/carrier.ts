@@ -49,10 +49,12 @@ export type OpenCarrier = (
   scope: Scope,
 ) => Promise<Carrier>;
 
-export const openCarrier: OpenCarrier = (config, options, scope) =>
-  config.type === "stdio"
-    ? startProcess(config, options, scope)
-    : openRemote(config, options, scope);
+export const openCarrier: OpenCarrier = async (config, options, scope) => {
+  if (config.type === "stdio") return startProcess(config, options, scope);
+  if (config.type !== "openapi") return openRemote(config, options, scope);
+  const { openApi } = await import("./openapi/carrier.ts");
+  return openApi(config, options, scope);
+};
 
 async function openRemote(
   config: RemoteServerConfig,

@@ -9,6 +9,7 @@ import type { InstalledPackage } from "../trust/review.ts";
 import type { Limits } from "../wire/channel.ts";
 import type { OpenCarrier } from "./carrier.ts";
 import { createGuard } from "./guard.ts";
+import { loginTarget } from "./issuer.ts";
 import type { Lock } from "./lock.ts";
 import { type Authorizer, createOAuth } from "./oauth.ts";
 import type { SandboxPolicy } from "./sandbox/policy.ts";
@@ -107,16 +108,14 @@ export function createFleet(options: FleetOptions): Fleet {
     config: ServerConfig,
     person?: string,
   ): Authorizer | undefined {
-    if (
-      config.type === "stdio" ||
-      Object.keys(config.headers).some((key) => key.toLowerCase() === "authorization")
-    )
+    const target = loginTarget(config);
+    if (!target || Object.keys(target.headers).some((key) => key.toLowerCase() === "authorization"))
       return undefined;
     return createOAuth({
       name,
-      config,
+      config: target,
       person,
-      store: createTokenStore(config.url, { folder: options.tokenFolder, person }),
+      store: createTokenStore(target.url, { folder: options.tokenFolder, person }),
       secrets: options.secrets,
     });
   }

@@ -26,7 +26,16 @@ export interface Challenge {
   readonly resourceMetadataUrl: URL | undefined;
 }
 
-export type RemoteServerConfig = Exclude<ServerConfig, { readonly type: "stdio" }>;
+export type RemoteServerConfig = Exclude<ServerConfig, { readonly type: "stdio" | "openapi" }>;
+
+/** The server to log in to; undefined for a program, and for an API without OAuth. */
+export function loginTarget(config: ServerConfig): RemoteServerConfig | undefined {
+  if (config.type === "stdio") return undefined;
+  if (config.type !== "openapi") return config;
+  const { openapi: _, baseUrl, auth: _values, include: _in, exclude: _out, ...rest } = config;
+  if (!config.oauth || baseUrl === undefined) return undefined;
+  return { ...rest, type: "http", url: baseUrl };
+}
 
 /** Loaded lazily: the SDK takes 0.1 s to load, and only OAuth needs it. */
 export const loadSdk = () => import("@modelcontextprotocol/client");
@@ -55,6 +64,8 @@ export async function findIssuer(
   config: RemoteServerConfig,
   resourceMetadataUrl: URL | undefined,
 ): Promise<Issuer> {
+  const named = issuerInConfig(config);
+  if (named) return named;
   const { discoverOAuthServerInfo, selectResourceURL } = await loadSdk();
   const serverUrl = httpUrlOf(config);
   const found = await discoverOAuthServerInfo(serverUrl, {
@@ -83,6 +94,22 @@ export async function findIssuer(
       ...(resourceMetadataUrl ? { resourceMetadataUrl: resourceMetadataUrl.href } : {}),
     },
   };
+}
+
+/** An API's issuer, which has no metadata: the config names its addresses, and a person approved them with it. */
+export function issuerInConfig({ oauth }: RemoteServerConfig): Issuer | undefined {
+  if (oauth?.tokenUrl === undefined) return undefined;
+  const { tokenUrl, authorizationUrl = tokenUrl, issuer: id = new URL(tokenUrl).origin } = oauth;
+  const metadata: AuthorizationServerMetadata = {
+    issuer: id,
+    authorization_endpoint: authorizationUrl,
+    token_endpoint: tokenUrl,
+    response_types_supported: ["code"],
+    code_challenge_methods_supported: ["S256"],
+  };
+  const url = new URL(tokenUrl).origin;
+  const found = { authorizationServerUrl: url, authorizationServerMetadata: metadata };
+  return { id, url, metadata, resource: undefined, found };
 }
 
 /** Reports only the error code of the issuer: its other text is untrusted. */

@@ -16,6 +16,7 @@ import {
   findIssuer,
   httpUrlOf,
   type Issuer,
+  issuerInConfig,
   loadSdk,
   type RemoteServerConfig,
   readChallenge,
@@ -46,7 +47,7 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
   const { config, store } = options;
   try {
     const logins = await store.read();
-    const challenge = await probe(config);
+    const challenge = issuerInConfig(config) ? noChallenge : await probe(config);
     const issuer = await findIssuer(config, challenge.resourceMetadataUrl);
     if (challenge.status < 400 && !issuer.metadata)
       throw new HallError("INVALID_PARAMS", "the server requires no login", {
@@ -83,6 +84,14 @@ export async function login(options: LoginOptions): Promise<LoginResult> {
     throw await explainOAuth(error, "login failed");
   }
 }
+
+/** An API is not asked: its entry names the issuer. */
+const noChallenge: Challenge = {
+  status: 401,
+  scope: undefined,
+  error: undefined,
+  resourceMetadataUrl: undefined,
+};
 
 /** Calls the server without a token: its challenge names issuer and scope. */
 async function probe(config: RemoteServerConfig): Promise<Challenge> {

@@ -5,7 +5,7 @@ import { type Written, written } from "../config/variables.ts";
 import { projectFiles, realProgram } from "./program.ts";
 
 /**
- * The command or URL of a server as the files have it, with `${NAME}` in the place of values, and its
+ * The command, URL or document of a server as the files have it, with `${NAME}` in the place of values, and its
  * prefix. A change invalidates the lock entry and the approval: with another's prefix, an approved server
  * could answer in its place. The names of variables count: a project must not send
  * another secret to an approved server. The values do not: they change, and the lock is committed.
@@ -28,6 +28,17 @@ export function sourceOf(config: ServerConfig): string {
         .filter((name) => !fromFile?.names.includes(name))
         .sort(),
       reached.cwd ?? config.cwd ?? null,
+      ...rest,
+    ]);
+  if (config.type === "openapi")
+    return hashOf([
+      config.type,
+      reached.openapi ?? config.openapi,
+      reached.baseUrl ?? config.baseUrl ?? null,
+      reached.auth ?? config.auth,
+      Object.keys(config.headers).sort(),
+      config.include,
+      config.exclude,
       ...rest,
     ]);
   return hashOf([
@@ -70,6 +81,12 @@ function describePrefix({ prefix }: ServerConfig): string {
 
 function describeAddress(config: ServerConfig): string {
   const texts = config[written] ?? {};
+  if (config.type === "openapi") {
+    const { openapi = config.openapi, baseUrl = config.baseUrl, auth = config.auth } = texts;
+    const { headers = config.headers, oauth = {} } = texts;
+    const where = baseUrl === undefined ? "" : ` at ${baseUrl}`;
+    return `the API of ${quoted(openapi)}${where}${listed(" with", auth, texts)}${listed(" with headers", headers, texts)}${listed(" and a login with", oauth, texts)}`;
+  }
   if (config.type !== "stdio") {
     const { url = config.url, headers = config.headers, oauth = {} } = texts;
     return `${url} over ${config.type}${listed(" with headers", headers, texts)}${listed(" and a login with", oauth, texts)}`;
@@ -130,7 +147,7 @@ export function hiddenValues(config: ServerConfig): Readonly<Record<string, stri
   const values =
     config.type === "stdio"
       ? (texts.env ?? (texts.fromFile ? {} : config.env))
-      : { ...(texts.headers ?? config.headers), ...texts.oauth };
+      : { ...(texts.headers ?? config.headers), ...texts.oauth, ...texts.auth };
   const options = [...hiddenArguments(config).values()].map(({ name, value }) => [name, value]);
   const all: [string, string][] = [...Object.entries(values), ...options].map(([name, value]) => [
     String(name),
@@ -140,8 +157,8 @@ export function hiddenValues(config: ServerConfig): Readonly<Record<string, stri
 }
 
 /** The command line or URL of an entry as a list shows it: `${NAME}` as written, and no secret, whoever wrote it. */
-export function describeTarget({ command, args, url }: JsonObject): string {
-  if (url !== undefined) return withoutSecrets(String(url));
+export function describeTarget({ command, args, url, openapi }: JsonObject): string {
+  if (url !== undefined || openapi !== undefined) return withoutSecrets(String(url ?? openapi));
   const words = [command, ...(Array.isArray(args) ? args : [])].map(String);
   const hidden = secretArguments(words);
   return words.map((word, at) => hidden.get(at)?.shown ?? withoutSecrets(word)).join(" ");

@@ -177,7 +177,7 @@ export async function startOAuthServer(initial: Partial<Behaviour> = {}): Promis
           code?.challenge === challenge &&
           code.redirectUri === body.get("redirect_uri") &&
           code.clientId === (body.get("client_id") ?? basicUser(authorization));
-        return fits && code.resource === body.get("resource")
+        return fits && code.resource === (body.get("resource") ?? "")
           ? grant(code.scope, code.resource, response)
           : json(response, 400, { error: "invalid_grant" });
       }

@@ -1,4 +1,4 @@
-import { isAbsolute, relative } from "node:path";
+import { isAbsolute, relative, resolve } from "node:path";
 import { text as readStream } from "node:stream/consumers";
 import { HallError } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -11,7 +11,13 @@ import {
 } from "../../config/configured-servers.ts";
 import { type AddReport, addServers } from "../../hall/add-servers.ts";
 import { editConfig } from "../../hall/config-edit.ts";
-import { entryFrom, isClaudeLine, readClaudeLine, readPasted } from "../../hall/import/pasted.ts";
+import {
+  type ApiFlags,
+  entryFrom,
+  isClaudeLine,
+  readClaudeLine,
+  readPasted,
+} from "../../hall/import/pasted.ts";
 import type { JsonOption } from "../declaration.ts";
 import { loadProject } from "../hall.ts";
 import { paint, print, wrapProse } from "../print.ts";
@@ -22,6 +28,10 @@ interface AddOptions extends JsonOption {
   readonly header?: readonly string[];
   readonly env?: readonly string[];
   readonly transport?: string;
+  readonly openapi?: string;
+  readonly baseUrl?: string;
+  readonly auth?: readonly string[];
+  readonly include?: readonly string[];
   readonly yes?: boolean;
   /** Where the command was typed. */
   readonly start: string;
@@ -35,8 +45,12 @@ export async function runAdd(
 ): Promise<void> {
   if (name !== undefined && words.length === 0 && options.url === undefined && isBuiltinName(name))
     return addBuiltin(name, options);
-  const { header = [], env = [], url } = options;
-  const isDescribed = words.length > 0 || url !== undefined || header.length + env.length > 0;
+  const { header = [], env = [], url, openapi } = options;
+  const isDescribed =
+    words.length > 0 ||
+    url !== undefined ||
+    openapi !== undefined ||
+    header.length + env.length > 0;
   const isArgument = name !== undefined && (isDescribed || !isName(name));
   const entries = isArgument
     ? readArguments(name, words, options)
@@ -61,23 +75,36 @@ async function addBuiltin(name: BuiltinName, options: JsonOption): Promise<void>
 function readArguments(
   name: string,
   words: readonly string[],
-  { url, header: headers = [], env = [], transport, start }: AddOptions,
+  { url, header: headers = [], env = [], transport, start, ...options }: AddOptions,
 ): Parameters<typeof addServers>[1] {
   const all = [name, ...words];
+  const api = apiFrom(options, start);
   const describe = (line: readonly string[]): JsonObject =>
-    startedIn(start, entryFrom(line, { url, transport, headers, env }));
+    startedIn(start, entryFrom(line, { url, transport, headers, env, api }));
   // A line for Claude Code without quotes: its flags are also ours.
   if (isClaudeLine(all)) {
     const [, , add = "", given = "", ...rest] = all;
     if (add === "add-json") return readClaudeLine(all);
     return [{ name: given, value: describe(rest) }];
   }
-  const isDescribed = url !== undefined || headers.length > 0 || env.length > 0;
+  const isDescribed = api !== undefined || url !== undefined || headers.length + env.length > 0;
   const [first] = words;
   if (!isDescribed && words.length === 0) return readPasted(name, undefined);
   if (!isDescribed && words.length === 1 && first?.trimStart().startsWith("{"))
     return readPasted(first, name);
   return [{ name, value: describe(words) }];
+}
+
+/** A file is named from the project's folder, wherever the command was typed. */
+function apiFrom(
+  { openapi, baseUrl, auth = [], include = [] }: Partial<AddOptions>,
+  start: string,
+): ApiFlags | undefined {
+  if (openapi === undefined) return undefined;
+  const isUrl = /^https?:\/\//.test(openapi);
+  const file = relative(process.cwd(), resolve(start, openapi));
+  const isInside = !/^\.\.([\\/]|$)/.test(file) && !isAbsolute(file);
+  return { openapi: isUrl || !isInside ? openapi : `./${file}`, baseUrl, auth, include };
 }
 
 /** A command that was typed below the project's folder runs where it was typed: its paths are relative to that. */

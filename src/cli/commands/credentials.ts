@@ -16,7 +16,7 @@ import {
   type SettingsOptions,
 } from "../../hall/settings.ts";
 import { openNamedTokens } from "../../server/http/tokens.ts";
-import type { RemoteServerConfig } from "../../upstream/issuer.ts";
+import { loginTarget, type RemoteServerConfig } from "../../upstream/issuer.ts";
 import { login } from "../../upstream/login.ts";
 import { createTokenStore } from "../../upstream/token-store.ts";
 import type { JsonOption } from "../declaration.ts";
@@ -32,7 +32,7 @@ export async function runLogin(server: string, options: LoginOptions): Promise<v
   const { person } = options;
   refuseNeedless(server, config);
   refusePerson(server, config, person);
-  await requireApproved(server, config, settings);
+  await requireApproved(server, getServer(server, settings.loaded), settings);
   const waiting = createWaiting();
   const loggingIn = login({
     config,
@@ -69,7 +69,12 @@ export async function runLogout(server: string, options: LoginOptions): Promise<
 
 function getRemote(server: string, { loaded }: Settings): RemoteServerConfig {
   const config = getServer(server, loaded);
-  if (config.type !== "stdio") return config;
+  const target = loginTarget(config);
+  if (target) return target;
+  if (config.type === "openapi")
+    throw new HallError("INVALID_PARAMS", `the entry of ${server} has no OAuth to log in with`, {
+      hint: 'Set "oauth" and "baseUrl" in its entry, or give its key with "auth".',
+    });
   throw new HallError("INVALID_PARAMS", `${server} is a local program and has no login`, {
     hint: 'Pass credentials with "env" in its entry.',
   });

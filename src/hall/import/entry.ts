@@ -87,7 +87,8 @@ const transports: Readonly<Record<string, string>> = {
 /** Removes defaults, empty values, and fields of the other kind of server. */
 function withoutDefaults(server: JsonObject): JsonObject {
   const isMixed = "command" in server && "url" in server;
-  const foreign = typeof server.url === "string" ? ["args", "env", "envFile", "cwd"] : ["headers"];
+  const isRemote = typeof server.url === "string" || typeof server.openapi === "string";
+  const foreign = isRemote ? ["args", "env", "envFile", "cwd"] : ["headers"];
   const kept = Object.entries(server).filter(([key, value]) => {
     if (key === "type") return value !== "stdio" && value !== "http";
     const isEmpty = typeof value === "object" && Object.keys(value ?? {}).length === 0;

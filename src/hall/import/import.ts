@@ -137,7 +137,7 @@ export async function readEntry(
   if (isHall(name, server, ownScript)) return "hall";
   if (rewritten.unresolved.length > 0)
     return `only ${client.name} can resolve ${[...new Set(rewritten.unresolved)].join(", ")}`;
-  if (server.command === undefined && server.url === undefined)
+  if ([server.command, server.url, server.openapi].every((field) => field === undefined))
     return `no command or url (an extension of ${client.name}?)`;
   const { server: usable, notes } = withoutForeignFile(server, machine);
   const checked = await checkServer(usable, machine);
@@ -170,7 +170,10 @@ async function checkServer(
 ): Promise<{ server: JsonObject; notes: string[] } | string> {
   const problem = await findProblem(server, machine);
   if (!problem) return { server, notes: [] };
-  if (problem.path.at(-1) === "url" && server.allowPrivate === undefined) {
+  if (
+    ["url", "baseUrl"].includes(String(problem.path.at(-1))) &&
+    server.allowPrivate === undefined
+  ) {
     const allowed = { ...server, allowPrivate: true };
     if (!(await findProblem(allowed, machine)))
       return { server: allowed, notes: ["allowPrivate was set: the url is in a private network"] };

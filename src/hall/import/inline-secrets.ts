@@ -16,6 +16,12 @@ export function hideSecrets(name: string, server: JsonObject, keep: Keep): JsonO
       : undefined,
     args: Array.isArray(server.args) ? hideInArguments(name, server.args, keep) : undefined,
     url: typeof server.url === "string" ? hideInUrl(name, server.url, keep) : undefined,
+    // Always secrets: the document's name for a key says nothing about its form.
+    auth: isObject(server.auth)
+      ? mapTexts(server.auth, (key, value) =>
+          isReference(value) || value === "" ? value : keep(`${name}_${key}`, value),
+        )
+      : undefined,
     oauth: isObject(server.oauth)
       ? mapTexts(server.oauth, (key, value) =>
           key === "clientSecret" && !isReference(value)

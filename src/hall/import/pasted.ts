@@ -18,6 +18,12 @@ export const anyClient: Pick<Client, "name" | "keys" | "variables"> = {
     excludeTools,
     autoApprove: ignored,
     alwaysAllow: ignored,
+    ...Object.fromEntries(
+      ["openapi", "baseUrl", "auth", "include", "exclude", "oauth", "allowPrivate"].map((key) => [
+        key,
+        renamed(key),
+      ]),
+    ),
   },
   variables: {
     pattern: editorVariables.pattern,
@@ -38,12 +44,23 @@ export interface ServerFlags {
   readonly headers: readonly string[];
   /** `NAME=value`; `NAME` alone takes the value of this environment. */
   readonly env: readonly string[];
+  /** An OpenAPI document instead of a server, with what else its entry has. */
+  readonly api?: ApiFlags | undefined;
+}
+
+export interface ApiFlags {
+  readonly openapi: string;
+  readonly baseUrl?: string | undefined;
+  /** `SCHEME=value`; `SCHEME` alone leaves the value to a secret. */
+  readonly auth: readonly string[];
+  readonly include: readonly string[];
 }
 
 /** The entry of a command line or a URL. Throws INVALID_PARAMS. */
 export function entryFrom(words: readonly string[], flags: ServerFlags): JsonObject {
-  const { headers, env, transport } = flags;
+  const { headers, env, transport, api } = flags;
   const [first, ...args] = words;
+  if (api) return apiEntry(api, first ?? flags.url ?? env[0], headers);
   const url =
     flags.url ?? (first !== undefined && /^(https?|wss?):\/\//.test(first) ? first : undefined);
   if (url !== undefined) {
@@ -67,6 +84,30 @@ export function entryFrom(words: readonly string[], flags: ServerFlags): JsonObj
       hint: "Set a variable instead: --env NAME=value",
     });
   return { command: first, args, env: pairs(env, readVariable) };
+}
+
+function apiEntry(
+  { openapi, baseUrl, auth, include }: ApiFlags,
+  other: string | undefined,
+  headers: readonly string[],
+): JsonObject {
+  if (other !== undefined)
+    throw new HallError("INVALID_PARAMS", "--openapi takes neither a command nor a url", {
+      hint: "The document says where the API is; --base-url names another place.",
+    });
+  return {
+    openapi,
+    ...(baseUrl === undefined ? {} : { baseUrl }),
+    headers: pairs(headers, readHeader),
+    auth: pairs(auth, readCredential),
+    ...(include.length === 0 ? {} : { include }),
+  };
+}
+
+/** An empty value: the entry gets a variable, once the document has said what it is for. */
+function readCredential(text: string): readonly [string, string] {
+  const at = text.indexOf("=");
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
 }
 
 function typeOf(url: string): string {
@@ -126,7 +167,9 @@ const maps = ["mcpServers", "servers", "mcp_servers", "context_servers"];
 function mapIn(tree: JsonObject): JsonObject | undefined {
   const inner = maps.map((key) => tree[key]).find(isObject);
   if (inner) return inner;
-  return ["command", "url", "serverUrl", "httpUrl"].some((key) => key in tree) ? undefined : tree;
+  return ["command", "url", "serverUrl", "httpUrl", "openapi"].some((key) => key in tree)
+    ? undefined
+    : tree;
 }
 
 function noServers(): HallError {

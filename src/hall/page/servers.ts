@@ -1,6 +1,7 @@
 import type { Advice } from "../../base/advice.ts";
 import { HallError } from "../../base/errors.ts";
 import { collectServers } from "../../config/configured-servers.ts";
+import { loginTarget } from "../../upstream/issuer.ts";
 import { login } from "../../upstream/login.ts";
 import { createTokenStore } from "../../upstream/token-store.ts";
 import { adviseUnset } from "../../upstream/unusable.ts";
@@ -113,7 +114,8 @@ async function describeServers({ hall, settings }: PageParts): Promise<readonly 
     const { calls = 0, errors = 0, lastError } = upstream?.counts ?? {};
     return {
       ...listed,
-      isRemote: entry?.type !== "unusable" && entry?.type !== "stdio",
+      isRemote:
+        entry !== undefined && entry.type !== "unusable" && loginTarget(entry) !== undefined,
       run,
       version: versionOf(upstream?.handshake()?.info),
       protocol: upstream?.handshake()?.version,
@@ -141,14 +143,14 @@ async function beginLogin(
 ): Promise<string> {
   const current = await settings();
   const config = getServer(server, current.loaded);
-  if (config.type === "stdio")
-    throw new HallError("INVALID_PARAMS", `${server} is a local program and has no login`);
+  const target = loginTarget(config);
+  if (!target) throw new HallError("INVALID_PARAMS", `${server} has no login`);
   await requireApproved(server, config, current);
   return new Promise((resolve, reject) => {
-    const store = createTokenStore(config.url, {
-      person: config.oauth?.perPerson ? user : undefined,
+    const store = createTokenStore(target.url, {
+      person: target.oauth?.perPerson ? user : undefined,
     });
-    login({ config, store, show: ({ href }) => resolve(href) })
+    login({ config: target, store, show: ({ href }) => resolve(href) })
       .then(() => hall.fleet.get(server).restart())
       .catch(reject);
   });

@@ -1,0 +1,201 @@
+import { HallError } from "../../base/errors.ts";
+import type { JsonObject } from "../../base/json.ts";
+import { version } from "../../base/version.ts";
+import { explain, isRefused, retryAfterMs } from "../../net/answer.ts";
+import { createDialler, type Dialler, lookupOutside } from "../../net/dial.ts";
+import { kindOfHost } from "../../net/host.ts";
+import { readBody } from "../../net/public-fetch.ts";
+import type { Outcome } from "../../tool.ts";
+import type { Authorizer } from "../oauth.ts";
+import { type Credentials, findCredentials, noCredentials } from "./credentials.ts";
+import { encodeBody } from "./encode-body.ts";
+import type { Api, Operation } from "./operation.ts";
+import { type Answer, toOutcome } from "./result.ts";
+import { refused, writeParameters } from "./serialize.ts";
+
+export interface SenderOptions {
+  readonly auth: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly allowPrivate: boolean;
+  readonly authorizer: Authorizer | undefined;
+  readonly messageBytesMax: number;
+}
+
+const redirectsMax = 3;
+
+/** A request without its credentials. */
+interface Request {
+  readonly method: string;
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly cookies: readonly string[];
+  readonly body: Buffer | undefined;
+}
+
+/** Calls operations of one API. */
+export class Sender {
+  readonly #options: SenderOptions;
+  /** By origin: sockets are kept between calls. */
+  readonly #diallers = new Map<string, Dialler>();
+
+  constructor(options: SenderOptions) {
+    this.#options = options;
+  }
+
+  /** Throws HallError if there is no response; an error response is an outcome. */
+  async call(
+    operation: Operation,
+    api: Api,
+    args: JsonObject,
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { messageBytesMax } = this.#options;
+    const request = writeRequest(operation, args);
+    const response = await this.#sendAuthorized(operation, api, request, signal);
+    // In base64 it is a third longer.
+    const bytesMax = Math.floor(messageBytesMax * 0.7);
+    const { status, headers } = response.answer;
+    const waitMs = retryAfterMs(response.answer);
+    const fetched = await readBody(response.answer, response.url, { bytesMax, signal });
+    const answer: Answer = { ...fetched, status, headers };
+    // The text is in the result twice: as text and as structure.
+    const outcome = toOutcome(operation, answer, Math.floor(messageBytesMax / 3));
+    if (waitMs !== undefined) throw limited(answer, outcome, waitMs);
+    return outcome;
+  }
+
+  close(): void {
+    for (const dialler of this.#diallers.values()) dialler.close();
+  }
+
+  /** Credentials are for the API's own origin; a token that it rejects is renewed once. */
+  async #sendAuthorized(
+    operation: Operation,
+    api: Api,
+    request: Request,
+    signal: AbortSignal,
+  ): Promise<Received> {
+    const { auth, headers, authorizer } = this.#options;
+    const hasHeaders = Object.keys(headers).length > 0;
+    const isOwn = request.url.origin === new URL(api.baseUrl).origin;
+    for (let attempt = 0; ; attempt++) {
+      const credentials = isOwn
+        ? await findCredentials(operation, api, { auth, hasHeaders, authorizer })
+        : noCredentials;
+      const sent = withCredentials(request, credentials, isOwn ? headers : {});
+      const received = await this.#follow(sent, signal);
+      const mayRenew = credentials.isOAuth && isRefused(received.answer) && attempt === 0;
+      if (!mayRenew) return received;
+      const { status, headers: given } = received.answer;
+      const challenge = new Response(null, { status, headers: given });
+      const isRenewed = await authorizer?.authorize(challenge, sent.headers.authorization);
+      if (isRenewed !== true) return received;
+      await received.answer.body?.cancel();
+    }
+  }
+
+  /** Follows redirects of requests that only read. Another origin gets neither credentials nor headers of the config. */
+  async #follow(start: Request, signal: AbortSignal): Promise<Received> {
+    let request = start;
+    for (let redirects = 0; ; redirects++) {
+      const { url, method, headers, body } = request;
+      const answer = await this.#diallerFor(url)
+        .send(url, { method, headers, signal, ...(body ? { body } : {}) })
+        .catch((error: unknown) => {
+          throw signal.aborted ? signal.reason : explain(error);
+        });
+      const target = redirectOf(answer, url);
+      const isReading = method === "GET" || method === "HEAD";
+      if (!target || !isReading || redirects === redirectsMax) return { answer, url };
+      const isSame = target.origin === url.origin;
+      if (!isSame) this.#requireSafe(target);
+      await answer.body?.cancel();
+      request = { ...request, url: target, headers: isSame ? headers : bareHeaders };
+    }
+  }
+
+  #requireSafe(target: URL): void {
+    const kind = kindOfHost(target.hostname);
+    const isEncrypted = target.protocol === "https:" || kind === "loopback";
+    if (isEncrypted && (kind === "public" || this.#options.allowPrivate)) return;
+    const why = isEncrypted ? "which is not public" : "which is not encrypted";
+    throw new HallError("DENIED", `the API redirects to ${target.origin}, ${why}`, {
+      hint: "The redirect was not followed.",
+    });
+  }
+
+  #diallerFor(url: URL): Dialler {
+    const known = this.#diallers.get(url.origin);
+    if (known) return known;
+    const dialler = createDialler(lookupOutside(url, this.#options.allowPrivate));
+    this.#diallers.set(url.origin, dialler);
+    return dialler;
+  }
+}
+
+interface Received {
+  readonly answer: Response;
+  readonly url: URL;
+}
+
+const bareHeaders = {
+  accept: "application/json, */*;q=0.8",
+  "accept-encoding": "gzip, br",
+  "user-agent": `guildhall/${version}`,
+};
+
+function writeRequest(operation: Operation, args: JsonObject): Request {
+  const { path, query, headers, cookies } = writeParameters(operation, args);
+  const body = encodeBody(operation, args);
+  const search = query.length === 0 ? "" : `?${query.join("&")}`;
+  const text = `${operation.baseUrl}${path}${search}`;
+  if (!URL.canParse(text)) throw refused("the arguments make no valid address");
+  return {
+    method: operation.method,
+    url: new URL(text),
+    cookies,
+    headers: {
+      ...bareHeaders,
+      ...headers,
+      ...(body ? { "content-type": body.contentType } : {}),
+    },
+    body: body?.bytes,
+  };
+}
+
+function withCredentials(
+  { url, cookies, ...request }: Request,
+  credentials: Credentials,
+  configured: Readonly<Record<string, string>>,
+): Request {
+  const target = new URL(url);
+  const query = [target.search.slice(1), ...credentials.query].filter((part) => part !== "");
+  target.search = query.join("&");
+  const all = [...cookies, ...credentials.cookies];
+  const own = Object.entries(configured).map(([name, value]) => [name.toLowerCase(), value]);
+  return {
+    ...request,
+    url: target,
+    cookies: all,
+    headers: {
+      ...request.headers,
+      ...Object.fromEntries(own),
+      ...credentials.headers,
+      ...(all.length > 0 ? { cookie: all.join("; ") } : {}),
+    },
+  };
+}
+
+function redirectOf({ status, headers }: Response, from: URL): URL | undefined {
+  const location = headers.get("location");
+  if (![301, 302, 303, 307, 308].includes(status) || location === null) return undefined;
+  return URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+}
+
+/** The client waits and tries again, if the call has the time. */
+function limited({ status }: Answer, { content }: Outcome, waitMs: number): HallError {
+  const said = String(content[0]?.text ?? "").slice(0, 1_000);
+  return new HallError(status === 429 ? "RATE_LIMITED" : "UNAVAILABLE", said, {
+    details: { status, retryAfterSeconds: Math.ceil(waitMs) / 1000 },
+  });
+}
