@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|policy|tui|workflow|commands] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|policy|tui|page|workflow|commands] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -11,6 +11,7 @@ import http from "./http.mjs";
 import httpRelay from "./http-relay.mjs";
 import lisp from "./lisp.mjs";
 import lock from "./lock.mjs";
+import page from "./page.mjs";
 import planner from "./planner.mjs";
 import policy from "./policy.mjs";
 import registry from "./registry.mjs";
@@ -37,6 +38,7 @@ const scenarios = [
   planner,
   policy,
   tui,
+  page,
   workflow,
   commands,
 ];
