@@ -43,7 +43,7 @@ export function text(lengthMax = 10_000) {
 }
 
 /** Calls a second on average, and how many at once. */
-export function allowanceFields(perSecond: number, burst: number) {
+function allowanceFields(perSecond: number, burst: number) {
   return {
     perSecond: field("Calls per second, on average.", z._default(whole(0, 1_000_000), perSecond)),
     burst: field("Calls in one burst.", z._default(whole(1, 1_000_000), burst)),

@@ -20,3 +20,18 @@ test("the user's own file can", async () => {
   const { config } = await loadConfig({ folder: home.project, env: home.env });
   expect(config.listen.tokenFile).toBe("/run/secrets/token");
 });
+
+test("a project cannot add an issuer or an audience, also where a variable sets another part", async () => {
+  const team = { url: "https://id.example", audiences: ["https://evil.example"] };
+  for (const issuers of [{ theirs: { url: "https://evil.example" } }, { team }]) {
+    using home = makeHome({ "./guildhall.json": { auth: { issuers } } });
+    const env = {
+      ...home.env,
+      GUILDHALL__AUTH__ISSUERS__team__URL: "https://id.example",
+      GUILDHALL__AUTH__ISSUERS__team__USER: "oid",
+    };
+    await expect(loadConfig({ folder: home.project, env })).rejects.toThrow(
+      "auth.issuers: chooses who may use the hall",
+    );
+  }
+});
