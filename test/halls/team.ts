@@ -4,6 +4,7 @@ import {
   mkdirSync,
   mkdtempSync,
   readFileSync,
+  realpathSync,
   rmSync,
   writeFileSync,
 } from "node:fs";
@@ -28,6 +29,12 @@ export interface Team extends AsyncDisposable {
   readonly halls: readonly TestHall[];
   /** The balancer's. */
   readonly url: string;
+  readonly project: string;
+  /** A folder for whoever else takes part. */
+  readonly home: string;
+  /** Without a proxy. */
+  readonly storeUrl: string;
+  readonly storeKey: string;
   /** What `work.mjs` did, one line for each call. */
   done(): readonly string[];
   /** `guildhall …` on the machine of one hall. */
@@ -48,6 +55,7 @@ export interface TestHall {
   isOpen: boolean;
 }
 
+const storeKey = "the-same-secret-on-every-machine";
 const cli = fileURLToPath(new URL("../../dist/cli.js", import.meta.url));
 const work = fileURLToPath(new URL("work.mjs", import.meta.url));
 
@@ -77,7 +85,7 @@ export async function startTeam(
       XDG_CONFIG_HOME: join(home, "config"),
       XDG_DATA_HOME: join(home, "data"),
       XDG_RUNTIME_DIR: runtime(home),
-      GUILDHALL__STORE__KEY: "the-same-secret-on-every-machine",
+      GUILDHALL__STORE__KEY: storeKey,
       GUILDHALL__STORE__URL: cluster.url({ schema, port: proxies[index]?.port ?? 0 }),
     };
   };
@@ -108,6 +116,10 @@ export async function startTeam(
   return {
     halls,
     url: balancer.url,
+    project: realpathSync(project),
+    home: folder,
+    storeUrl: cluster.url({ schema }),
+    storeKey,
     done: () => readFileSync(file, "utf8").split("\n").filter(Boolean),
     run,
     async restart(index) {
