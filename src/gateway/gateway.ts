@@ -9,7 +9,13 @@ import { Conversations } from "../trust/taint.ts";
 import { keepToAllowed } from "./allow-list.ts";
 import { breakCircuits } from "./breaker.ts";
 import { type Nest, withDeadline } from "./deadline.ts";
-import { type Capacities, limitConcurrency, limitRates, type RateLimits } from "./limits.ts";
+import {
+  type Capacities,
+  limitConcurrency,
+  limitRates,
+  type OpenBucket,
+  type RateLimits,
+} from "./limits.ts";
 import {
   checkSituation,
   mayApproveOwn,
@@ -49,6 +55,7 @@ export interface GatewayOptions {
   readonly health: HealthBook;
   /** Without them there are no rate limits. */
   readonly rates?: RateLimits | undefined;
+  readonly openBucket?: OpenBucket | undefined;
   readonly capacities?: Capacities | undefined;
   /** Records a span per call. Without it nothing is traced. */
   readonly tracing?: Stage | undefined;
@@ -72,6 +79,7 @@ export function createGateway({
   validators,
   health,
   rates,
+  openBucket,
   capacities,
   tracing,
   trust: given,
@@ -116,7 +124,7 @@ export function createGateway({
   const outer: readonly Stage[] = [...(tracing ? [tracing] : []), recordCalls(recording)];
   const inner: readonly ResolvedStage[] = [
     keepToAllowed,
-    ...(rates ? [limitRates(rates)] : []),
+    ...(rates ? [limitRates(rates, undefined, openBucket)] : []),
     ...(policies ? [refuseForbidden(policies)] : []),
     ...(trust ? [refuseHeldBack(trust)] : []),
     validateArguments(validators),

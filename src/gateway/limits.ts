@@ -22,6 +22,14 @@ export interface RateLimits {
   readonly tools?: Readonly<Record<string, Allowance>>;
 }
 
+/** 0 if a token was available, otherwise the milliseconds until there is one. */
+export interface RateBucket {
+  take(now: number): number | Promise<number>;
+}
+
+/** Opens the bucket of a key; several halls may share it. */
+export type OpenBucket = (key: string, allowance: Allowance, now: number) => RateBucket;
+
 /** Beyond this the oldest bucket is dropped. */
 const clientsMax = 10_000;
 
@@ -29,14 +37,15 @@ const clientsMax = 10_000;
 export const limitRates = (
   limits: RateLimits,
   now: () => number = () => performance.now(),
+  openBucket: OpenBucket = (_key, allowance, at) => new Bucket(allowance, at),
 ): ResolvedStage => {
-  const clients = new Map<string, Bucket>();
-  const toolkits = new WeakMap<Toolkit, Bucket | null>();
-  const tools = new Map<string, Bucket>();
+  const clients = new Map<string, RateBucket>();
+  const toolkits = new WeakMap<Toolkit, RateBucket | null>();
+  const tools = new Map<string, RateBucket>();
   const overrides = Object.entries(limits.clients ?? {});
   const hasToolLimits = Object.keys(limits.tools ?? {}).length > 0;
 
-  function bucketOfClient({ quota, client, person }: Caller): Bucket | undefined {
+  function bucketOfClient({ quota, client, person }: Caller): RateBucket | undefined {
     const override =
       overrides.length === 0
         ? undefined
@@ -49,31 +58,32 @@ export const limitRates = (
     const known = clients.get(key);
     if (known) return known;
     if (clients.size >= clientsMax) clients.delete(clients.keys().next().value as string);
-    const bucket = new Bucket(allowance, now());
+    const bucket = openBucket(`client ${key}`, allowance, now());
     clients.set(key, bucket);
     return bucket;
   }
 
-  function bucketOfToolkit(toolkit: Toolkit): Bucket | null {
+  function bucketOfToolkit(toolkit: Toolkit): RateBucket | null {
     let bucket = toolkits.get(toolkit);
     if (bucket === undefined) {
       const allowance =
         limits.toolkits?.[toolkit.id] ??
         (toolkit.source === "registered" ? limits.registered : undefined);
-      bucket = allowance && allowance.perSecond > 0 ? new Bucket(allowance, now()) : null;
+      const isLimited = allowance !== undefined && allowance.perSecond > 0;
+      bucket = isLimited ? openBucket(`toolkit ${toolkit.id}`, allowance, now()) : null;
       toolkits.set(toolkit, bucket);
     }
     return bucket;
   }
 
-  function bucketOfTool({ fullName }: Target): Bucket | undefined {
+  function bucketOfTool({ fullName }: Target): RateBucket | undefined {
     const allowance = hasToolLimits
       ? (limits.tools?.[fullName] ?? limits.tools?.[safeNameOf(fullName)])
       : undefined;
     if (!allowance || allowance.perSecond === 0) return undefined;
     let bucket = tools.get(fullName);
     if (!bucket) {
-      bucket = new Bucket(allowance, now());
+      bucket = openBucket(`tool ${fullName}`, allowance, now());
       tools.set(fullName, bucket);
     }
     return bucket;
@@ -81,16 +91,34 @@ export const limitRates = (
 
   return (next) => (call, context) => {
     const { target } = call;
-    take(bucketOfClient(call.caller), "this client", now);
-    take(bucketOfToolkit(target.toolkit), target.toolkit.id, now);
-    take(bucketOfTool(target), call.name, now);
-    return next(call, context);
+    const run = (): ReturnType<typeof next> => next(call, context);
+    return take(bucketOfClient(call.caller), "this client", now, () =>
+      take(bucketOfToolkit(target.toolkit), target.toolkit.id, now, () =>
+        take(bucketOfTool(target), call.name, now, run),
+      ),
+    );
   };
 };
 
-function take(bucket: Bucket | null | undefined, subject: string, now: () => number): void {
-  if (!bucket) return;
-  const waitMs = bucket.take(now());
+/** Throws RATE_LIMITED. Waits only if other halls share the bucket and its tokens here are used up. */
+function take<T>(
+  bucket: RateBucket | null | undefined,
+  subject: string,
+  now: () => number,
+  then: () => Promise<T>,
+): Promise<T> {
+  const waitMs = bucket ? bucket.take(now()) : 0;
+  if (typeof waitMs === "number") {
+    refuseOver(waitMs, subject);
+    return then();
+  }
+  return waitMs.then((ms) => {
+    refuseOver(ms, subject);
+    return then();
+  });
+}
+
+function refuseOver(waitMs: number, subject: string): void {
   if (waitMs === 0) return;
   const retryAfterSeconds = Math.ceil(waitMs) / 1000;
   throw new HallError(
@@ -101,7 +129,7 @@ function take(bucket: Bucket | null | undefined, subject: string, now: () => num
 }
 
 /** A token bucket that refills when a token is taken. */
-class Bucket {
+export class Bucket implements RateBucket {
   readonly #perMs: number;
   readonly #burst: number;
   #tokens: number;

@@ -403,6 +403,7 @@ async function openGateway(base: Base, options: HallOptions) {
     validators,
     health,
     rates: options.rates,
+    openBucket: options.together?.openBucket,
     capacities: options.capacities,
     tracing: tracing?.stage,
     trust: trust && {

@@ -104,6 +104,8 @@ function createRunning(key: string): string {
 const indexPeople = "CREATE INDEX calls_person ON calls (person, at) WHERE person IS NOT NULL;";
 
 interface Change {
+  /** True if a hall of the version before can go on: it only adds what that one does not name. */
+  readonly isAddition?: boolean;
   readonly apply: string;
   /** Leads back to the tables before the change. */
   readonly revert: string;
@@ -115,6 +117,7 @@ const addRunning = ({ key }: Dialect): Change => ({
 });
 
 const addPeople: Change = {
+  isAddition: true,
   apply: `ALTER TABLE calls ADD COLUMN person text; ALTER TABLE calls ADD COLUMN token text; ${indexPeople}`,
   revert:
     "DROP INDEX calls_person; ALTER TABLE calls DROP COLUMN token; ALTER TABLE calls DROP COLUMN person;",
@@ -135,6 +138,11 @@ const changes: Readonly<Record<EngineKind, readonly Change[]>> = {
 
 export function newestVersion(kind: EngineKind): number {
   return 1 + changes[kind].length;
+}
+
+/** The oldest version whose halls can use the newest tables, while they are replaced one after the other. */
+export function oldestUser(kind: EngineKind): number {
+  return 2 + changes[kind].findLastIndex(({ isAddition }) => !isAddition);
 }
 
 /** Brings the tables from `version` (0: none yet) to the newest one, within a transaction of the caller. */

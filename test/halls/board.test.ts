@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { shareBuckets } from "../../src/hall/together/shared-limits.ts";
 import { Board, type Listener, type Topic } from "../../src/store/shared/board.ts";
 import { TeamKey } from "../../src/store/shared/team-key.ts";
 import { until } from "../servers/until.ts";
@@ -134,4 +135,29 @@ test("the tokens of a bucket are given out once, whichever hall draws", async ()
   );
   const taken = (await Promise.all(draws)).map((draw) => draw.taken);
   expect(taken.reduce((sum, count) => sum + count, 0)).toBe(10);
+});
+
+test("calls of all halls together stay within a rate limit", async () => {
+  const url = cluster.url();
+  const boards = await Promise.all([join(url), join(url), join(url)]);
+  const limit = { perSecond: 200, burst: 200 };
+  const buckets = boards.map((board) => shareBuckets(board)("client", limit, performance.now()));
+  const since = performance.now();
+  let allowed = 0;
+  while (performance.now() - since < 1_500) {
+    const waits = await Promise.all(buckets.map((bucket) => bucket.take(performance.now())));
+    allowed += waits.filter((ms) => ms === 0).length;
+    await new Promise((resolve) => setTimeout(resolve, 2));
+  }
+  const seconds = (performance.now() - since) / 1_000;
+  await Promise.all(boards.map((board) => board.close()));
+  expect(allowed).toBeGreaterThan(limit.burst);
+  expect(allowed).toBeLessThanOrEqual((limit.burst + limit.perSecond * seconds) * 1.05);
+});
+
+test("without the database, a hall allows its part of a limit", async () => {
+  const alone = { isCurrent: false, colleagues: [{}, {}] as never, draw: () => Promise.reject() };
+  const bucket = shareBuckets(alone)("client", { perSecond: 3, burst: 30 }, 0);
+  const waits = Array.from({ length: 12 }, () => bucket.take(0));
+  expect(waits.filter((ms) => ms === 0)).toHaveLength(10);
 });

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { openStore, type StoreSettings } from "../../src/store/open-store.ts";
+import { tablesOf } from "../../src/store/schema.ts";
 import type { Store } from "../../src/store/store.ts";
 import { runCli, spawnHall } from "../servers/process.ts";
 import { type Built, buildStore } from "./built.ts";
@@ -79,7 +80,28 @@ test("four processes that start at once create the tables once and write one cha
   await using store = open(url);
   expect(await store.audit.verify()).toMatchObject({ rows: 8, head: expect.any(String) });
   expect(await store.calls.list({ limit: 1_000 })).toHaveLength(4 * 2 * 21);
-  expect(await cluster.query("SELECT number FROM raced.version")).toEqual([{ number: 3 }]);
+  expect(await cluster.query("SELECT * FROM raced.version")).toEqual([{ number: 2, added: 3 }]);
+});
+
+test("a hall of the last version goes on while a new one has added to the tables", async () => {
+  const before = tablesOf("postgresql", 2);
+  await cluster.query(
+    `CREATE SCHEMA rolling; SET search_path = rolling; ${before}
+     CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (2);`,
+  );
+  await using store = open(cluster.url({ schema: "rolling" }));
+  await store.calls.begin(callRow({ id: "new" }));
+  // It reads the number that it knows, and writes the columns that it knows.
+  expect(await cluster.query("SELECT number FROM rolling.version")).toEqual([{ number: 2 }]);
+  await cluster.query(
+    `INSERT INTO rolling.calls (id, root, at, caller, connection, tool, outcome, ms, bytes_in, bytes_out, bucket)
+     VALUES ('old', 'old', 1, 'c', 'c', 't', 'ok', 1, 1, 1, 0)`,
+  );
+  expect((await store.calls.list()).map(({ id }) => id)).toEqual(["new", "old"]);
+  // What a later version only adds, this one does not need to know.
+  await cluster.query("UPDATE rolling.version SET added = 99");
+  await using next = open(cluster.url({ schema: "rolling" }));
+  expect(await next.calls.list()).toHaveLength(2);
 });
 
 test("a database that was set back is reported and not written until a person accepts it", async () => {

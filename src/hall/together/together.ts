@@ -1,10 +1,12 @@
 import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { OpenBucket } from "../../gateway/limits.ts";
 import type { HealthBook } from "../../registry/health.ts";
 import type { Registrations } from "../../registry/registrations.ts";
 import { OtherHalls } from "../../server/http/other-halls.ts";
 import type { Board } from "../../store/shared/board.ts";
 import { SharedApprovals } from "./shared-approvals.ts";
+import { shareBuckets } from "./shared-limits.ts";
 import { type SendRun, shareHealth, shareRegistrations } from "./shared-registrations.ts";
 
 /** One of several halls that share a database: what its parts need to act as one with the others. */
@@ -16,6 +18,7 @@ export interface Together {
   readonly sealKey: Buffer;
   /** Undefined if this hall knows what was decided anywhere, else resolves once it does. Throws UNAVAILABLE. */
   confirm(): Promise<void> | undefined;
+  readonly openBucket: OpenBucket;
   share(own: Registrations, book: Registrations, health: HealthBook): Registrations;
   close(): Promise<void>;
 }
@@ -41,6 +44,7 @@ export function createTogether(board: Board): Together {
     approvals: new SharedApprovals(board),
     sealKey: board.key.derive("requests"),
     confirm: () => (board.isCurrent ? undefined : board.refresh()),
+    openBucket: shareBuckets(board),
     share(own, book, health) {
       shareHealth(health, book, board);
       return shareRegistrations(own, book, board, send);

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from "node:crypto";
-import { migrate, newestVersion } from "../schema.ts";
+import { migrate, newestVersion, oldestUser } from "../schema.ts";
 import type { Engine, Sql } from "../sql.ts";
 import { type Connection, connect, explainFailure, isRowError } from "./connection.ts";
 import { type Address, parseDatabaseUrl } from "./url.ts";
@@ -165,11 +165,18 @@ async function updateSchema(sql: Sql, schema: string): Promise<void> {
       "CREATE TABLE version (number integer NOT NULL); INSERT INTO version VALUES (0)",
     );
 
-  const [version] = await sql.query("SELECT number FROM version");
+  // `number` is the oldest version that can use the tables; `added` is theirs. A hall of an older version reads `number`
+  // alone, and goes on while newer ones take over. Its table may not have the other column yet.
+  const [version] = await sql.query(
+    "SELECT number, (to_jsonb(version) ->> 'added')::integer AS added FROM version",
+  );
+  const number = Number(version?.number);
   const newest = newestVersion("postgresql");
-  if (version?.number === newest) return;
-  await migrate(sql, "postgresql", Number(version?.number));
-  await sql.change("UPDATE version SET number = ?", [newest]);
+  const current = Math.max(number, Number(version?.added ?? 0));
+  if (current >= newest && number <= newest) return;
+  await migrate(sql, "postgresql", current);
+  await sql.script("ALTER TABLE version ADD COLUMN IF NOT EXISTS added integer");
+  await sql.change("UPDATE version SET number = ?, added = ?", [oldestUser("postgresql"), newest]);
 }
 
 /** How long a hall that was cut off can block the others, and how long they wait before they retry. */
