@@ -23,6 +23,7 @@ import { openServerLogs } from "./server-logs.ts";
 import { facesOf, logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
 import { followEntries } from "./together/shared-ledger.ts";
+import { followTokens } from "./together/shared-tokens.ts";
 import { openBoard } from "./together/team.ts";
 import type { Together } from "./together/together.ts";
 
@@ -158,7 +159,9 @@ async function joinOthers(
     hall.trust?.refresh();
     hall.approvals.wake();
   });
+  const dropRevoked = followTokens(board);
   await board.join();
+  await dropRevoked();
 }
 
 /** The project's hall with its local socket. Undefined if another process holds the socket. */

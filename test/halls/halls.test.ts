@@ -114,3 +114,40 @@ test("an approval given at one hall releases the call that waits in another", as
   expect(said(await waiting)).toMatchObject({ id: "approved" });
   expect(team.done().filter((line) => line === "change approved")).toHaveLength(1);
 });
+
+test("a named token is good in every hall, and in none once it is revoked", async () => {
+  const { stdout } = await team.run(0, "token", "create", "ci", "--json");
+  const headers = { authorization: `Bearer ${JSON.parse(stdout).token}` };
+  const list = (url: string) => post(url, greeting, headers);
+  for (const { url } of team.halls) expect((await list(url)).status).toBe(200);
+  expect((await team.run(2, "token", "revoke", "ci")).stderr).toBe("");
+  for (const { url } of team.halls) expect((await list(url)).status).toBe(401);
+});
+
+test("a hall that leaves hands over what is new, and its ready check says so", async () => {
+  const [leaving] = team.halls;
+  const url = leaving?.url ?? "";
+  const asked = (await call(url, "ask", "last")).body.result as JsonObject;
+  const [key = ""] = Object.keys(asked.inputRequests as JsonObject);
+  leaving?.process.child.kill("SIGTERM");
+  await until(async () => (await fetch(`${url}/ready`)).status === 503, "it is not ready");
+  expect((await fetch(`${url}/health`)).status).toBe(200);
+  expect(said(await call(url, "read", "handed"))).toMatchObject({ id: "handed" });
+  // What it has begun can still be answered, through any hall.
+  const inputResponses = { [key]: { action: "accept", content: { word: "end" } } };
+  const more = { requestState: asked.requestState, inputResponses };
+  const other = team.halls[1]?.url ?? "";
+  expect(said(await call(other, "ask", "last", more))).toMatchObject({ word: "end" });
+  expect((await leaving?.process.exited)?.code).toBe(0);
+});
+
+const greeting = {
+  jsonrpc: "2.0",
+  id: 1,
+  method: "initialize",
+  params: {
+    protocolVersion: "2025-11-25",
+    capabilities: {},
+    clientInfo: { name: "test", version: "1" },
+  },
+};

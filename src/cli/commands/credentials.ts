@@ -15,6 +15,7 @@ import {
   type Settings,
   type SettingsOptions,
 } from "../../hall/settings.ts";
+import { createToken, revokeToken } from "../../hall/together/shared-tokens.ts";
 import { openNamedTokens } from "../../server/http/tokens.ts";
 import { loginTarget, type RemoteServerConfig } from "../../upstream/issuer.ts";
 import { login } from "../../upstream/login.ts";
@@ -174,7 +175,8 @@ interface TokenOptions extends JsonOption {
 
 export async function runTokenCreate(name: string, options: TokenOptions): Promise<void> {
   const { scope, tools, until } = options;
-  const token = await openNamedTokens().create(name, { scopes: scope, tools, expiresAt: until });
+  const settings = await loadSettings({}, "warn");
+  const token = await createToken(settings, name, { scopes: scope, tools, expiresAt: until });
   const text = `${token}\n\nThis token is shown only once. Send it as \`Authorization: Bearer TOKEN\`; calls are recorded under the name ${name}.`;
   print({ name, token }, text, options);
 }
@@ -200,6 +202,6 @@ export async function runTokenList(options: JsonOption): Promise<void> {
 }
 
 export async function runTokenRevoke(name: string, options: JsonOption): Promise<void> {
-  await openNamedTokens().revoke(name);
+  await revokeToken(await loadSettings({}, "warn"), name);
   print({ name, revoked: true }, `the token ${name} is revoked`, options);
 }

@@ -3,6 +3,7 @@ import { type ClientLine, httpClients } from "../../server/http/clients.ts";
 import { type NamedToken, openNamedTokens } from "../../server/http/tokens.ts";
 import { presetsOf } from "../settings.ts";
 import { setExposure } from "../shown-tools.ts";
+import { createToken, revokeToken } from "../together/shared-tokens.ts";
 import type { Area, PageParts } from "./area.ts";
 
 /** How clients see the hall and connect to it: faces, presets, tokens, lines to copy. */
@@ -78,7 +79,7 @@ export function exposedArea({ hall, folder, settings }: PageParts): Area<Exposed
       fields: { name: "string", scopes: "strings", days: "number?" },
       async run({ name, scopes, days }, { principal }) {
         const expiresAt = days === undefined ? undefined : Date.now() + days * dayMs;
-        const token = await openNamedTokens().create(name, { scopes, expiresAt });
+        const token = await createToken(await settings(), name, { scopes, expiresAt });
         const reason = `token with ${scopes.join(", ")}, created in the page`;
         await hall.note({ kind: "granted", subject: name, caller: principal, reason });
         return { token };
@@ -88,7 +89,7 @@ export function exposedArea({ hall, folder, settings }: PageParts): Area<Exposed
       scope: "admin",
       fields: { name: "string" },
       async run({ name }, { principal }) {
-        await openNamedTokens().revoke(name);
+        await revokeToken(await settings(), name);
         const reason = "token revoked in the page";
         await hall.note({ kind: "revoked", subject: name, caller: principal, reason });
         return {};

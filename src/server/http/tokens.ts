@@ -20,12 +20,18 @@ export interface NamedTokens {
   create(name: string, options?: TokenOptions): Promise<string>;
   /** Throws NOT_FOUND. */
   revoke(name: string): Promise<void>;
+  /** Marks a token as known to several halls, and returns its entry for them, without the token itself. */
+  share(name: string): Promise<string>;
+  /** Follows another hall: its entry, or undefined for a token that was revoked there. */
+  adopt(name: string, entry: string | undefined): Promise<void>;
 }
 
 export interface NamedToken extends Rights {
   readonly name: string;
   readonly createdAt: number;
   readonly expiresAt?: number | undefined;
+  /** True if several halls know it. */
+  readonly isShared?: boolean | undefined;
 }
 
 /** Default: the scope `call`, all tools, until it is revoked. */
@@ -57,11 +63,13 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
     return kept;
   }
 
+  const entryOf = ({ name: _name, hash, ...token }: Kept): object => ({
+    ...token,
+    hash: hash.toString("base64url"),
+  });
+
   function write(tokens: readonly Kept[]): Promise<void> {
-    const entries = tokens.map(({ name, hash, ...token }) => [
-      name,
-      { ...token, hash: hash.toString("base64url") },
-    ]);
+    const entries = tokens.map((token) => [token.name, entryOf(token)]);
     return replacePrivate(file, `${JSON.stringify(Object.fromEntries(entries), null, 2)}\n`);
   }
 
@@ -110,6 +118,22 @@ export function openNamedTokens(folder: string = dataFolder()): NamedTokens {
           });
         return tokens.filter((known) => known.name !== name);
       }),
+    async share(name) {
+      await change((tokens) =>
+        tokens.map((token) => (token.name === name ? { ...token, isShared: true } : token)),
+      );
+      const shared = current().find((token) => token.name === name);
+      return shared ? JSON.stringify(entryOf(shared)) : "";
+    },
+    async adopt(name, entry) {
+      const known = current().find((token) => token.name === name);
+      const [adopted] = entry === undefined ? [] : parse(`{"${name}":${entry}}`);
+      if (adopted ? known?.hash.equals(adopted.hash) : !known) return;
+      await change((tokens) => [
+        ...tokens.filter((token) => token.name !== name),
+        ...(adopted ? [adopted] : []),
+      ]);
+    },
   };
 }
 
@@ -145,6 +169,7 @@ function parse(text: string): readonly Kept[] {
         return [];
       const hash = Buffer.from(entry.hash, "base64url");
       const { createdAt, expiresAt, tools } = entry;
+      const isShared = entry.isShared === true || undefined;
       // Tokens of 0.1 have no scopes and keep all rights. An unreadable limit is not dropped.
       const scopes = entry.scopes === undefined ? ["admin"] : entry.scopes;
       const isReadable =
@@ -152,7 +177,7 @@ function parse(text: string): readonly Kept[] {
         isList(scopes) &&
         (tools === undefined || isList(tools)) &&
         (expiresAt === undefined || typeof expiresAt === "number");
-      return isReadable ? [{ name, createdAt, scopes, tools, expiresAt, hash }] : [];
+      return isReadable ? [{ name, createdAt, scopes, tools, expiresAt, hash, isShared }] : [];
     });
   } catch {
     // Every named token is invalid until the file is repaired.
