@@ -27,7 +27,8 @@ const entryPoints = {
   index: "src/index.ts",
   "document-worker": "src/toolkits/document/worker.ts",
   "picture-worker": "src/tui/picture-worker.ts",
-  "lisp-worker": "src/toolkits/lisp/worker.ts",
+  "lisp-worker": "src/toolkits/programs/lisp/worker.ts",
+  "js-worker": "src/toolkits/programs/js/worker.ts",
   "store-worker": "src/store/store-worker.ts",
   "openapi-worker": "src/upstream/openapi/worker.ts",
   "validation-worker": "src/gateway/validation-worker.ts",
@@ -93,6 +94,10 @@ for (const { path, text } of result.outputFiles) {
 chmodSync(`${outdir}/cli.js`, 0o755);
 const pageBytes = await buildWeb(`${outdir}/web`);
 copyFileSync(`${root}/src/ranking/vectors.bin`, `${outdir}/${stamp}`);
+copyFileSync(
+  fileURLToPath(import.meta.resolve("@jitl/quickjs-wasmfile-release-sync/wasm")),
+  `${outdir}/quickjs.wasm`,
+);
 utimesSync(`${outdir}/${stamp}`, startedAt, startedAt);
 if (process.argv.includes("--types")) {
   execFileSync(

@@ -1,7 +1,8 @@
 import type { Log, Secrets } from "../base/log.ts";
 import { redact } from "../gateway/record.ts";
 import type { DocumentStore } from "../store/store.ts";
-import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
+import type { Language } from "../toolkits/programs/protocol.ts";
+import type { EvaluationRun } from "../toolkits/programs/recording.ts";
 import type { PlannerKind, RunRequest, StopReason, ToolOffer } from "./planner.ts";
 import type { EndedRun, RunUsage } from "./run.ts";
 
@@ -22,8 +23,8 @@ export interface RunOutline {
   /** The beginning of the task; empty if texts are not kept. */
   readonly task: string;
   readonly caller: string;
-  /** `lisp` for a program. */
-  readonly planner: PlannerKind | "lisp";
+  /** The language of a program. */
+  readonly planner: PlannerKind | Language;
   readonly stopped: StopReason;
   readonly ms: number;
   readonly tools: readonly string[];
@@ -147,14 +148,14 @@ export async function findRun(shelf: DocumentStore, id: string): Promise<KeptRun
 
 /** The record of an evaluation. */
 export function recordEvaluation(evaluation: EvaluationRun): EvaluationRecord {
-  const { id, startedAt, caller, calls, entry, evaluation: ended } = evaluation;
+  const { id, startedAt, caller, calls, entry, language, program, evaluation: ended } = evaluation;
   const outline: RunOutline = {
     id,
     at: startedAt,
-    agent: "evaluate-lisp",
+    agent: program ?? `evaluate-${language ?? "lisp"}`,
     task: (entry?.order.code ?? "").replace(/\s+/g, " ").trim().slice(0, 200),
     caller,
-    planner: "lisp",
+    planner: language ?? "lisp",
     stopped: ended.condition ? "failed" : "done",
     ms: ended.ms,
     tools: [...new Set(calls.map(({ name }) => name))],

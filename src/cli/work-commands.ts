@@ -6,6 +6,12 @@ const connection = {
   "--token-file <file>": "a file with the hall's token (default: GUILDHALL_TOKEN, else your own)",
 };
 
+const programOptions = {
+  "--act": "also bind tools that destroy or send; their calls still require approval",
+  "--save <name>": "if it works, save it as a tool of this project, held back until you approve it",
+  "--description <text>": "what the saved tool does, for models",
+};
+
 /** The commands that use a hall: its tools, agents, workflow and records. */
 export const workCommands: CommandGroups = {
   "Tools:": {
@@ -52,11 +58,16 @@ export const workCommands: CommandGroups = {
 
     "lisp [file]": {
       does: "run a Lisp program that calls tools, from a file or a pipe; in a terminal, a session",
-      options: {
-        "--act": "also bind tools that destroy or send; their calls still require approval",
-      },
+      options: programOptions,
       examples: ["lisp", "lisp report.lisp", "echo '(+ 1 2)' | guildhall lisp --json"],
       load: async () => (await import("./commands/lisp.ts")).runLisp,
+    },
+
+    "js [file]": {
+      does: "run a JavaScript or TypeScript program that calls tools, from a file or a pipe",
+      options: programOptions,
+      examples: ["js report.ts", "js report.js --save weekly-report"],
+      load: async () => (await import("./commands/lisp.ts")).runJs,
     },
 
     "call <tool> [arguments...]": {

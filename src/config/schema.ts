@@ -227,6 +227,10 @@ export const configSchema = z.strictObject({
     'The built-in tools that are on, such as ["time_tool"], or "all". Default: all without servers, none with them.',
     z.optional(z.union([z.array(z.enum(builtinNames)), z.literal("all")])),
   ),
+  code: field(
+    "The languages of programs that clients see: evaluate-lisp, evaluate-js, or both.",
+    z._default(z.array(z.enum(["lisp", "js"])), ["lisp"]),
+  ),
   names: field(
     "How names are listed: underscore for server__tool, which every model API accepts, or dot for server.tool. Calls may use either.",
     z._default(z.enum(["underscore", "dot"]), "underscore"),

@@ -12,7 +12,7 @@ import type { Upstream } from "../upstream/upstream.ts";
 import type { AdminMethods, HallStatus, PendingApproval, ToolTrust } from "./admin-contract.ts";
 import type { AdminHandlers } from "./control.ts";
 import type { Hall } from "./hall.ts";
-import { openAgents } from "./project-texts.ts";
+import { openAgents, openSavedPrograms } from "./project-texts.ts";
 import type { Settings } from "./settings.ts";
 import { showApproval } from "./together/shared-approvals.ts";
 
@@ -196,7 +196,9 @@ function describeUpstreams(hall: Hall): HallStatus["upstreams"] {
 export function createFollowTrust(hall: Hall, folder: string): () => Promise<void> {
   const following = createOneAtATime(async () => {
     await hall.modules.scan();
-    hall.groups.replace(await openAgents(folder, hall.trust?.entries() ?? noEntries, hall.log));
+    const entries = hall.trust?.entries() ?? noEntries;
+    hall.groups.replace(await openAgents(folder, entries, hall.log));
+    await hall.saved.replace(await openSavedPrograms(folder, entries, hall.log));
     hall.server.refreshLists();
     await reconcileUpstreams(hall);
   });

@@ -2,7 +2,7 @@ import { createAgentToolkit } from "../agents/agents.ts";
 import { createGroups, type GroupSource, type Groups } from "../agents/groups.ts";
 import { createPlanners, type PlannerConfig } from "../agents/planners.ts";
 import { createRuns, type RunStoreOptions, recordEvaluation } from "../agents/runs.ts";
-import type { JsonObject } from "../base/json.ts";
+import { hashOf, type JsonObject } from "../base/json.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import { type NamedCall, readNamedCall } from "../client/client.ts";
@@ -35,7 +35,13 @@ import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createExperience } from "../toolkits/find/experience.ts";
 import { createFindToolkit } from "../toolkits/find/find.ts";
 import { createFinder, type Finder } from "../toolkits/find/finder.ts";
-import { createLispTools } from "../toolkits/lisp/lisp.ts";
+import { createProgramTools } from "../toolkits/programs/programs.ts";
+import type { Language } from "../toolkits/programs/protocol.ts";
+import {
+  createSavedToolkits,
+  noPrograms,
+  type SavedPrograms,
+} from "../toolkits/programs/saved-toolkit.ts";
 import { type Approvals, createApprovals, type PendingApproval } from "../trust/approvals.ts";
 import { noteTime } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
@@ -60,6 +66,7 @@ export interface Hall {
   readonly registry: Registry;
   readonly finder: Finder;
   readonly groups: Groups;
+  readonly saved: ReturnType<typeof createSavedToolkits>;
   readonly gateway: Gateway;
   readonly registrations: Registrations;
   readonly modules: Modules;
@@ -96,8 +103,10 @@ export interface HallOptions {
   readonly planner?: PlannerConfig;
   /** How much of an agent's run is kept. Default `full`. */
   readonly runs?: Pick<RunStoreOptions, "keep" | "keepDays">;
-  /** The worker file of the evaluator, for halls that are not bundled. Default: beside the program. */
-  readonly lisp?: { readonly worker?: URL };
+  /** The folder of the built workers of programs, for halls that are not bundled. Default: beside the program. */
+  readonly workers?: URL;
+  /** The saved programs of a project. Default: none. */
+  readonly savedPrograms?: SavedPrograms;
   /** The spec-driven workflow of a project. Default: none. */
   readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent" | "isListed">;
   /** Additional search words of tools, by full name. */
@@ -146,6 +155,8 @@ export interface HallOptions {
   readonly hasOwnResources?: boolean;
   /** Lists `evaluate-lisp`. Default true. */
   readonly listsPrograms?: boolean;
+  /** The languages of programs that are listed. Default `lisp`. */
+  readonly languages?: readonly Language[];
   /** Where spans of calls are sent. Default: not sent. */
   readonly telemetry?: { readonly otlpUrl?: string | undefined };
   readonly isStatic?: boolean;
@@ -180,11 +191,12 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       void kept?.restore();
     }, restoreMs).unref();
 
-  const { finder, groups, lisp } = own;
+  const { finder, groups, programs, saved } = own;
   return {
     ...base,
     finder,
     groups,
+    saved,
     gateway,
     registrations,
     modules,
@@ -195,7 +207,7 @@ export async function createHall(options: HallOptions = {}): Promise<Hall> {
       await server.close(drainMs);
       monitor.close();
       groups.close();
-      await lisp.close();
+      await programs.close();
       modules.close();
       await registrations.close();
       await base.fleet.close();
@@ -360,7 +372,7 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
   const parts = { registry, health, trust, policies, spell };
   const planners = createPlanners({ config: options.planner, secrets });
   const runs = createRuns({ shelf: store.runs, secrets, log, ...options.runs });
-  const lisp = createLispTools({
+  const programs = createProgramTools({
     tools: registry.tools,
     findTool: registry.findTool,
     getTool: registry.getTool,
@@ -375,19 +387,25 @@ async function openOwnTools(base: Base, options: HallOptions, seesAgentsOnly: ()
     spell,
     spellingOf,
     saveRun: (run) => runs.keep(recordEvaluation(run)),
-    worker: options.lisp?.worker,
+    workers: options.workers,
   });
+  const saved = createSavedToolkits(registry, {
+    run: programs.run,
+    isApproved: ({ textName, text }) =>
+      trust === undefined || trust.entries().texts?.[textName] === hashOf(text),
+  });
+  await saved.replace(options.savedPrograms ?? noPrograms);
   const own = {
     find: createFindToolkit(finder, parts),
     agents: createAgentToolkit({ groups, finder, parts, planners, runs, seesAgentsOnly }),
-    lisp: createOwnToolkit("lisp", lisp),
+    programs: createOwnToolkit("programs", programs),
   };
   if (options.workflow) {
     const writer = createModelWriter({ planner: options.planner, secrets });
     await registry.add(createWorkflow({ ...options.workflow, shelf: store.runs, secrets, writer }));
   }
   registry.setOwn(own);
-  return { finder, groups, lisp, own };
+  return { finder, groups, programs, saved, own };
 }
 
 async function openGateway(base: Base, options: HallOptions) {
@@ -431,7 +449,7 @@ function openServer(
 ): Server {
   const { registry, store, health, trust } = base;
   const { faces = ["tools"], isStatic = false, pageSize = 1_000, together } = options;
-  const { hasOwnResources = true, listsPrograms = true } = options;
+  const { hasOwnResources = true, listsPrograms = true, languages = ["lisp"] } = options;
   return new Server({
     ...base,
     registry: hasOwnResources
@@ -448,6 +466,7 @@ function openServer(
     version,
     faces,
     listsPrograms,
+    languages,
     isStatic,
     pageSize,
   });

@@ -7,13 +7,15 @@ import { collectServers } from "../config/configured-servers.ts";
 import { fieldAt } from "../config/layer.ts";
 import type { FieldToApprove } from "../config/project-limits.ts";
 import { digestModules } from "../registry/modules.ts";
+import { readSavedFolder, type SavedFile } from "../toolkits/programs/saved.ts";
+import type { SavedPrograms } from "../toolkits/programs/saved-toolkit.ts";
 import { type Entries, type Ledger, noEntries } from "../trust/ledger.ts";
 import { openProjectLedger } from "./project-store.ts";
 import type { Settings } from "./settings.ts";
 
 /**
- * A text of a project that models would read: an agent file, instructions.md, notes about servers, words in its
- * config, or the folders that it opens to them. It counts once a person has approved it as it is.
+ * A text of a project that models would read: an agent file, instructions.md, notes about servers, a saved program,
+ * words in its config, or the folders that it opens to them. It counts once a person has approved it as it is.
  */
 export interface ProjectText {
   /** `agents/web.md`, `instructions.md`, `CLAUDE.md`, `hints in the config`. */
@@ -25,14 +27,16 @@ export async function readProjectTexts({
   folder,
   loaded,
 }: Pick<Settings, "folder" | "loaded">): Promise<readonly ProjectText[]> {
-  const [{ agents, guide }, notes] = await Promise.all([
+  const [{ agents, guide }, notes, saved] = await Promise.all([
     readAgentFolder(folder),
     readNoteFiles(folder, Object.keys(collectServers(loaded))),
+    readSavedFolder(folder),
   ]);
   return [
     ...agents.map(({ fileName, text }) => ({ name: `agents/${fileName}`, text })),
     ...(guide === undefined ? [] : [{ name: guideName, text: guide }]),
     ...notes,
+    ...saved.files.map(textOfProgram),
     ...loaded.toApprove.map((field) => textOfField(loaded.config, field)),
   ];
 }
@@ -118,6 +122,25 @@ export async function openAgents(folder: string, entries: Entries, log: Log): Pr
       .map(({ agent }) => agent),
     guide: guide !== undefined && isUsed(guideName, guide) ? guide : undefined,
   };
+}
+
+function textOfProgram({ textName, text }: SavedFile): ProjectText {
+  return { name: textName, text };
+}
+
+/** The saved programs of a project. Those that nobody has approved as they are only have a name. */
+export async function openSavedPrograms(
+  folder: string,
+  entries: Entries,
+  log: Pick<Log, "warn">,
+): Promise<SavedPrograms> {
+  const { files, problems } = await readSavedFolder(folder);
+  for (const problem of problems) log.warn(problem);
+  const approved = files.filter((file) => isTextApproved(entries, textOfProgram(file)));
+  const waiting = files.filter((file) => !approved.includes(file));
+  for (const { fileName } of waiting)
+    log.warn(`.guildhall/tools/${fileName} is not used: approve it with \`guildhall verify\``);
+  return { approved, waiting: waiting.map(({ name }) => name) };
 }
 
 /** The config without the project's own words that nobody approved. */

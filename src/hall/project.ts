@@ -18,7 +18,7 @@ import { createHall, type Hall, type HallOptions } from "./hall.ts";
 import { openBuiltins, switchBuiltins } from "./known-tools.ts";
 import { policiesChanged } from "./policies.ts";
 import { openLocalLedger, openProjectLedger, projectStoreSettings } from "./project-store.ts";
-import { approvedWords, openAgents, watchFolders } from "./project-texts.ts";
+import { approvedWords, openAgents, openSavedPrograms, watchFolders } from "./project-texts.ts";
 import { openServerLogs } from "./server-logs.ts";
 import { facesOf, logWarnings, presetsOf, type Settings, trustSettingsOf } from "./settings.ts";
 import { socketPath } from "./socket.ts";
@@ -65,16 +65,19 @@ export async function openAlone({
   ]);
   const entries = await ledger.read();
   const agents = await openAgents(folder, entries, log);
+  const savedPrograms = await openSavedPrograms(folder, entries, log);
   const isOpen = await watchFolders(settings);
   let current = loaded;
   let switching = Promise.resolve();
   const hall = await createHall({
     faces,
     agents,
+    savedPrograms,
     planner: config.planner,
     runs: { keep: config.store.runs, keepDays: config.store.keepDays },
     aliases: approvedWords(loaded, entries).aliases,
     names: config.names,
+    languages: config.code,
     isStatic,
     timeoutMs: config.timeoutSeconds * 1000,
     toolkits: openBuiltins(folder, loaded, isOpen),

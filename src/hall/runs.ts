@@ -2,8 +2,8 @@ import type { EndedRun } from "../agents/run.ts";
 import { type EvaluationRecord, findRun, type KeptRun } from "../agents/runs.ts";
 import { HallError } from "../base/errors.ts";
 import type { DocumentStore } from "../store/store.ts";
-import type { EvaluationResult } from "../toolkits/lisp/protocol.ts";
-import type { EvaluationRun } from "../toolkits/lisp/recording.ts";
+import type { EvaluationResult } from "../toolkits/programs/protocol.ts";
+import type { EvaluationRun } from "../toolkits/programs/recording.ts";
 
 /** A recorded run that was repeated with its recorded answers: no tool and no model was called. */
 export type ReplayedRun = {
@@ -17,7 +17,7 @@ export type ReplayedRun = {
 /** Throws NOT_FOUND if the record is incomplete. */
 export async function replayKept(shelf: DocumentStore, record: KeptRun): Promise<ReplayedRun> {
   if ("evaluation" in record) {
-    const { replayEvaluation } = await import("../toolkits/lisp/recording.ts");
+    const { replayEvaluation } = await import("../toolkits/programs/recording.ts");
     const { evaluation, differences } = await replayEvaluation(await listBefore(shelf, record));
     return { kind: "program", evaluation, differences };
   }

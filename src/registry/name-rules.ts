@@ -11,6 +11,7 @@ const reservedNames = new Set([
   "find_tools",
   "call_tool",
   "evaluate-lisp",
+  "evaluate-js",
   "tools",
   "resources",
   "prompts",

@@ -15,7 +15,7 @@ export interface OwnToolkit extends Toolkit {
 export interface OwnToolkits {
   readonly find: OwnToolkit;
   readonly agents: OwnToolkit;
-  readonly lisp: OwnToolkit;
+  readonly programs: OwnToolkit;
 }
 
 /** `tools` may return another list each time. */

@@ -149,8 +149,8 @@ class ToolkitRegistry implements Registry {
     await this.#closeToolkit(entry.toolkit);
   };
 
-  readonly setOwn = ({ find, lisp, agents }: OwnToolkits): void => {
-    const fixed = [...find.targets(), ...lisp.targets()];
+  readonly setOwn = ({ find, programs, agents }: OwnToolkits): void => {
+    const fixed = [...find.targets(), ...programs.targets()];
     this.#ownNames = new Map(fixed.map((target) => [target.fullName, target]));
     this.#agents = agents;
   };

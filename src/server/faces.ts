@@ -21,7 +21,9 @@ export const faces = {
           // Calls by these names reach the hall's own tools.
           .filter(
             ({ fullName }) =>
-              !own.find.find(fullName) && !own.agents.find(fullName) && !own.lisp.find(fullName),
+              !own.find.find(fullName) &&
+              !own.agents.find(fullName) &&
+              !own.programs.find(fullName),
           )
           .map((target) =>
             trust?.heldBecause(target)
@@ -46,9 +48,10 @@ export const faces = {
     summary: "find_tools, and evaluate-lisp with its companions: programs that call tools",
     show: (parts) => {
       // A server with one tool: programs find tools themselves, and the companions can still be called.
-      if (parts.isStatic) return describeAll(parts.own.lisp.targets().slice(0, 1), parts);
+      if (parts.isStatic) return describeAll(evaluators(parts).slice(0, 1), parts);
       const find = parts.own.find.targets().filter(({ fullName }) => fullName === "find_tools");
-      return describeAll([...find, ...parts.own.lisp.targets()], parts);
+      const companions = parts.own.programs.targets().filter((target) => !isEvaluator(target));
+      return describeAll([...find, ...evaluators(parts), ...companions], parts);
     },
   },
 } as const satisfies Record<
@@ -66,8 +69,10 @@ export interface FaceParts {
   readonly isComplete: boolean;
   /** The lists never change. */
   readonly isStatic: boolean;
-  /** `evaluate-lisp` is listed. */
+  /** `evaluate-lisp` or `evaluate-js` is listed. */
   readonly listsPrograms: boolean;
+  /** The languages of programs that are listed, the first one first. */
+  readonly languages: readonly string[];
 }
 
 export type Face = keyof typeof faces;
@@ -106,10 +111,20 @@ export function chooseFaces(
 export function showTools(chosen: readonly Face[], parts: FaceParts): readonly ShownTool[] {
   // Programs replace many calls under every face; their companions are for the code face.
   const hasPrograms = parts.listsPrograms && chosen.some((face) => face !== "agents");
-  const lisp = hasPrograms ? parts.own.lisp.targets().slice(0, 1) : [];
-  const shown = [...chosen.flatMap((face) => faces[face].show(parts)), ...describeAll(lisp, parts)];
+  const programs = hasPrograms ? describeAll(evaluators(parts), parts) : [];
+  const shown = [...chosen.flatMap((face) => faces[face].show(parts)), ...programs];
   const unique = [...new Map(shown.map((tool) => [tool.name, tool])).values()];
   return unique.sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const evaluatorPrefix = "evaluate-";
+
+function isEvaluator({ fullName }: Target): boolean {
+  return fullName.startsWith(evaluatorPrefix);
+}
+
+function evaluators({ own, languages }: FaceParts): readonly Target[] {
+  return languages.flatMap((name) => own.programs.find(`${evaluatorPrefix}${name}`) ?? []);
 }
 
 function spell(target: Target, { spelling, registry }: FaceParts): string {

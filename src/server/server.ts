@@ -57,6 +57,7 @@ export interface ServerOptions {
   readonly version: string;
   readonly faces: FaceChoice;
   readonly listsPrograms: boolean;
+  readonly languages: readonly string[];
   /** The hall's own tools. */
   readonly own: OwnToolkits;
   /** Instructions about the groups, for clients that see agents. */

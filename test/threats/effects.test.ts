@@ -7,7 +7,7 @@ import { listWorkflowTools } from "../../src/workflow/tool-list.ts";
 import { openDoor } from "../servers/door.ts";
 import { createMemoryClient } from "../servers/memory-client.ts";
 import { text } from "../servers/toolkits.ts";
-import { worker } from "../toolkits/lisp-hall.ts";
+import { workers } from "../toolkits/lisp-hall.ts";
 import { openWorld } from "../trust/world.ts";
 
 const taking = (name: string, ...parameters: readonly string[]): Tool => ({
@@ -91,7 +91,7 @@ function createTools(ran: string[]): Toolkit {
 
 test("explore programs call nothing that is not known to read", async () => {
   const ran: string[] = [];
-  await using door = await openDoor({ toolkits: [createTools(ran)], lisp: { worker } });
+  await using door = await openDoor({ toolkits: [createTools(ran)], workers });
   const client = createMemoryClient(door.hall);
   await client.greet();
   for (const name of danger) {

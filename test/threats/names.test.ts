@@ -11,7 +11,7 @@ import type { RawClient } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
 import { createShop } from "../servers/shop.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
-import { worker } from "../toolkits/lisp-hall.ts";
+import { workers } from "../toolkits/lisp-hall.ts";
 
 const safe = /^[a-zA-Z0-9_-]{1,64}$/;
 
@@ -134,7 +134,7 @@ test("names that would be equal differ by a hash, the same in every order and wh
 test("answers and errors name tools as the client sees them in its list, and our commands see dots", async () => {
   await using hall = await startHall({
     toolkits: createShop(),
-    lisp: { worker },
+    workers,
     agents: {
       files: [{ name: "files_agent", description: "", tools: ["files.*"], instructions: "" }],
     },

@@ -16,7 +16,7 @@ import { type Door, openDoor } from "../servers/door.ts";
 import { askModern } from "../servers/door-clients.ts";
 import { startHall } from "../servers/hall.ts";
 import { createLibraryToolkit, createToolkit, text } from "../servers/toolkits.ts";
-import { worker } from "../toolkits/lisp-hall.ts";
+import { workers } from "../toolkits/lisp-hall.ts";
 
 const user = (file: string) => ({
   file: "/home/a/policies/team.cedar",
@@ -80,7 +80,7 @@ beforeEach(async () => {
   door = await openDoor({
     toolkits: [bank, desk, createLibraryToolkit()],
     agents: { files: [file("bank_agent", ["bank.*"]), file("desk_agent", ["desk.*"])] },
-    lisp: { worker },
+    workers,
     policies: [user(team)],
     findOwner: (name) => identityOf(name),
   });

@@ -15,7 +15,7 @@ import { startHall, type TestHall } from "../servers/hall.ts";
 import { registration, registrationAnswer } from "../servers/registry-document.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
-import { worker } from "../toolkits/lisp-hall.ts";
+import { workers } from "../toolkits/lisp-hall.ts";
 
 /** A server whose tools all answer with its own name. */
 function server(id: string, tools: readonly string[], rest: Partial<Toolkit> = {}): Toolkit {
@@ -42,7 +42,7 @@ test("a program reaches no server by a name that another one has, too", async ()
     });
   await using hall = await startHall({
     toolkits: [notes("my-notes"), notes("my_notes")],
-    lisp: { worker },
+    workers,
   });
   const client = hall.connect();
   await client.greet();

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit } from "../servers/toolkits.ts";
 import { openWorld } from "../trust/world.ts";
-import { evaluate, tokenOf, worker } from "./lisp-hall.ts";
+import { evaluate, tokenOf, workers } from "./lisp-hall.ts";
 
 const camera = createToolkit("camera", {
   photo: {
@@ -19,7 +19,7 @@ test.each([
 ])(
   "showing %s signals a condition, and the content shown before stays",
   async (_, count, bytes, shown) => {
-    await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
+    await using hall = await startHall({ toolkits: [camera], workers });
     const client = hall.connect();
     await client.greet("2025-11-25");
     const { content, data } = await evaluate(
@@ -33,7 +33,7 @@ test.each([
 );
 
 test("an answer lists at most 200 definitions and counts the rest", async () => {
-  await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
+  await using hall = await startHall({ toolkits: [camera], workers });
   const client = hall.connect();
   await client.greet("2025-11-25");
   const { text, data } = await evaluate(
@@ -45,7 +45,7 @@ test("an answer lists at most 200 definitions and counts the rest", async () => 
 });
 
 test("content is shown once, and dropped content is reported", async () => {
-  await using hall = await startHall({ toolkits: [camera], lisp: { worker } });
+  await using hall = await startHall({ toolkits: [camera], workers });
   const client = hall.connect();
   await client.greet("2025-11-25");
   const twice = await evaluate(
@@ -64,7 +64,7 @@ test("content is shown once, and dropped content is reported", async () => {
 });
 
 test("a program resumed after an approval shows content from before it", async () => {
-  await using world = await openWorld({ trusted: ["camera.photo"], hall: { lisp: { worker } } });
+  await using world = await openWorld({ trusted: ["camera.photo"], hall: { workers } });
   await world.door.hall.registry.add(camera);
   const client = await world.connect();
   const stopped = await evaluate(

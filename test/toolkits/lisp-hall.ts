@@ -2,8 +2,8 @@ import { isObject, type JsonObject } from "../../src/base/json.ts";
 import type { RawClient } from "../servers/client.ts";
 import type { World } from "../trust/world.ts";
 
-/** The built worker: Node 20 does not run TypeScript. */
-export const worker = new URL("../../dist/lisp-worker.js", import.meta.url);
+/** The folder of the built workers: Node 20 does not run TypeScript. */
+export const workers = new URL("../../dist/", import.meta.url);
 
 export interface Evaluated {
   readonly text: string;

@@ -2,12 +2,12 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { type EvaluationRecord, findRun, listRuns } from "../../src/agents/runs.ts";
 import type { JsonObject } from "../../src/base/json.ts";
 import { Secrets } from "../../src/base/log.ts";
-import { createSecretFilter } from "../../src/toolkits/lisp/program-secrets.ts";
-import { type EvaluationRun, replayEvaluation } from "../../src/toolkits/lisp/recording.ts";
+import { createSecretFilter } from "../../src/toolkits/programs/program-secrets.ts";
+import { type EvaluationRun, replayEvaluation } from "../../src/toolkits/programs/recording.ts";
 import { startHall } from "../servers/hall.ts";
 import { createToolkit, text } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";
-import { type Evaluated, evaluate, worker } from "./lisp-hall.ts";
+import { type Evaluated, evaluate, workers } from "./lisp-hall.ts";
 
 const desk = createToolkit("desk", {
   open: {
@@ -36,7 +36,7 @@ async function runAndSave(
   programs: readonly string[],
   secrets = new Secrets(),
 ): Promise<SavedRuns> {
-  await using hall = await startHall({ toolkits: [desk], secrets, lisp: { worker } });
+  await using hall = await startHall({ toolkits: [desk], secrets, workers });
   const client = hall.connect();
   await client.greet("2025-11-25");
   const evaluated: Evaluated[] = [];
@@ -98,7 +98,7 @@ describe("a secret", () => {
 });
 
 test("a secret in a program is not in the recorded call, even with record: full", async () => {
-  await using hall = await startHall({ toolkits: [desk], record: "full", lisp: { worker } });
+  await using hall = await startHall({ toolkits: [desk], record: "full", workers });
   const client = hall.connect();
   await client.greet("2025-11-25");
   await evaluate(client, '(desk:open :token "topsecret-1")', { mode: "act" });
@@ -120,7 +120,7 @@ test.each([
   "hostile text is filtered in linear time: %s",
   (_, code) => {
     // A quadratic filter would exceed the time limit of the test by far.
-    expect(() => createSecretFilter(code)).not.toThrow();
+    expect(() => createSecretFilter(code, "lisp")).not.toThrow();
   },
   60_000,
 );
@@ -135,13 +135,13 @@ test("a program without secrets is saved as typed, and its replay is the same", 
   ]);
   expect(runs[1]?.entry?.order.code).toContain(code);
   expect(runs[1]?.isScrubbed).toBeUndefined();
-  expect((await replayEvaluation(runs.slice(0, 2), worker)).differences).toEqual([]);
-  expect((await replayEvaluation(runs, worker)).differences).toEqual([]);
+  expect((await replayEvaluation(runs.slice(0, 2), workers)).differences).toEqual([]);
+  expect((await replayEvaluation(runs, workers)).differences).toEqual([]);
 });
 
 test("a replay reports what depends on a removed secret, and repeats the rest", async () => {
   const { runs } = await runAndSave(['(desk:open :token "topsecret-1")']);
-  const { differences } = await replayEvaluation(runs, worker);
+  const { differences } = await replayEvaluation(runs, workers);
   expect(differences[0]).toBe("desk.open was not called with these arguments");
   expect(differences.at(-1)).toBe(`the saved run has no secrets (removed from ${runs[0]?.id})`);
   const given = await runAndSave([
@@ -149,8 +149,8 @@ test("a replay reports what depends on a removed secret, and repeats the rest", 
     '(length (jref (desk:login) "api_key"))',
   ]);
   expect(given.all).not.toContain("given-by-the-tool");
-  expect((await replayEvaluation(given.runs.slice(0, 1), worker)).differences).toEqual([]);
-  expect((await replayEvaluation(given.runs, worker)).differences.at(-1)).toContain(
+  expect((await replayEvaluation(given.runs.slice(0, 1), workers)).differences).toEqual([]);
+  expect((await replayEvaluation(given.runs, workers)).differences.at(-1)).toContain(
     "the saved run has no secrets",
   );
 });
@@ -164,7 +164,7 @@ test("a secret known to the hall is removed everywhere, and a replay reports it"
   );
   expect(all).not.toContain("known-secret");
   expect(runs[0]).toMatchObject({ isScrubbed: true } satisfies JsonObject);
-  expect((await replayEvaluation(runs, worker)).differences).toEqual([
+  expect((await replayEvaluation(runs, workers)).differences).toEqual([
     "values differ",
     expect.stringContaining("the saved run has no secrets"),
   ]);

@@ -1,22 +1,22 @@
 import { expect, test } from "vitest";
 import { Scope } from "../../src/base/scope.ts";
 import type { Caller } from "../../src/tool.ts";
-import { LispSessions } from "../../src/toolkits/lisp/sessions.ts";
-import type { LispThread } from "../../src/toolkits/lisp/thread.ts";
+import { ProgramSessions } from "../../src/toolkits/programs/sessions.ts";
+import type { ProgramThread } from "../../src/toolkits/programs/thread.ts";
 import { until } from "../servers/until.ts";
-import { worker } from "./lisp-hall.ts";
+import { workers } from "./lisp-hall.ts";
 
 const caller = (principal: string): Caller => ({ connection: "c", principal, client: "test" });
 
 interface Fixture extends AsyncDisposable {
-  readonly sessions: LispSessions;
+  readonly sessions: ProgramSessions;
   /** Opens a session, or uses the one with the handle; returns its handle. */
   use(principal: string, handle?: string): Promise<string>;
 }
 
 function openSessions(sessionsMax: number, ownMax: number, idleMsMax?: number): Fixture {
-  const sessions = new LispSessions({
-    worker,
+  const sessions = new ProgramSessions({
+    workers,
     limits: { timeoutMs: 1_000, outputCharacters: 1_000, calls: 1 },
     sessionsMax,
     ownMax,
@@ -26,7 +26,7 @@ function openSessions(sessionsMax: number, ownMax: number, idleMsMax?: number): 
     sessions,
     use: (principal, handle) =>
       sessions.use(
-        { caller: caller(principal), scope: new Scope(), handle },
+        { caller: caller(principal), scope: new Scope(), language: "lisp", handle },
         async (session) => session.handle,
       ),
     [Symbol.asyncDispose]: () => sessions.close(),
@@ -78,7 +78,7 @@ test("a caller whose sessions are all busy gets OVERLOADED, and no work is ended
   await using fixture = openSessions(4, 1);
   let leave = (): void => {};
   const busy = fixture.sessions.use(
-    { caller: caller("ann"), scope: new Scope() },
+    { caller: caller("ann"), scope: new Scope(), language: "lisp" },
     async () => new Promise<string>((resolve) => (leave = () => resolve("done"))),
   );
   await expect(fixture.use("ann")).rejects.toMatchObject({
@@ -94,7 +94,7 @@ test("an idle session ends by itself, a busy one does not", async () => {
   await using fixture = openSessions(4, 2, 20);
   let leave = (): void => {};
   const busy = fixture.sessions.use(
-    { caller: caller("ann"), scope: new Scope() },
+    { caller: caller("ann"), scope: new Scope(), language: "lisp" },
     async ({ thread }) => {
       await new Promise<void>((resolve) => {
         leave = resolve;
@@ -103,7 +103,7 @@ test("an idle session ends by itself, a busy one does not", async () => {
     },
   );
   const left = await fixture.sessions.use(
-    { caller: caller("bob"), scope: new Scope() },
+    { caller: caller("bob"), scope: new Scope(), language: "lisp" },
     async ({ thread }) => thread,
   );
   await until(() => !left.isAlive, "the idle session ends");
@@ -120,28 +120,31 @@ test("another caller cannot use a handle", async () => {
 test("a session in a spare thread starts like the first one: nothing is defined, counted or drawn yet", async () => {
   await using fixture = openSessions(4, 4);
   const begin = (principal: string): Promise<readonly string[]> =>
-    fixture.sessions.use({ caller: caller(principal), scope: new Scope() }, async ({ thread }) => {
-      const work = {
-        scope: new Scope(),
-        serve: () => Promise.reject(new Error("unexpected call")),
-      };
-      const { definitions } = await thread.run(
-        { kind: "definitions", type: "all" },
-        "definitions",
-        work,
-      );
-      const order = {
-        kind: "evaluate",
-        mode: "explore",
-        limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 },
-      } as const;
-      const { evaluation } = await thread.run(
-        { ...order, code: "(list (gensym) (fboundp 'doubled) *package* * +)" },
-        "evaluated",
-        work,
-      );
-      return [...definitions.map(({ name }) => name), ...evaluation.values];
-    });
+    fixture.sessions.use(
+      { caller: caller(principal), scope: new Scope(), language: "lisp" },
+      async ({ thread }) => {
+        const work = {
+          scope: new Scope(),
+          serve: () => Promise.reject(new Error("unexpected call")),
+        };
+        const { definitions } = await thread.run(
+          { kind: "definitions", type: "all" },
+          "definitions",
+          work,
+        );
+        const order = {
+          kind: "evaluate",
+          mode: "explore",
+          limits: { timeoutMs: 10_000, outputCharacters: 1_000, calls: 0 },
+        } as const;
+        const { evaluation } = await thread.run(
+          { ...order, code: "(list (gensym) (fboundp 'doubled) *package* * +)" },
+          "evaluated",
+          work,
+        );
+        return [...definitions.map(({ name }) => name), ...evaluation.values];
+      },
+    );
   const first = await begin("ann");
   expect(first).toHaveLength(1);
   // The second takes the spare thread, which starts after the first answer.
@@ -151,11 +154,14 @@ test("a session in a spare thread starts like the first one: nothing is defined,
 
 test("a replaced session ends after the answer of the one that replaced it", async () => {
   await using fixture = openSessions(1, 1);
-  const threadOf = (work: () => void = () => {}): Promise<LispThread> =>
-    fixture.sessions.use({ caller: caller("ann"), scope: new Scope() }, async ({ thread }) => {
-      work();
-      return thread;
-    });
+  const threadOf = (work: () => void = () => {}): Promise<ProgramThread> =>
+    fixture.sessions.use(
+      { caller: caller("ann"), scope: new Scope(), language: "lisp" },
+      async ({ thread }) => {
+        work();
+        return thread;
+      },
+    );
   const first = await threadOf();
   let wasAlive = false;
   await threadOf(() => {

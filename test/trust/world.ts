@@ -50,7 +50,7 @@ export interface WorldOptions extends Omit<Partial<TrustOptions>, "ledger"> {
   /** Further toolkits. */
   readonly toolkits?: readonly Toolkit[];
   /** What else the hall has. */
-  readonly hall?: Pick<HallOptions, "agents" | "planner" | "lisp" | "approvalLeft">;
+  readonly hall?: Pick<HallOptions, "agents" | "planner" | "workers" | "approvalLeft">;
 }
 
 const anything = { type: "object" };

@@ -11,7 +11,7 @@ import { findNear, formatTime } from "../../base/text.ts";
 import { openProjectStore, withProjectStore } from "../../hall/project-store.ts";
 import { onlyOutline, replayKept } from "../../hall/runs.ts";
 import type { Store } from "../../store/store.ts";
-import type { EvaluationResult } from "../../toolkits/lisp/protocol.ts";
+import type { EvaluationResult } from "../../toolkits/programs/protocol.ts";
 import type { JsonOption } from "../declaration.ts";
 import { unknownName } from "../hall.ts";
 import { paint, print, table } from "../print.ts";
@@ -103,11 +103,11 @@ async function getRun(store: Store, id: string): Promise<KeptRun> {
 }
 
 function describeProgram({
-  outline: { id, ms },
+  outline: { id, ms, agent },
   evaluation: { entry, before, calls, evaluation },
 }: EvaluationRecord): string {
   return [
-    paint("bold", `${id}  evaluate-lisp`),
+    paint("bold", `${id}  ${agent}`),
     `${formatSeconds(ms)}, ${before === undefined ? "first of its session" : `after ${before}`}`,
     visibleLines(entry?.order.code ?? "(code too long to store)"),
     calls

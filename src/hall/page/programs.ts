@@ -1,5 +1,5 @@
 import { isObject } from "../../base/json.ts";
-import { lispName } from "../../toolkits/lisp/protocol.ts";
+import { lispName } from "../../toolkits/programs/names.ts";
 import { readableTool } from "../../trust/trust.ts";
 import type { Area, PageParts } from "./area.ts";
 

@@ -7,9 +7,10 @@ import type { Outcome, Target } from "../../tool.ts";
 import type { Policies } from "../../trust/policy/policies.ts";
 import type { Trust } from "../../trust/trust.ts";
 import type { Finding, Found } from "./finder.ts";
-import { signatureOf } from "./signature.ts";
+import { signatureOf, typescriptOf } from "./signature.ts";
 
 export type Detail = "signature" | "full";
+export type Signatures = "call" | "typescript";
 
 /** Sources of facts about the tools that were found. */
 export interface AnswerParts {
@@ -33,6 +34,7 @@ export interface AnswerOptions extends AnswerParts {
   readonly task: string;
   readonly reader: Reader;
   readonly detail?: Detail;
+  readonly signatures?: Signatures | undefined;
   /** Servers are still being looked at. */
   readonly looking?: boolean;
 }
@@ -88,7 +90,7 @@ export interface ToldTool {
 
 function describeFound(
   { target, score, words, alike }: Found,
-  { detail = "signature", health, trust, spell, reader }: AnswerOptions,
+  { detail = "signature", signatures, health, trust, spell, reader }: AnswerOptions,
 ): DescribedTool {
   const { tool } = target;
   const name = spell(target, reader);
@@ -98,7 +100,8 @@ function describeFound(
   return {
     name,
     description: shortenLine(tool.description ?? tool.title ?? "", isFull ? 4_000 : 200),
-    signature: signatureOf(name, tool.inputSchema),
+    signature:
+      signatures === "typescript" ? typescriptOf(target) : signatureOf(name, tool.inputSchema),
     score,
     matched: words.slice(0, 5),
     ...(alike.length > 0 ? { alike: alike.slice(0, 10).map((other) => spell(other, reader)) } : {}),

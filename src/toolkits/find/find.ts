@@ -2,7 +2,13 @@ import { HallError } from "../../base/errors.ts";
 import { isObject, type JsonObject } from "../../base/json.ts";
 import { createOwnToolkit, type OwnToolkit } from "../../registry/own.ts";
 import type { Tool } from "../../tool.ts";
-import { type AnswerParts, answerFinding, type Detail, isShownTo } from "./answer.ts";
+import {
+  type AnswerParts,
+  answerFinding,
+  type Detail,
+  isShownTo,
+  type Signatures,
+} from "./answer.ts";
 import type { Finder } from "./finder.ts";
 
 const findTools: Tool = {
@@ -26,6 +32,12 @@ const findTools: Tool = {
         enum: ["signature", "full"],
         default: "signature",
         description: "full: with the whole JSON Schema.",
+      },
+      signatures: {
+        type: "string",
+        enum: ["call", "typescript"],
+        default: "call",
+        description: "typescript: as calls of an evaluate-js program.",
       },
     },
     required: ["task"],
@@ -65,14 +77,22 @@ export function createFindToolkit(finder: Finder, parts: AnswerParts): OwnToolki
           throw new HallError("EXECUTION", "call_tool works inside the gateway only");
         return context.call(name, inner);
       }
-      const { task, limit, detail } = args as unknown as {
+      const { task, limit, detail, signatures } = args as unknown as {
         task: string;
         limit: number;
         detail: Detail;
+        signatures?: Signatures;
       };
       const looking = await waitForLists(parts, context.scope.signal);
       const finding = await finder.find(task, { limit, among: isShownTo(parts, context) });
-      return answerFinding(finding, { ...parts, task, detail, looking, reader: context });
+      return answerFinding(finding, {
+        ...parts,
+        task,
+        detail,
+        signatures,
+        looking,
+        reader: context,
+      });
     },
   });
 }

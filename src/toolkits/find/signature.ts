@@ -1,4 +1,6 @@
 import { isObject, type JsonObject } from "../../base/json.ts";
+import type { Target } from "../../tool.ts";
+import { camelName } from "../programs/names.ts";
 
 /**
  * A tool's call as one line of TypeScript, such as `files.read(path: string, head?: number)`: a fifth of its schema's size,
@@ -10,6 +12,20 @@ export function signatureOf(name: string, schema: JsonObject): string {
   const text = write(schema);
   // In the author's order, unless shortening would remove required parameters.
   return `${name}(${text.length <= charactersMax ? text : `${write(requiredFirst(schema)).slice(0, charactersMax)} …`})`;
+}
+
+/** As a program in JavaScript calls it: `tools.files.read({ path: string }): Promise<string>`. */
+export function typescriptOf({ toolkit, tool }: Target): string {
+  const place = { depth: 0, parts: { left: partsMax } };
+  const { inputSchema, outputSchema } = tool;
+  const members = membersOf(inputSchema, { ...place, root: inputSchema }).map((member) =>
+    // A default is no type.
+    member.replace(/ = (?:"[^"]*"|[\w.-]+)$/, ""),
+  );
+  const result = outputSchema ? typeOf(outputSchema, { ...place, root: outputSchema }) : "any";
+  const given = members.length === 0 ? "" : `{ ${members.join(", ")} }`;
+  const name = `tools.${camelName(toolkit.prefix ?? toolkit.id)}.${camelName(tool.name)}`;
+  return `${name}(${given.slice(0, charactersMax)}): Promise<${result.slice(0, charactersMax)}>`;
 }
 
 const charactersMax = 600;

@@ -3,6 +3,7 @@
 import { isObject } from "../../base/json.ts";
 import { Secrets } from "../../base/log.ts";
 import { isSecretName, secretShapes } from "../../base/secret-signs.ts";
+import type { Language } from "./protocol.ts";
 import type { EvaluationRun, RecordedAnswer } from "./recording.ts";
 
 const hidden = "***";
@@ -15,6 +16,7 @@ export function hideSecrets(
 ): EvaluationRun {
   const hide = createSecretFilter(
     code,
+    run.language ?? "lisp",
     answers.flatMap(({ request }) => (mayName.test(request) ? secretsIn(JSON.parse(request)) : [])),
   );
   return hide ? { ...(hide(run) as EvaluationRun), isScrubbed: true } : run;
@@ -23,16 +25,33 @@ export function hideSecrets(
 /** A function that removes the secrets of a program, and the known ones, from a value. Undefined if there are none. */
 export function createSecretFilter(
   code: string,
+  language: Language,
   known: readonly string[] = [],
 ): ((value: unknown) => unknown) | undefined {
   const text =
     mayName.test(code) || secretShapes.some((shape) => shape.test(code))
-      ? hideInProgram(code, tokens)
+      ? hideInCode(code, language)
       : { code, values: [] };
   if (text.values.length === 0 && known.length === 0) return undefined;
   const secrets = new Secrets();
   for (const value of [...text.values, ...known]) secrets.add(value);
   return (value) => mapTexts(value, (part) => secrets.scrub(part === code ? text.code : part));
+}
+
+function hideInCode(code: string, language: Language): ReturnType<typeof hideInProgram> {
+  if (language === "lisp") return hideInProgram(code, tokens);
+  // `token: "…"`, `const apiKey = "…"` and `"Bearer …"` look the same in JavaScript as in other texts.
+  const values: string[] = [];
+  const hide = (value: string): string => {
+    values.push(value, unescaped(value));
+    return hidden;
+  };
+  const named = code.replace(
+    /([\w$-]{1,60})(["'`]?\s{0,4}[:=]\s{0,4})(["'`])((?:[^\\\n]|\\.)*?)\3/g,
+    (whole, name: string, between: string, quote: string, value: string) =>
+      isSecretName(name) ? `${name}${between}${quote}${hide(value)}${quote}` : whole,
+  );
+  return { code: hideShapes(named, hide), values };
 }
 
 /** A quick test: most texts contain no name of a secret and need not be parsed. */
@@ -134,7 +153,12 @@ function hideInText(text: string, hide: (value: string) => string): string {
     (whole, name: string, between: string, value: string) =>
       isSecretName(name) ? `${name}${between}${hide(value)}` : whole,
   );
-  const keyless = named.replace(
+  return hideShapes(named, hide);
+}
+
+/** Keys and tokens that need no name to be known. */
+function hideShapes(text: string, hide: (value: string) => string): string {
+  const keyless = text.replace(
     /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|(?="?$))/g,
     hide,
   );

@@ -1,9 +1,9 @@
-/** `evaluate-lisp` and its companions as tools of the hall. Models read the descriptions. */
+/** `evaluate-lisp`, `evaluate-js` and their companions as tools of the hall. Models read the descriptions. */
 import type { JsonObject } from "../../base/json.ts";
 import type { CallContext, Outcome, Tool } from "../../tool.ts";
-import type { Evaluator, EvaluatorOptions } from "./evaluator.ts";
+import type { Evaluator, EvaluatorOptions, SavedProgram } from "./evaluator.ts";
 import { createSecretFilter } from "./program-secrets.ts";
-import { definitionTypes } from "./protocol.ts";
+import { definitionTypes, type Language, languages } from "./protocol.ts";
 
 const session: JsonObject = {
   type: "string",
@@ -11,12 +11,18 @@ const session: JsonObject = {
     "Handle from an earlier answer; keeps its definitions. Default: the session of your connection, or a new one if you have none.",
 };
 
-/** Longer than any evaluation: the program's own limit comes first. */
-const facts = {
-  timeoutMs: 610_000,
-  hideSecrets: ({ code }: JsonObject) =>
-    typeof code === "string" ? createSecretFilter(code) : undefined,
+const language: JsonObject = {
+  type: "string",
+  enum: languages,
+  default: "lisp",
+  description: "Of the session of your connection, where no handle is given.",
 };
+
+/** Longer than any evaluation: the program's own limit comes first. */
+const factsOf = (of: Language): NonNullable<Tool["facts"]> => ({
+  timeoutMs: 610_000,
+  hideSecrets: ({ code }) => (typeof code === "string" ? createSecretFilter(code, of) : undefined),
+});
 
 const evaluateLisp: Tool = {
   name: "evaluate-lisp",
@@ -53,16 +59,41 @@ Definitions last as long as the session.`,
     required: ["code"],
     additionalProperties: false,
   },
-  facts,
+  facts: factsOf("lisp"),
+};
+
+const {
+  package: _inLispOnly,
+  code: _forms,
+  ...sharedProperties
+} = evaluateLisp.inputSchema.properties as JsonObject;
+
+const evaluateJs: Tool = {
+  name: "evaluate-js",
+  title: "Evaluate JavaScript",
+  description: `Runs a JavaScript or TypeScript program that calls tools. You see only what it logs and returns, so loop, filter and join here.
+Tools are async functions: await tools.searchTool.webSearch({ query: "lisp", max_results: 3 }), or await callTool("toolkit__tool", { key: value }). await findTools("what you need") finds them, await toolSchema("toolkit__tool") explains one.
+Promise.all runs 8 calls at once. A failed call throws a ToolError with code, tool and data. The value of the last expression, or of return, is the result; console.log is the output. No timers, network, files or imports.
+(await tools.searchTool.webSearch({ query: "quickjs" })).results.map((r) => r.title)
+Definitions last as long as the session.`,
+  inputSchema: {
+    ...evaluateLisp.inputSchema,
+    properties: { code: { type: "string", maxLength: 1_000_000 }, ...sharedProperties },
+  },
+  facts: factsOf("js"),
 };
 
 const listDefinitions: Tool = {
   name: "list-definitions",
   title: "List definitions",
-  description: "Lists the definitions of a Lisp session.",
+  description: "Lists the definitions of a session.",
   inputSchema: {
     type: "object",
-    properties: { session, type: { type: "string", enum: definitionTypes, default: "all" } },
+    properties: {
+      session,
+      language,
+      type: { type: "string", enum: definitionTypes, default: "all" },
+    },
     additionalProperties: false,
   },
   annotations: { readOnlyHint: true, openWorldHint: false },
@@ -71,8 +102,12 @@ const listDefinitions: Tool = {
 const resetSession: Tool = {
   name: "reset-session",
   title: "Reset a session",
-  description: "Removes all definitions of a Lisp session; its handle and limits stay.",
-  inputSchema: { type: "object", properties: { session }, additionalProperties: false },
+  description: "Removes all definitions of a session; its handle and limits stay.",
+  inputSchema: {
+    type: "object",
+    properties: { session, language },
+    additionalProperties: false,
+  },
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 };
 
@@ -80,11 +115,12 @@ const configureLimits: Tool = {
   name: "configure-limits",
   title: "Configure limits",
   description:
-    "Sets the limits of a Lisp session and returns them; without arguments only returns them.",
+    "Sets the limits of a session and returns them; without arguments only returns them.",
   inputSchema: {
     type: "object",
     properties: {
       session,
+      language,
       timeout: {
         type: "number",
         minimum: 0,
@@ -119,10 +155,10 @@ const validateSyntax: Tool = {
   name: "validate-syntax",
   title: "Validate syntax",
   description:
-    "Parses Lisp code without running it; returns the number of forms or the position of the error, such as an unclosed parenthesis.",
+    "Parses code without running it; returns the number of forms or the position of the error, such as an unclosed parenthesis.",
   inputSchema: {
     type: "object",
-    properties: { code: { type: "string", maxLength: 1_000_000 } },
+    properties: { code: { type: "string", maxLength: 1_000_000 }, language },
     required: ["code"],
     additionalProperties: false,
   },
@@ -132,13 +168,18 @@ const validateSyntax: Tool = {
 const describeLastError: Tool = {
   name: "describe-last-error",
   title: "Describe the last error",
-  description: "Returns the last error of a Lisp session with its full backtrace and restarts.",
-  inputSchema: { type: "object", properties: { session }, additionalProperties: false },
+  description: "Returns the last error of a session with its full backtrace and restarts.",
+  inputSchema: {
+    type: "object",
+    properties: { session, language },
+    additionalProperties: false,
+  },
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 };
 
 const evaluatorTools: readonly Tool[] = [
   evaluateLisp,
+  evaluateJs,
   listDefinitions,
   resetSession,
   configureLimits,
@@ -147,25 +188,24 @@ const evaluatorTools: readonly Tool[] = [
 ];
 
 /** The evaluator is loaded on the first call. */
-export interface LispTools {
+export interface ProgramTools {
   tools(): readonly Tool[];
   call(tool: Tool, args: JsonObject, context: CallContext): Promise<Outcome>;
-  mayBe(name: string): boolean;
+  /** Runs a saved program. */
+  run(program: SavedProgram, input: JsonObject, context: CallContext): Promise<Outcome>;
   close(): Promise<void>;
 }
 
-export function createLispTools(options: EvaluatorOptions): LispTools {
+export function createProgramTools(options: EvaluatorOptions): ProgramTools {
   let loading: Promise<Evaluator> | undefined;
-  const load = async (): Promise<Evaluator> =>
-    new (await import("./evaluator.ts")).Evaluator(options);
-  const names: ReadonlySet<string> = new Set(evaluatorTools.map(({ name }) => name));
+  const load = (): Promise<Evaluator> => {
+    loading ??= import("./evaluator.ts").then(({ Evaluator }) => new Evaluator(options));
+    return loading;
+  };
   return {
     tools: () => evaluatorTools,
-    async call(tool, args, context) {
-      loading ??= load();
-      return (await loading).call(tool, args, context);
-    },
-    mayBe: (name) => names.has(name),
+    call: async (tool, args, context) => (await load()).call(tool, args, context),
+    run: async (program, input, context) => (await load()).run(program, input, context),
     close: async () => (await loading)?.close(),
   };
 }

@@ -1,12 +1,13 @@
 /** The thread of one session: carries out one order at a time, and asks the hall for everything else. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { ConditionReport } from "../../lisp/core/handling.ts";
-import { checkSyntax, createLisp } from "../../lisp/lisp.ts";
-import type { Machine } from "../../lisp/machine.ts";
-import type { DefinitionKind } from "../../lisp/packages.ts";
-import { Sym } from "../../lisp/symbol.ts";
-import type { Value } from "../../lisp/values.ts";
-import { ClockRecorder, HallPort } from "./hall-port.ts";
+import { defaultBudgets } from "../../../lisp/budgets.ts";
+import type { ConditionReport } from "../../../lisp/core/handling.ts";
+import { checkSyntax, createLisp } from "../../../lisp/lisp.ts";
+import type { Machine } from "../../../lisp/machine.ts";
+import type { DefinitionKind } from "../../../lisp/packages.ts";
+import { Sym } from "../../../lisp/symbol.ts";
+import type { Value } from "../../../lisp/values.ts";
+import { ClockRecorder, HallPort } from "../hall-port.ts";
 import type {
   ConditionSummary,
   DefinitionSummary,
@@ -15,7 +16,8 @@ import type {
   ThreadOrder,
   ThreadReport,
   ThreadStart,
-} from "./protocol.ts";
+} from "../protocol.ts";
+import { toJson } from "./json.ts";
 import { defineToolFunctions } from "./tool-functions.ts";
 
 const start = workerData as ThreadStart;
@@ -84,12 +86,14 @@ function evaluate({
   code,
   package: name,
   limits,
+  input,
   tools: changed,
 }: Extract<ThreadOrder, { kind: "evaluate" }>): EvaluationResult {
   if (changed) tools.bind(lisp.machine, changed);
+  tools.setInput(input ?? {});
   hall.begin();
   const known = new Set(listDefined());
-  const { values, output, errorOutput, warnings, condition, steps, elapsedMs, ...ended } =
+  const { values, results, output, errorOutput, warnings, condition, steps, elapsedMs, ...ended } =
     lisp.evaluate(code, {
       budgets: {
         timeMs: limits.timeoutMs,
@@ -111,10 +115,24 @@ function evaluate({
     condition: condition ? summarizeCondition(condition) : undefined,
     definitions: summarizeDefinitions(defined.slice(0, definitionsMax)),
     definitionsLeftOut: leftOut > 0 ? leftOut : undefined,
+    json: input && !condition ? jsonOf(results.at(-1)) : undefined,
     package: ended.package,
     steps,
     ms: Math.round(elapsedMs * 1_000) / 1_000,
   };
+}
+
+/** Undefined for a value without a form in JSON: it is shown as Lisp prints it. */
+function jsonOf(value: Value | undefined): string | undefined {
+  if (value === undefined) return undefined;
+  try {
+    const { machine } = lisp;
+    // NIL at the top is more likely nothing than false.
+    const convert = (): unknown => toJson(machine, value, { type: "null" });
+    return JSON.stringify(machine.enter({ ...defaultBudgets, cells }, convert));
+  } catch {
+    return undefined;
+  }
 }
 
 function summarizeCondition(condition: ConditionReport): ConditionSummary {

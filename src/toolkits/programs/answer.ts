@@ -1,5 +1,5 @@
 import { type Advice, adviceForModel, contentForModel } from "../../base/advice.ts";
-import type { JsonObject } from "../../base/json.ts";
+import { isObject, type JsonObject } from "../../base/json.ts";
 import { plural } from "../../base/text.ts";
 import type { SyntaxCheck } from "../../lisp/lisp.ts";
 import type { Outcome } from "../../tool.ts";
@@ -29,7 +29,7 @@ const backtraceMax = 20;
 
 /** The text is for people and models: streams, warnings, then one line for each value, or the error. */
 export function formatEvaluation(
-  { definitionsLeftOut, ms, steps, condition, ...result }: EvaluationResult,
+  { definitionsLeftOut, ms, steps, condition, json: _, ...result }: EvaluationResult,
   { session, run, calls, shown, isHandleNeeded, isShort, next }: AnswerOptions,
 ): Outcome {
   const { values, stdout, stderr, warnings } = result;
@@ -62,6 +62,30 @@ export function formatEvaluation(
   return { content, structuredContent, ...(condition ? { isError: true } : {}) };
 }
 
+export type SavedAnswerOptions = Pick<AnswerOptions, "run" | "shown" | "next">;
+
+/** The result of a saved program: what it printed, and its last value as data if it has a form in JSON. */
+export function formatSaved(
+  { stdout, values, condition, json }: EvaluationResult,
+  { run, shown, next }: SavedAnswerOptions,
+): Outcome {
+  const meta = { _meta: { "guildhall/run": run } };
+  const printed = stdout === "" ? [] : [stdout.replace(/\n$/, "")];
+  if (condition) {
+    const text = [...printed, formatCondition(condition, 0)].join("\n");
+    const content: JsonObject[] = [{ type: "text", text }];
+    if (next.length > 0) content.push(contentForModel(`; once approved: ${adviceForModel(next)}`));
+    return { content, isError: true, ...meta };
+  }
+  const value: unknown = json === undefined ? values.at(-1) : JSON.parse(json);
+  if (value !== undefined) printed.push(typeof value === "string" ? value : (json ?? ""));
+  return {
+    content: [{ type: "text", text: printed.join("\n") }, ...shown],
+    ...(isObject(value) ? { structuredContent: value } : {}),
+    ...meta,
+  };
+}
+
 /** A header line, the text as it was printed, and one newline. */
 function section(name: string, text: string): string {
   return text === "" ? "" : `[${name}]\n${text}\n`;
@@ -71,7 +95,8 @@ export function formatCondition(
   { type, message, backtrace, position }: ConditionSummary,
   framesMax: number,
 ): string {
-  const place = position ? ` (in the form at line ${position.line} column ${position.column})` : "";
+  const at = position?.isExact ? "at" : "in the form at";
+  const place = position ? ` (${at} line ${position.line} column ${position.column})` : "";
   const head = `[ERROR] ${type}\n${message}${place}${limitHints[type] ?? ""}`;
   if (framesMax === 0 || backtrace.length === 0) return head;
   const frames = backtrace.slice(0, framesMax).map((frame, index) => `${index}: ${frame}`);

@@ -1,4 +1,5 @@
-/** `evaluate-lisp` and its companions: one program composes many tools, and a model reads only its result. */
+/** The programs of a hall, in either language: one composes many tools, and a model reads only its result. */
+import type { Advice } from "../../base/advice.ts";
 import { type ErrorCode, HallError } from "../../base/errors.ts";
 import { createIds } from "../../base/ids.ts";
 import type { JsonObject } from "../../base/json.ts";
@@ -6,12 +7,15 @@ import { Scope } from "../../base/scope.ts";
 import { startHeartbeat } from "../../base/timing.ts";
 import type { Spelling, SpellingOf } from "../../registry/shown-names.ts";
 import type { CallContext, Outcome, Target, Tool } from "../../tool.ts";
-import { formatCondition, formatEvaluation, formatSyntax, formatText } from "./answer.ts";
+import { formatEvaluation, formatSaved, formatSyntax, formatText } from "./answer.ts";
+import { formatLastError, formatLimits, listSessionDefinitions, readLimits } from "./companions.ts";
 import type {
   ClockReadings,
   DefinitionType,
   EvaluationLimits,
   EvaluationMode,
+  EvaluationResult,
+  Language,
   ThreadReport,
   ToolEntry,
 } from "./protocol.ts";
@@ -27,13 +31,13 @@ import {
 } from "./recording.ts";
 import { HallService, type ToolAccess } from "./service.ts";
 import {
-  type LispSession,
-  LispSessions,
+  type ProgramSession,
+  ProgramSessions,
   refuseCalls,
   type SessionSelector,
   type StoppedRun,
 } from "./sessions.ts";
-import { LispThread } from "./thread.ts";
+import { ProgramThread } from "./thread.ts";
 
 export interface EvaluatorOptions extends ToolAccess {
   readonly spellingOf: SpellingOf;
@@ -43,8 +47,17 @@ export interface EvaluatorOptions extends ToolAccess {
   seenBy?(context: CallContext): SeenTools | undefined;
   /** Called with every finished evaluation. */
   saveRun?(run: EvaluationRun): void;
-  /** The built worker. Default: beside this module, or beside the bundle it is in. */
-  readonly worker?: URL | undefined;
+  /** The folder of the built workers. Default: beside this module, or beside the bundle it is in. */
+  readonly workers?: URL | undefined;
+}
+
+/** A program that a person has approved, as a tool. */
+export interface SavedProgram {
+  /** `programs.weekly_report`. */
+  readonly fullName: string;
+  readonly language: Language;
+  readonly code: string;
+  readonly mode: EvaluationMode;
 }
 
 type SeenTools = Pick<EvaluatorOptions, "tools" | "findTool" | "getTool" | "listGroup">;
@@ -57,6 +70,14 @@ interface EvaluateArguments {
   readonly mode?: EvaluationMode;
   readonly verbosity?: "normal" | "short";
   readonly resume?: string;
+  /** Of a saved program. */
+  readonly input?: JsonObject;
+}
+
+interface Evaluation {
+  readonly id: string;
+  readonly evaluation: EvaluationResult;
+  readonly service: HallService;
 }
 
 interface RunOptions {
@@ -84,12 +105,20 @@ const answerMs = 250;
 /** Recorded failures that a resumed program tries again. */
 const retried: ReadonlySet<ErrorCode> = new Set(["APPROVAL_NEEDED", "CANCELLED"]);
 
-const runIds = createIds("lisp");
+const runIds: Readonly<Record<Language, () => string>> = {
+  lisp: createIds("lisp"),
+  js: createIds("js"),
+};
+/** The tools that evaluate. */
+const evaluateTools: Readonly<Record<Language, string>> = {
+  lisp: "evaluate-lisp",
+  js: "evaluate-js",
+};
 
 export class Evaluator {
   readonly #options: EvaluatorOptions;
-  readonly #sessions: LispSessions;
-  #syntaxThread: LispThread | undefined;
+  readonly #sessions: ProgramSessions;
+  readonly #syntaxThreads = new Map<Language, ProgramThread>();
   /** The tools as of the last look, and the lists made of them. */
   #tools: readonly Target[] | undefined;
   readonly #entries = new Map<Spelling, readonly ToolEntry[]>();
@@ -97,20 +126,25 @@ export class Evaluator {
 
   constructor(options: EvaluatorOptions) {
     this.#options = options;
-    this.#sessions = new LispSessions({ worker: options.worker, limits: defaultLimits });
+    this.#sessions = new ProgramSessions({ workers: options.workers, limits: defaultLimits });
   }
 
   async call({ name }: Tool, args: JsonObject, context: CallContext): Promise<Outcome> {
+    const language =
+      name === evaluateTools.js ? "js" : ((args.language as Language | undefined) ?? "lisp");
     const selector: SessionSelector = {
       caller: context.caller,
       scope: context.scope,
+      language,
       handle: args.session as string | undefined,
     };
     switch (name) {
-      case "evaluate-lisp":
-        return this.#sessions.use(selector, (session) =>
-          this.#evaluate(session, args as unknown as EvaluateArguments, context),
-        );
+      case evaluateTools.lisp:
+      case evaluateTools.js:
+        return this.#sessions.use(selector, (session) => {
+          if (session.language !== language) throw otherLanguage(session);
+          return this.#answer(session, args as unknown as EvaluateArguments, context);
+        });
       case "list-definitions":
         return this.#sessions.use(selector, (session) =>
           listSessionDefinitions(session, (args.type ?? "all") as DefinitionType, context.scope),
@@ -123,7 +157,7 @@ export class Evaluator {
           return formatLimits(session);
         });
       case "validate-syntax":
-        return this.#checkSyntax(`${args.code}`, context.scope);
+        return this.#checkSyntax(language, `${args.code}`, context.scope);
       case "describe-last-error":
         return this.#sessions.use(selector, async (session) => formatLastError(session));
       default:
@@ -132,15 +166,49 @@ export class Evaluator {
   }
 
   async close(): Promise<void> {
-    await Promise.all([this.#sessions.close(), this.#syntaxThread?.close()]);
+    const threads = [...this.#syntaxThreads.values()];
+    await Promise.all([this.#sessions.close(), ...threads.map((thread) => thread.close())]);
     this.#saveRuns();
   }
 
-  async #evaluate(
-    session: LispSession,
+  /** Runs a saved program in a session of its own. */
+  run(program: SavedProgram, input: JsonObject, context: CallContext): Promise<Outcome> {
+    const { language, code, mode, fullName } = program;
+    const { caller, scope } = context;
+    return this.#sessions.use({ caller, scope, language, isFresh: true }, async (session) => {
+      const evaluated = await this.#evaluate(session, { code, mode, input }, context, fullName);
+      const { evaluation, id, service } = evaluated;
+      return formatSaved(evaluation, {
+        run: id,
+        shown: service.shown,
+        next: resumeAdvice(session, true),
+      });
+    });
+  }
+
+  async #answer(
+    session: ProgramSession,
     args: EvaluateArguments,
     context: CallContext,
   ): Promise<Outcome> {
+    const { id, evaluation, service } = await this.#evaluate(session, args, context);
+    return formatEvaluation(evaluation, {
+      session: session.handle,
+      run: id,
+      calls: service.calls,
+      shown: service.shown,
+      isHandleNeeded: !context.caller?.isLasting,
+      isShort: args.verbosity === "short",
+      next: resumeAdvice(session),
+    });
+  }
+
+  async #evaluate(
+    session: ProgramSession,
+    args: EvaluateArguments,
+    context: CallContext,
+    program?: string,
+  ): Promise<Evaluation> {
     const resumed = args.resume === undefined ? undefined : findStopped(session, args.resume);
     session.stopped = undefined;
     // Its programs may still hold untrusted text, whoever calls now.
@@ -166,19 +234,21 @@ export class Evaluator {
     });
     session.history.end(entry, clock.readings);
 
-    const id = runIds();
-    const { contents, calls, recordedCalls, shown } = service;
+    const { handle, language, seed, tools = [] } = session;
+    const id = runIds[language]();
+    const { contents, recordedCalls } = service;
     session.lastError = evaluation.condition ?? session.lastError;
     session.taint = context.flow?.read();
     session.lastRun = id;
     if (service.isStopped && session.history.isComplete)
       session.stopped = { run: id, entry, before, contents, readings: clock.beforeRefusal };
 
-    const { handle, seed, tools = [] } = session;
     const caller = context.caller?.client ?? "";
     this.#save({
       id,
       session: handle,
+      language,
+      program,
       seed,
       caller,
       startedAt,
@@ -188,21 +258,11 @@ export class Evaluator {
       evaluation,
       calls: recordedCalls,
     });
-    return formatEvaluation(evaluation, {
-      session: handle,
-      run: id,
-      calls,
-      shown,
-      isHandleNeeded: !context.caller?.isLasting,
-      isShort: args.verbosity === "short",
-      next: session.stopped
-        ? [{ do: "call-tool", tool: "evaluate-lisp", arguments: { code: "", resume: id } }]
-        : [],
-    });
+    return { id, evaluation, service };
   }
 
   async #run(
-    session: LispSession,
+    session: ProgramSession,
     order: EvaluateOrder,
     { service, context, readings }: RunOptions,
   ): Promise<Evaluated> {
@@ -222,7 +282,7 @@ export class Evaluator {
   }
 
   /** Rebuilds the session in a new thread up to an entry, without calling any tool. */
-  async #rewind(session: LispSession, entry: HistoryEntry, context: CallContext): Promise<void> {
+  async #rewind(session: ProgramSession, entry: HistoryEntry, context: CallContext): Promise<void> {
     const { history } = session;
     const place = history.entries.indexOf(entry);
     if (!history.isComplete || place === -1)
@@ -247,26 +307,30 @@ export class Evaluator {
     }
   }
 
-  async #reset(session: LispSession): Promise<Outcome> {
+  async #reset(session: ProgramSession): Promise<Outcome> {
     await this.#sessions.renew(session);
     session.history = new SessionHistory();
     session.lastError = undefined;
     session.lastRun = undefined;
     session.taint = undefined;
     session.stopped = undefined;
-    return formatText("The session is reset: nothing is defined, the package is CL-USER.", {
+    const place = session.language === "lisp" ? ", the package is CL-USER" : "";
+    return formatText(`The session is reset: nothing is defined${place}.`, {
       session: session.handle,
     });
   }
 
   /** In a thread, because reading hostile code must not block the hall. */
-  async #checkSyntax(code: string, scope: Scope): Promise<Outcome> {
-    if (!this.#syntaxThread?.isAlive)
-      this.#syntaxThread = new LispThread({ worker: this.#options.worker, seed: 0 });
+  async #checkSyntax(language: Language, code: string, scope: Scope): Promise<Outcome> {
+    let thread = this.#syntaxThreads.get(language);
+    if (!thread?.isAlive) {
+      thread = new ProgramThread({ language, workers: this.#options.workers, seed: 0 });
+      this.#syntaxThreads.set(language, thread);
+    }
     const watched = new Scope(scope, syntaxMsMax, "reading the code");
     try {
       const work = { scope: watched, serve: refuseCalls };
-      const { syntax } = await this.#syntaxThread.run({ kind: "syntax", code }, "syntax", work);
+      const { syntax } = await thread.run({ kind: "syntax", code }, "syntax", work);
       return formatSyntax(syntax);
     } finally {
       watched.close();
@@ -274,7 +338,7 @@ export class Evaluator {
   }
 
   /** The tools, unless the session's thread knows them already. */
-  #changedTools(session: LispSession, context: CallContext): readonly ToolEntry[] | undefined {
+  #changedTools(session: ProgramSession, context: CallContext): readonly ToolEntry[] | undefined {
     const tools = (this.#options.seenBy?.(context) ?? this.#options).tools();
     if (tools !== this.#tools) {
       this.#tools = tools;
@@ -313,8 +377,8 @@ export class Evaluator {
 }
 
 function createOrder(
-  { code, package: name, timeout, mode = "explore" }: EvaluateArguments,
-  { limits }: LispSession,
+  { code, package: name, timeout, mode = "explore", input }: EvaluateArguments,
+  { limits }: ProgramSession,
 ): EvaluateOrder {
   const timeoutMs = timeout === undefined ? limits.timeoutMs : timeout * 1_000;
   return {
@@ -322,6 +386,7 @@ function createOrder(
     code,
     package: name,
     mode,
+    ...(input ? { input } : {}),
     limits: { ...limits, timeoutMs: timeoutMs === 0 ? timeoutMsMax : timeoutMs },
   };
 }
@@ -333,66 +398,25 @@ function withinDeadline(order: EvaluateOrder, scope: Scope): EvaluateOrder {
   return { ...order, limits: { ...limits, timeoutMs } };
 }
 
-function findStopped({ stopped }: LispSession, run: string): StoppedRun {
+function otherLanguage({ handle, language }: ProgramSession): HallError {
+  return new HallError("NOT_FOUND", `session "${handle}" is for ${evaluateTools[language]}`, {
+    hint: "Leave `session` out to start a new one.",
+  });
+}
+
+/** How to resume a program that needs an approval. */
+function resumeAdvice(
+  { stopped, language, handle }: ProgramSession,
+  needsHandle = false,
+): readonly Advice[] {
+  if (!stopped) return [];
+  const args = { code: "", resume: stopped.run, ...(needsHandle ? { session: handle } : {}) };
+  return [{ do: "call-tool", tool: evaluateTools[language], arguments: args }];
+}
+
+function findStopped({ stopped }: ProgramSession, run: string): StoppedRun {
   if (stopped?.run === run) return stopped;
   throw new HallError("NOT_FOUND", `run "${run.slice(0, 40)}" cannot be resumed in this session`, {
     hint: "Only the last evaluation of a session can resume, and only if it needs an approval. Send the code again.",
   });
-}
-
-async function listSessionDefinitions(
-  { thread, handle }: LispSession,
-  type: DefinitionType,
-  scope: Scope,
-): Promise<Outcome> {
-  const work = { scope, serve: refuseCalls };
-  const { definitions, package: name } = await thread.run(
-    { kind: "definitions", type },
-    "definitions",
-    work,
-  );
-  const lines = definitions.map((definition) => {
-    const documentation = definition.documentation ? ` - ${definition.documentation}` : "";
-    return `${definition.type} ${definition.name}${documentation}`;
-  });
-  return formatText(lines.join("\n") || "Nothing is defined.", {
-    definitions,
-    package: name,
-    session: handle,
-  });
-}
-
-function readLimits(args: JsonObject, limits: EvaluationLimits): EvaluationLimits {
-  const given = args as Readonly<Record<string, number | undefined>>;
-  return {
-    timeoutMs: given.timeout === undefined ? limits.timeoutMs : given.timeout * 1_000,
-    outputCharacters: given["max-output"] ?? limits.outputCharacters,
-    calls: given["max-calls"] ?? limits.calls,
-    steps: given["max-steps"] ?? limits.steps,
-  };
-}
-
-function formatLimits({ limits, handle }: LispSession): Outcome {
-  const { timeoutMs, outputCharacters, calls, steps } = limits;
-  const timeout = timeoutMs === 0 ? "none" : `${timeoutMs / 1_000} s`;
-  const warning =
-    timeoutMs === 0 ? " Without a timeout, an endless loop runs for the maximum of 600 s." : "";
-  return formatText(
-    `timeout ${timeout}, max-output ${outputCharacters} characters, max-calls ${calls}, max-steps ${steps}.${warning}`,
-    {
-      timeout: timeoutMs / 1_000,
-      "max-output": outputCharacters,
-      "max-calls": calls,
-      "max-steps": steps,
-      session: handle,
-    },
-  );
-}
-
-function formatLastError({ lastError, handle }: LispSession): Outcome {
-  if (!lastError) return formatText("No error in this session.", { session: handle });
-  const restarts =
-    lastError.restarts.length > 0 ? `\n\n[Restarts]\n${lastError.restarts.join("\n")}` : "";
-  const condition = formatCondition(lastError, lastError.backtrace.length);
-  return formatText(`${condition}${restarts}`, { condition: lastError, session: handle });
 }

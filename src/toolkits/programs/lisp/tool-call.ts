@@ -1,16 +1,16 @@
 // A tool call of a program, with restarts if it fails.
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { plainSlot, sharedClass } from "../../lisp/classes.ts";
-import { conditionSlot, makeCondition, slotName } from "../../lisp/conditions.ts";
-import { defineFunction, named } from "../../lisp/define.ts";
-import type { Machine } from "../../lisp/machine.ts";
-import { type RestartSpec, transferOut, withRestarts } from "../../lisp/restarts.ts";
-import { Str } from "../../lisp/string.ts";
-import { keyword, NIL } from "../../lisp/symbol.ts";
-import { Cons, type Instance, Opaque, Table, type Value, Vec } from "../../lisp/values.ts";
-import type { HallPending, HallPort } from "./hall-port.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { plainSlot, sharedClass } from "../../../lisp/classes.ts";
+import { conditionSlot, makeCondition, slotName } from "../../../lisp/conditions.ts";
+import { defineFunction, named } from "../../../lisp/define.ts";
+import type { Machine } from "../../../lisp/machine.ts";
+import { type RestartSpec, transferOut, withRestarts } from "../../../lisp/restarts.ts";
+import { Str } from "../../../lisp/string.ts";
+import { keyword, NIL } from "../../../lisp/symbol.ts";
+import { Cons, type Instance, Opaque, Table, type Value, Vec } from "../../../lisp/values.ts";
+import type { HallPending, HallPort } from "../hall-port.ts";
+import type { HallAnswer, HallRequest, ToolFailure } from "../protocol.ts";
 import { pairsOf, toJson, toLisp } from "./json.ts";
-import type { HallAnswer, HallRequest, ToolFailure } from "./protocol.ts";
 
 export interface ToolCallOptions {
   readonly name: string;

@@ -2,15 +2,22 @@ import { randomBytes, randomInt } from "node:crypto";
 import { HallError } from "../../base/errors.ts";
 import { Scope } from "../../base/scope.ts";
 import type { Caller, Taint } from "../../tool.ts";
-import type { ClockReadings, ConditionSummary, EvaluationLimits, ToolEntry } from "./protocol.ts";
+import type {
+  ClockReadings,
+  ConditionSummary,
+  EvaluationLimits,
+  Language,
+  ToolEntry,
+} from "./protocol.ts";
 import { type HistoryEntry, SessionHistory } from "./recording.ts";
 import type { ContentHandles } from "./service.ts";
-import { LispThread } from "./thread.ts";
+import { ProgramThread } from "./thread.ts";
 
 /** Evaluator state behind a handle: a thread, and what the hall remembers about it. */
-export interface LispSession {
+export interface ProgramSession {
   readonly handle: string;
-  thread: LispThread;
+  readonly language: Language;
+  thread: ProgramThread;
   history: SessionHistory;
   readonly seed: number;
   limits: EvaluationLimits;
@@ -37,12 +44,15 @@ export interface SessionSelector {
   readonly caller: Caller | undefined;
   /** If it is cancelled before the session is free, the work is not started. */
   readonly scope: Scope;
+  /** Of a session without a handle. */
+  readonly language: Language;
   readonly handle?: string | undefined;
+  /** A new session, which ends with the work unless it can resume after an approval. */
+  readonly isFresh?: boolean;
 }
 
-export interface LispSessionsOptions {
-  /** The built worker. Default: beside this module, or beside the bundle it is in. */
-  readonly worker?: URL | undefined;
+export interface ProgramSessionsOptions {
+  readonly workers?: URL | undefined;
   readonly limits: EvaluationLimits;
   /** Default 16. */
   readonly sessionsMax?: number | undefined;
@@ -52,7 +62,7 @@ export interface LispSessionsOptions {
   readonly idleMsMax?: number | undefined;
 }
 
-interface OpenSession extends LispSession {
+interface OpenSession extends ProgramSession {
   readonly owner: string;
   readonly connection: string | undefined;
   usedAt: number;
@@ -63,7 +73,7 @@ interface OpenSession extends LispSession {
 
 /** A thread without a session yet. `last` is its warm-up. */
 interface StartedThread {
-  readonly thread: LispThread;
+  readonly thread: ProgramThread;
   readonly seed: number;
   readonly last: Promise<unknown>;
 }
@@ -72,23 +82,23 @@ const waitingMax = 20;
 const sweepMsMax = 60_000;
 
 /** All sessions of a hall: isolated, private to their caller, bounded in number (per caller and in total) and age. */
-export class LispSessions {
-  readonly #options: LispSessionsOptions;
+export class ProgramSessions {
+  readonly #options: ProgramSessionsOptions;
   readonly #sessionsMax: number;
   readonly #ownMax: number;
   readonly #idleMsMax: number;
   readonly #open = new Map<string, OpenSession>();
-  /** The default session of a connection. */
+  /** The default sessions of connections, by connection and language. */
   readonly #byConnection = new Map<string, OpenSession>();
-  /** Started ahead of need, from the second session on. */
-  #spare: StartedThread | undefined;
+  /** Started ahead of need, from the second session of a language on. */
+  readonly #spares = new Map<Language, StartedThread>();
   /** Threads to end. Ending one delays all others for a moment, so it happens after the current answer. */
-  readonly #ending: LispThread[] = [];
+  readonly #ending: ProgramThread[] = [];
   #isClosed = false;
   /** Runs while there are sessions. */
   #sweep: NodeJS.Timeout | undefined;
 
-  constructor(options: LispSessionsOptions) {
+  constructor(options: ProgramSessionsOptions) {
     this.#options = options;
     this.#sessionsMax = options.sessionsMax ?? 16;
     this.#ownMax = options.ownMax ?? 8;
@@ -101,18 +111,23 @@ export class LispSessions {
    * there is none, one of a caller who has more. Throws NOT_FOUND for a handle that is not the caller's,
    * OVERLOADED if all sessions are busy.
    */
-  async use<T>(selector: SessionSelector, work: (session: LispSession) => Promise<T>): Promise<T> {
+  async use<T>(
+    selector: SessionSelector,
+    work: (session: ProgramSession) => Promise<T>,
+  ): Promise<T> {
+    const session = this.#choose(selector);
     try {
-      return await this.#useChosen(this.#choose(selector), selector.scope, work);
+      return await this.#useChosen(session, selector.scope, work);
     } finally {
-      setImmediate(() => this.#tidy());
+      if (selector.isFresh && !session.stopped) this.#end(session);
+      setImmediate(() => this.#tidy(session.language));
     }
   }
 
   /** Gives the session a fresh thread with the same seed. */
-  async renew(session: LispSession): Promise<void> {
+  async renew(session: ProgramSession): Promise<void> {
     await session.thread.close();
-    session.thread = this.#start(session.seed);
+    session.thread = this.#start(session.language, session.seed);
     session.tools = undefined;
   }
 
@@ -126,7 +141,7 @@ export class LispSessions {
     await Promise.all(threads.map((thread) => thread.close()));
   }
 
-  #choose({ caller, handle }: SessionSelector): OpenSession {
+  #choose({ caller, handle, language, isFresh }: SessionSelector): OpenSession {
     const owner = caller?.principal ?? "";
     if (handle !== undefined) {
       const session = this.#open.get(handle);
@@ -137,19 +152,21 @@ export class LispSessions {
         hint: "It has ended or never existed. Leave `session` out to start a new one, and define again what you need.",
       });
     }
-    const connection = caller?.isLasting ? caller.connection : undefined;
+    const connection =
+      caller?.isLasting && !isFresh ? `${language} ${caller.connection}` : undefined;
     const own = connection === undefined ? undefined : this.#byConnection.get(connection);
     if (own?.thread.isAlive) return own;
     if (own) this.#end(own);
-    return this.#create(owner, connection);
+    return this.#create(owner, connection, language);
   }
 
-  #create(owner: string, connection: string | undefined): OpenSession {
+  #create(owner: string, connection: string | undefined, language: Language): OpenSession {
     this.#makeRoom(owner);
-    const handle = `lisp-${randomBytes(9).toString("base64url")}`;
+    const handle = `${language}-${randomBytes(9).toString("base64url")}`;
     const session: OpenSession = {
       handle,
-      ...this.#takeThread(),
+      language,
+      ...this.#takeThread(language),
       history: new SessionHistory(),
       limits: this.#options.limits,
       owner,
@@ -167,7 +184,7 @@ export class LispSessions {
   async #useChosen<T>(
     session: OpenSession,
     scope: Scope,
-    work: (session: LispSession) => Promise<T>,
+    work: (session: ProgramSession) => Promise<T>,
   ): Promise<T> {
     if (session.waiting >= waitingMax)
       throw new HallError("OVERLOADED", `${waitingMax} evaluations already wait for this session`);
@@ -186,26 +203,27 @@ export class LispSessions {
     }
   }
 
-  #start(seed: number): LispThread {
-    return new LispThread({ worker: this.#options.worker, seed });
+  #start(language: Language, seed: number): ProgramThread {
+    return new ProgramThread({ language, workers: this.#options.workers, seed });
   }
 
-  #takeThread(): StartedThread {
-    const spare = this.#spare?.thread.isAlive ? this.#spare : undefined;
-    this.#spare = undefined;
-    if (spare) return spare;
+  #takeThread(language: Language): StartedThread {
+    const spare = this.#spares.get(language);
+    this.#spares.delete(language);
+    if (spare?.thread.isAlive) return spare;
     const seed = randomInt(2 ** 31);
-    return { thread: this.#start(seed), seed, last: Promise.resolve() };
+    return { thread: this.#start(language, seed), seed, last: Promise.resolve() };
   }
 
   /** Work that no answer has to wait for: ends old threads and starts a spare one. */
-  #tidy(): void {
+  #tidy(language: Language): void {
     this.#endThreads();
     const isFull = this.#open.size >= this.#sessionsMax;
-    if (this.#spare || this.#isClosed || this.#open.size === 0 || isFull) return;
+    if (this.#spares.has(language) || this.#isClosed || isFull) return;
     const seed = randomInt(2 ** 31);
-    const thread = this.#start(seed);
-    this.#spare = { thread, seed, last: warmUp(thread) };
+    const thread = this.#start(language, seed);
+    this.#spares.set(language, { thread, seed, last: warmUp(thread) });
+    this.#startSweep();
   }
 
   #end(session: OpenSession): void {
@@ -241,8 +259,8 @@ export class LispSessions {
   #stopSweep(): void {
     clearInterval(this.#sweep);
     this.#sweep = undefined;
-    if (this.#spare) this.#ending.push(this.#spare.thread);
-    this.#spare = undefined;
+    this.#ending.push(...[...this.#spares.values()].map(({ thread }) => thread));
+    this.#spares.clear();
   }
 
   #makeRoom(owner: string): void {
@@ -257,8 +275,8 @@ export class LispSessions {
       throw new HallError(
         "OVERLOADED",
         isBelowOwnMax
-          ? `all ${this.#sessionsMax} Lisp sessions are busy`
-          : `all ${this.#ownMax} of your Lisp sessions are busy`,
+          ? `all ${this.#sessionsMax} program sessions are busy`
+          : `all ${this.#ownMax} of your program sessions are busy`,
       );
     this.#end(replaced);
   }
@@ -276,7 +294,7 @@ export class LispSessions {
   }
 }
 
-async function warmUp(thread: LispThread): Promise<void> {
+async function warmUp(thread: ProgramThread): Promise<void> {
   const scope = new Scope();
   // A thread that fails here is not alive when it is needed, and is replaced.
   await thread.run({ kind: "warm-up" }, "warm-up", { scope, serve: refuseCalls }).catch(() => {});

@@ -4,6 +4,7 @@ import { Scope } from "../../base/scope.ts";
 import { findWorker } from "../../base/worker.ts";
 import {
   type HallReply,
+  type Language,
   sharedWords,
   type ThreadOrder,
   type ThreadReport,
@@ -17,9 +18,10 @@ export interface ThreadWork {
   serve(request: string, scope: Scope): Promise<string>;
 }
 
-export interface LispThreadOptions {
-  /** The built worker. Default: beside this module, or beside the bundle it is in. */
-  readonly worker?: URL | undefined;
+export interface ProgramThreadOptions {
+  readonly language: Language;
+  /** The folder of the built workers. Default: beside this module, or beside the bundle it is in. */
+  readonly workers?: URL | undefined;
   readonly seed: number;
 }
 
@@ -36,7 +38,7 @@ const stopMsMax = 1_000;
  * The hall's side of a session's thread. A program blocks only its own thread, also while it waits for a
  * tool: it reads replies from a port by itself, and a counter in shared memory wakes it.
  */
-export class LispThread {
+export class ProgramThread {
   readonly #worker: Worker;
   readonly #replies: MessagePort;
   readonly #shared = new Int32Array(
@@ -47,14 +49,11 @@ export class LispThread {
   #ended: HallError | undefined;
   #failRunning: (error: HallError) => void = () => {};
 
-  constructor({
-    worker = findWorker("lisp-worker", new URL("./worker.ts", import.meta.url)),
-    seed,
-  }: LispThreadOptions) {
+  constructor({ language, workers, seed }: ProgramThreadOptions) {
     const { port1, port2 } = new MessageChannel();
     const start: ThreadStart = { replies: port2, shared: this.#shared, seed };
     this.#replies = port1;
-    this.#worker = new Worker(worker, {
+    this.#worker = new Worker(workerOf(language, workers), {
       workerData: start,
       transferList: [port2],
       resourceLimits,
@@ -177,6 +176,14 @@ export class LispThread {
       .get(number)
       ?.cancel(new HallError("CANCELLED", "the program no longer waits for this call"));
   }
+}
+
+function workerOf(language: Language, folder: URL | undefined): URL {
+  const name = `${language}-worker`;
+  if (folder) return new URL(`${name}.js`, folder);
+  const beside = new URL(import.meta.url);
+  const built = findWorker(name, beside);
+  return built === beside ? new URL(`./${language}/worker.ts`, beside) : built;
 }
 
 function explainExit(cause: Error): HallError {

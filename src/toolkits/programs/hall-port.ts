@@ -120,18 +120,27 @@ export interface HallPending {
  */
 export class ClockRecorder {
   #recorded: ClockReadings = { clock: [], timer: [] };
-  #readings = { clock: [] as number[], timer: [] as number[] };
+  #readings = { clock: [] as number[], timer: [] as number[], arrivals: [] as number[] };
   #isComplete = true;
   #beforeRefusal: ClockReadings | undefined;
 
   begin(recorded: ClockReadings = { clock: [], timer: [] }): void {
     this.#recorded = recorded;
-    this.#readings = { clock: [], timer: [] };
+    this.#readings = { clock: [], timer: [], arrivals: [] };
     this.#isComplete = true;
     this.#beforeRefusal = undefined;
   }
 
-  read(kind: keyof ClockReadings, live: () => number): number {
+  /** The number of the call whose answer comes next, if that is recorded. */
+  get nextArrival(): number | undefined {
+    return this.#recorded.arrivals?.[this.#readings.arrivals.length];
+  }
+
+  noteArrival(number: number): void {
+    this.#readings.arrivals.push(number);
+  }
+
+  read(kind: "clock" | "timer", live: () => number): number {
     const value = this.#recorded[kind][this.#readings[kind].length] ?? live();
     this.#isComplete &&= this.#readings.clock.length + this.#readings.timer.length < readingsMax;
     if (this.#isComplete) this.#readings[kind].push(value);
@@ -141,8 +150,8 @@ export class ClockRecorder {
   /** Marks the first call that needs an approval: a resumed program reads the real clock from here on. */
   markRefusal(): void {
     if (!this.#isComplete) return;
-    const { clock, timer } = this.#readings;
-    this.#beforeRefusal ??= { clock: [...clock], timer: [...timer] };
+    const { clock, timer, arrivals } = this.#readings;
+    this.#beforeRefusal ??= { clock: [...clock], timer: [...timer], arrivals: [...arrivals] };
   }
 
   end(): ClockRecord {

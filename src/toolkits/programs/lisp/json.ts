@@ -1,12 +1,12 @@
 // JSON and Lisp: an object is a hash table with string keys in order, an array a vector, true and false are T and NIL so
 // that `if` works, null is :NULL. In the other direction NIL is ambiguous, so the schema decides.
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { tableSet } from "../../lisp/equality.ts";
-import type { Machine } from "../../lisp/machine.ts";
-import { Char, Str } from "../../lisp/string.ts";
-import { bool, keyword, NIL, Sym, sharedKeywords, T } from "../../lisp/symbol.ts";
-import { Cons, Float, itemsOf, Ratio, Table, type Value, Vec } from "../../lisp/values.ts";
-import { lispName } from "./protocol.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { tableSet } from "../../../lisp/equality.ts";
+import type { Machine } from "../../../lisp/machine.ts";
+import { Char, Str } from "../../../lisp/string.ts";
+import { bool, keyword, NIL, Sym, sharedKeywords, T } from "../../../lisp/symbol.ts";
+import { Cons, Float, itemsOf, Ratio, Table, type Value, Vec } from "../../../lisp/values.ts";
+import { lispName } from "../names.ts";
 
 const nullKeyword = keyword("NULL");
 

@@ -1,8 +1,12 @@
-/** The messages between the hall and the thread that runs a session. Loads nothing of the Lisp itself. */
+/** The messages between the hall and the thread that runs a session. Loads nothing of the languages themselves. */
 import type { MessagePort } from "node:worker_threads";
 import { type ErrorCode, HallError, messageOf } from "../../base/errors.ts";
 import type { JsonObject } from "../../base/json.ts";
 import type { SyntaxCheck } from "../../lisp/lisp.ts";
+
+export const languages = ["lisp", "js"] as const;
+/** The languages of programs. Each has a worker of its own. */
+export type Language = (typeof languages)[number];
 
 /** One task for a session's thread. */
 export type ThreadOrder =
@@ -12,6 +16,8 @@ export type ThreadOrder =
       readonly package?: string | undefined;
       readonly mode: EvaluationMode;
       readonly limits: EvaluationLimits;
+      /** The arguments of a saved program; its last value is then returned as JSON, too. */
+      readonly input?: JsonObject | undefined;
       /** The available tools, if they changed since the last order. */
       readonly tools?: readonly ToolEntry[] | undefined;
       /** Clock readings of an earlier run, returned again before the real clock is read. */
@@ -59,7 +65,7 @@ export type ThreadReport =
   | {
       readonly kind: "definitions";
       readonly definitions: readonly DefinitionSummary[];
-      readonly package: string;
+      readonly package?: string | undefined;
     }
   | { readonly kind: "syntax"; readonly syntax: SyntaxCheck }
   | { readonly kind: "warm-up" };
@@ -132,7 +138,10 @@ export interface EvaluationResult {
   readonly definitions: readonly DefinitionSummary[];
   /** The number of further definitions that are not listed. */
   readonly definitionsLeftOut?: number | undefined;
-  readonly package: string;
+  /** The current package, in Lisp. */
+  readonly package?: string | undefined;
+  /** The last value of a saved program, if it has a form in JSON. */
+  readonly json?: string | undefined;
   readonly steps: number;
   readonly ms: number;
 }
@@ -141,6 +150,8 @@ export interface EvaluationResult {
 export interface ClockReadings {
   readonly clock: readonly number[];
   readonly timer: readonly number[];
+  /** In JavaScript, the numbers of the answered calls in the order in which the program learned of them. */
+  readonly arrivals?: readonly number[];
 }
 
 export interface ClockRecord {
@@ -155,8 +166,10 @@ export interface ConditionSummary {
   readonly message: string;
   readonly restarts: readonly string[];
   readonly backtrace: readonly string[];
-  /** The start of the form that signalled it. */
-  readonly position?: { readonly line: number; readonly column: number } | undefined;
+  /** The start of the Lisp form that signalled it, or the exact place in JavaScript. */
+  readonly position?:
+    | { readonly line: number; readonly column: number; readonly isExact?: boolean }
+    | undefined;
 }
 
 export interface DefinitionSummary {
@@ -165,24 +178,3 @@ export interface DefinitionSummary {
   readonly name: string;
   readonly documentation?: string | undefined;
 }
-
-/** A property or tool name in Lisp: `maxResults` and `max_results` become MAX-RESULTS. */
-export function lispName(name: string): string {
-  const known = lispNames.get(name);
-  if (known !== undefined) return known;
-
-  const made = name
-    .replace(/([a-z0-9])([A-Z])/g, "$1-$2")
-    .replace(/([A-Z])([A-Z][a-z])/g, "$1-$2")
-    .replace(/[\s_.:/()'"`,;|\\]+/g, "-")
-    .toUpperCase();
-  if (name.length > nameLengthMax) return made;
-  if (lispNames.size >= namesMax) lispNames.clear();
-  lispNames.set(name, made);
-  return made;
-}
-
-/** A cache: programs use the same few names over and over. */
-const lispNames = new Map<string, string>();
-const namesMax = 10_000;
-const nameLengthMax = 100;

@@ -3,6 +3,7 @@ import { HallError } from "../../base/errors.ts";
 import { hashOf } from "../../base/json.ts";
 import { Scope } from "../../base/scope.ts";
 import type { CallReport } from "./answer.ts";
+import { camelName, lispName } from "./names.ts";
 import { hideSecrets } from "./program-secrets.ts";
 import {
   type ClockReadings,
@@ -10,13 +11,13 @@ import {
   findFailure,
   type HallAnswer,
   type HallRequest,
-  lispName,
+  type Language,
   type ThreadOrder,
   type ToolEntry,
   type ToolFailure,
   writeFailure,
 } from "./protocol.ts";
-import { LispThread } from "./thread.ts";
+import { ProgramThread } from "./thread.ts";
 
 /** One evaluation with everything it got from outside: enough to repeat it with the same results. */
 export interface HistoryEntry {
@@ -103,6 +104,10 @@ export function createReplay(answers: readonly RecordedAnswer[]): FindRecorded {
 export interface EvaluationRun {
   readonly id: string;
   readonly session: string;
+  /** Absent in runs that version 0.1 saved: `lisp`. */
+  readonly language?: Language;
+  /** The full name of the saved program that ran. */
+  readonly program?: string | undefined;
   /** The client's name. */
   readonly caller: string;
   readonly seed: number;
@@ -137,16 +142,22 @@ const savedCharactersMax = 262_144;
 
 export function createRun({ entry, tools, ...finished }: FinishedEvaluation): EvaluationRun {
   const { order, answers, readings } = entry;
-  const text = order.code.toUpperCase();
   const size = answers.reduce((sum, { answer }) => sum + answer.length, order.code.length);
   // Without all clock readings a program would take other branches the next time.
   const canReplay = readings !== undefined && size <= savedCharactersMax;
   const run: EvaluationRun = {
     ...finished,
-    tools: tools.filter(({ toolkit }) => text.includes(lispName(toolkit))),
+    tools: tools.filter(isNamedIn(order.code, finished.language)),
     entry: canReplay ? { order, answers: answers.map(saveAnswer), readings } : undefined,
   };
   return hideSecrets(run, order.code, answers);
+}
+
+function isNamedIn(code: string, language: Language | undefined): (tool: ToolEntry) => boolean {
+  if (language === "js")
+    return ({ toolkit }) => code.includes(toolkit) || code.includes(camelName(toolkit));
+  const text = code.toUpperCase();
+  return ({ toolkit }) => text.includes(lispName(toolkit));
 }
 
 function saveAnswer({ request, answer }: RecordedAnswer): SavedAnswer {
@@ -165,7 +176,7 @@ export interface ReplayedEvaluation {
  */
 export async function replayEvaluation(
   runs: readonly EvaluationRun[],
-  worker?: URL,
+  workers?: URL,
 ): Promise<ReplayedEvaluation> {
   const last = runs.at(-1);
   if (!last) throw new HallError("NOT_FOUND", "no run to replay");
@@ -173,7 +184,11 @@ export async function replayEvaluation(
     ...new Map(runs.flatMap((run) => run.tools).map((tool) => [tool.fullName, tool])).values(),
   ];
   const differences: string[] = [];
-  const thread = new LispThread({ worker, seed: last.seed });
+  const thread = new ProgramThread({
+    language: last.language ?? "lisp",
+    workers,
+    seed: last.seed,
+  });
   try {
     let evaluation = last.evaluation;
     for (const [index, run] of runs.entries()) {

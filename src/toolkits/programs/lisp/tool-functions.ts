@@ -1,25 +1,29 @@
 // The functions that programs have beyond the language: natives of the package GUILDHALL, and one package for each
 // toolkit, whose functions are its tools. All go through the hall; programs can reach nothing else.
-import { isObject, type JsonObject } from "../../base/json.ts";
-import { defineFunction, nativeFunction } from "../../lisp/define.ts";
-import { tableGet } from "../../lisp/equality.ts";
-import type { Machine } from "../../lisp/machine.ts";
-import { addPackage, allPackages } from "../../lisp/packages.ts";
-import { Str } from "../../lisp/string.ts";
-import { NIL, Package, Sym } from "../../lisp/symbol.ts";
-import { Cons, itemsOf, Table, type Value, Vec } from "../../lisp/values.ts";
-import type { HallPort } from "./hall-port.ts";
+import { isObject, type JsonObject } from "../../../base/json.ts";
+import { defineFunction, nativeFunction } from "../../../lisp/define.ts";
+import { tableGet } from "../../../lisp/equality.ts";
+import type { Machine } from "../../../lisp/machine.ts";
+import { addPackage, allPackages } from "../../../lisp/packages.ts";
+import { Str } from "../../../lisp/string.ts";
+import { NIL, Package, Sym } from "../../../lisp/symbol.ts";
+import { Cons, itemsOf, Table, type Value, Vec } from "../../../lisp/values.ts";
+import type { HallPort } from "../hall-port.ts";
+import { lispName } from "../names.ts";
+import type { ToolEntry } from "../protocol.ts";
 import { toJson, toLisp } from "./json.ts";
-import { lispName, type ToolEntry } from "./protocol.ts";
 import { askHall, callTool, defineToolErrors, receive } from "./tool-call.ts";
 
 export interface ToolFunctions {
   /** Binds the available tools as packages of a session, and unbinds the others. */
   bind(m: Machine, tools: readonly ToolEntry[]): void;
+  /** Sets the arguments of a saved program. */
+  setInput(input: JsonObject): void;
 }
 
 export function defineToolFunctions(hall: HallPort): ToolFunctions {
   const catalog = createToolCatalog(hall);
+  let input: JsonObject = {};
   defineToolErrors();
   defineFunction(
     "GUILDHALL:CALL-TOOL name &rest arguments",
@@ -51,6 +55,11 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
     (m, json, path) => path.reduce((inner, key) => part(m, inner, key), json),
     '(jref x "results" 0 "title"): a part of JSON, or NIL.',
   );
+  defineFunction(
+    "GUILDHALL:INPUT &rest path",
+    (m, path) => path.reduce((inner, key) => part(m, inner, key), toLisp(m, input)),
+    '(input "week"): an argument of a saved program, or NIL.',
+  );
   defineFunction("GUILDHALL:JSON-ENCODE value", (m, value) =>
     m.string(JSON.stringify(toJson(m, value))),
   );
@@ -60,7 +69,12 @@ export function defineToolFunctions(hall: HallPort): ToolFunctions {
     (m, prefix) => m.list(complete(m, textOf(m, prefix)).map((name) => m.string(name))),
     "Symbols that begin with the prefix.",
   );
-  return { bind: (m, tools) => catalog.bind(m, tools) };
+  return {
+    bind: (m, tools) => catalog.bind(m, tools),
+    setInput(given) {
+      input = given;
+    },
+  };
 }
 
 interface ToolCatalog {
