@@ -8,16 +8,6 @@ export function createOutline(): Outline {
   return toJSONSchema(configSchema, { io: "input", target: "draft-7" }) as Outline;
 }
 
-/** What a hall checks its config with. */
-export function createTable(): unknown {
-  const { $schema: _, ...table } = createOutline() as Record<string, unknown>;
-  return JSON.parse(
-    JSON.stringify(table, (key, value) =>
-      key === "description" && typeof value === "string" ? undefined : value,
-    ),
-  );
-}
-
 /** The JSON Schema for editors. Other clients' keys are declared as deprecated, so that a pasted entry is not an error. */
 export function createEditorSchema(): Outline {
   const outline = createOutline();

@@ -4,7 +4,7 @@ import type { Api, ApiOptions, Operation } from "../../src/upstream/openapi/oper
 import { readApi } from "../../src/upstream/openapi/operations.ts";
 
 /** OpenAPI documents for tests, read without the worker. */
-export const baseUrl = "https://api.example.com/v1";
+const baseUrl = "https://api.example.com/v1";
 
 export function documentOf(paths: JsonObject, more: JsonObject = {}): string {
   return JSON.stringify({

@@ -345,7 +345,7 @@ export class Board {
   }
 }
 
-export function away(): HallError {
+function away(): HallError {
   return new HallError("UNAVAILABLE", "the database that the halls share does not answer", {
     details: { retryAfterSeconds: 1 },
     next: [{ do: "retry-after", seconds: 1 }],

@@ -181,10 +181,13 @@ export class ProgramThread {
 function workerOf(language: Language, folder: URL | undefined): URL {
   const name = `${language}-worker`;
   if (folder) return new URL(`${name}.js`, folder);
-  const beside = new URL(import.meta.url);
-  const built = findWorker(name, beside);
-  return built === beside ? new URL(`./${language}/worker.ts`, beside) : built;
+  return findWorker(name, sources[language]);
 }
+
+const sources: Readonly<Record<Language, URL>> = {
+  lisp: new URL("./lisp/worker.ts", import.meta.url),
+  js: new URL("./js/worker.ts", import.meta.url),
+};
 
 function explainExit(cause: Error): HallError {
   const isOutOfMemory = (cause as NodeJS.ErrnoException).code === "ERR_WORKER_OUT_OF_MEMORY";

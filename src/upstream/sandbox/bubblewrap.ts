@@ -149,7 +149,7 @@ export function boxRun(run: Run, boxing: Boxing): BoxedRun {
   return { run: { program, args, env, cwd: "/" }, hasNetwork };
 }
 
-export const filterDescriptor = 4;
+const filterDescriptor = 4;
 
 // Closes the channel to the hall before anything of the server runs.
 const networkScript = `"$0" -e "$1" "$2" || exit 1

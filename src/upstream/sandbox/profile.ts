@@ -141,7 +141,7 @@ function packageOf(file: string, isWide: (folder: string) => boolean): readonly 
   return [root ?? above[0] ?? file, ...modules];
 }
 
-export function expandHome(path: string, home: string): string {
+function expandHome(path: string, home: string): string {
   return path === "~" || path.startsWith("~/") ? join(home, path.slice(1)) : path;
 }
 
