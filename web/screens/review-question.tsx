@@ -1,6 +1,6 @@
 import { useState } from "preact/hooks";
 import type { ReviewAnswer, ReviewQuestion } from "../../src/hall/page/review.ts";
-import type { ReviewSummary } from "../../src/hall/review.ts";
+import type { ReviewSummary } from "../../src/hall/review-summary.ts";
 import { ask } from "../api.ts";
 import { type Action, useAction } from "../parts/action.ts";
 import { Code } from "../parts/code.tsx";

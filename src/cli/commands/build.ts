@@ -5,7 +5,7 @@ import { formatBytes, plural } from "../../base/text.ts";
 import type { AddReport } from "../../hall/add-servers.ts";
 import { type BuildReport, buildProject } from "../../hall/build.ts";
 import type { Discovery } from "../../hall/discover.ts";
-import { summariseReview } from "../../hall/review.ts";
+import { summariseReview } from "../../hall/review-summary.ts";
 import { findClientsToInstall } from "../../hall/setup.ts";
 import { type Exposure, type ExposureChange, measureExposure } from "../../hall/shown-tools.ts";
 import type { JsonOption } from "../declaration.ts";

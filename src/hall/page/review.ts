@@ -4,14 +4,8 @@ import { isObject } from "../../base/json.ts";
 import { describeError } from "../../server/http/page-door.ts";
 import { verifyServers } from "../build.ts";
 import type { ModuleReview, ProjectText } from "../project-texts.ts";
-import {
-  type Decisions,
-  type Reviewer,
-  type ReviewSummary,
-  type ServerReview,
-  type StartRequest,
-  summariseReview,
-} from "../review.ts";
+import type { Decisions, Reviewer, ServerReview, StartRequest } from "../review.ts";
+import { type ReviewSummary, summariseReview } from "../review-summary.ts";
 import type { Area, PageParts } from "./area.ts";
 import type { PageError } from "./contract.ts";
 

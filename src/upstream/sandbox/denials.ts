@@ -30,12 +30,19 @@ export function describeDenial({ kind, what }: Denial): string {
   return `${verbs[kind]} ${kind === "host" ? what : describePath(what)}`;
 }
 
-/** As Node, Python and the C library word these failures, with the path or host that follows or comes before. */
-const pathFailure =
-  /\b(ENOENT|EACCES|EPERM|EROFS|No such file or directory|Permission denied|Operation not permitted|Read-only file system)\b/i;
+/** How Node, Python and the C library name the failures of the system, next to the path or host. */
+const pathErrors =
+  "enoent,eacces,eperm,erofs,no such file or directory,permission denied,operation not permitted,read-only file system".split(
+    ",",
+  );
+const nameErrors =
+  "getaddrinfo ENOTFOUND,getaddrinfo EAI_AGAIN,Could not resolve host:?,Failed to resolve,lookup".split(
+    ",",
+  );
+
 const path = /(?:^|[\s'"`(:=])((?:~|\.{1,2})?\/[^\s'"`)\],:;]+)/g;
-const nameFailure =
-  /(?:getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|Could not resolve host:?|Failed to resolve|lookup)\s+['"]?([a-z0-9-]+(?:\.[a-z0-9-]+)+)/gi;
+const host = "([a-z0-9-]+(?:\\.[a-z0-9-]+)+)";
+const nameFailure = new RegExp(`(?:${nameErrors.join("|")})\\s+['"]?${host}`, "gi");
 const hostFailure = /\bhost='?([a-z0-9-]+(?:\.[a-z0-9-]+)+)'?/gi;
 const resolveFailure = /resolution|resolve|EAI_AGAIN|ENOTFOUND/i;
 const addressFailure =
@@ -51,7 +58,8 @@ const charactersMax = 20_000;
 export function findDenials(text: string, profile: Profile, cwd: string): readonly Denial[] {
   const part = text.slice(0, charactersMax);
   const denials: Denial[] = [];
-  if (pathFailure.test(part))
+  const lower = part.toLowerCase();
+  if (pathErrors.some((name) => lower.includes(name)))
     for (const [, found = ""] of part.matchAll(path)) {
       const whole = resolve(cwd, found.replace(/^~/, profile.home));
       const denial = judgePath(whole, profile, /EROFS|EACCES|Read-only|denied/i.test(part));
