@@ -4,19 +4,18 @@ import type {
   QuickJSRuntime,
   QuickJSWASMModule,
 } from "quickjs-emscripten-core";
-import { isObject, type JsonObject } from "../../../base/json.ts";
-import type { ClockRecorder, HallPending, HallPort } from "../hall-port.ts";
-import { camelName } from "../names.ts";
+import type { JsonObject } from "../../../base/json.ts";
+import type { ClockRecorder, HallPort } from "../hall-port.ts";
 import type {
   ConditionSummary,
   DefinitionSummary,
   EvaluationLimits,
   EvaluationResult,
-  HallRequest,
   ToolEntry,
 } from "../protocol.ts";
 import { shareDeclarations } from "./declarations.ts";
-import { type Prelude, prelude } from "./prelude.ts";
+import { type Prelude, preludeSource } from "./prelude.ts";
+import { RealmCalls } from "./realm-calls.ts";
 
 export interface RealmOptions {
   readonly quickjs: QuickJSWASMModule;
@@ -37,7 +36,6 @@ const memoryBytesMax = 128 * 1024 * 1024;
 const stackBytesMax = 512 * 1024;
 /** QuickJS asks once in this many calls and loop iterations whether to go on. */
 const stepsPerCheck = 10_000;
-const callsAtOnce = 8;
 const definitionsMax = 200;
 /** The time to describe a value or an error once a program has ended. */
 const graceMs = 250;
@@ -48,12 +46,6 @@ const fileName = "program";
 /** Why a program was stopped. It cannot catch this. */
 type Stop = "time" | "steps" | "output" | "interrupt";
 
-interface OpenCall {
-  readonly number: number;
-  readonly name: string;
-  readonly pending: HallPending;
-}
-
 type Ended = { readonly value: QuickJSHandle } | { readonly condition: ConditionSummary };
 
 /** The JavaScript of one session: a QuickJS context that reaches nothing but the functions of its prelude. */
@@ -61,21 +53,19 @@ export class Realm {
   readonly #options: RealmOptions;
   readonly #runtime: QuickJSRuntime;
   readonly #context: QuickJSContext;
+  readonly #calls: RealmCalls;
   readonly #prelude: ReadonlyMap<keyof Prelude, QuickJSHandle>;
   #limits: EvaluationLimits = { timeoutMs: 0, outputCharacters: 0, calls: 0 };
   #deadline = Number.POSITIVE_INFINITY;
   #checks = 0;
   #stopped: Stop | undefined;
   #output = { stdout: "", stderr: "" };
-  #numbers = 0;
   /** The program was stopped: it may clean up, and call nothing. */
   #isEnding = false;
-  #open: OpenCall[] = [];
-  /** Calls beyond eight at once. */
-  #queued: { readonly number: number; readonly request: HallRequest }[] = [];
 
   constructor(options: RealmOptions) {
     this.#options = options;
+    this.#calls = new RealmCalls(options);
     this.#runtime = options.quickjs.newRuntime();
     this.#runtime.setMemoryLimit(memoryBytesMax);
     this.#runtime.setMaxStackSize(stackBytesMax);
@@ -165,7 +155,7 @@ export class Realm {
     this.#checks = 0;
     this.#stopped = undefined;
     this.#output = { stdout: "", stderr: "" };
-    this.#numbers = 0;
+    this.#calls.begin();
     this.#isEnding = false;
   }
 
@@ -204,10 +194,9 @@ export class Realm {
       this.#runJobs();
       const state = this.#context.getPromiseState(outcome);
       const isDone = state.type !== "pending";
-      const isWaiting = this.#open.length > 0;
+      const isWaiting = this.#calls.areOpen;
       if (isDone && isWaiting && !isWarned && !this.#stopped) {
-        const names = [...new Set(this.#open.map(({ name }) => name))].join(", ");
-        warnings.push(`calls were not awaited: ${names}`);
+        warnings.push(`calls were not awaited: ${this.#calls.names.join(", ")}`);
         isWarned = true;
       }
       if (!this.#stopped && isWaiting) {
@@ -230,39 +219,20 @@ export class Realm {
     }
   }
 
-  /** Waits for one answer and hands it to the program: the recorded one of a replay, else the first to arrive. */
+  /** Waits for one answer and hands it to the program. */
   #deliver(): void {
-    const { hall, clock } = this.#options;
-    const wanted = clock.nextArrival;
-    const candidates = this.#open.filter(({ number }) => wanted === undefined || number === wanted);
-    const chosen = candidates.length > 0 ? candidates : this.#open;
-    hall.wait(
-      {
-        get done() {
-          return chosen.some(({ pending }) => pending.done);
-        },
-      },
-      this.#deadline - performance.now(),
-    );
-    const arrived = chosen.find(({ pending }) => pending.done);
+    const arrived = this.#calls.wait(this.#deadline - performance.now());
     if (!arrived) {
       this.#shallStop();
       return;
     }
-    const answer = arrived.pending.take();
-    clock.noteArrival(arrived.number);
-    this.#open = this.#open.filter((call) => call !== arrived);
-    const queued = this.#queued.shift();
-    if (queued) this.#send(queued.number, queued.request);
     const number = this.#context.newNumber(arrived.number);
-    this.#call("settle", number, JSON.stringify(answer)).dispose();
+    this.#call("settle", number, JSON.stringify(arrived.answer)).dispose();
     number.dispose();
   }
 
   #forgetCalls(): void {
-    for (const { pending } of this.#open) pending.withdraw();
-    this.#open = [];
-    this.#queued = [];
+    this.#calls.forget();
     this.#call("forget").dispose();
   }
 
@@ -369,11 +339,10 @@ export class Realm {
       context.setProp(host, name, handle);
       handle.dispose();
     }
-    const load = context.unwrapResult(context.evalCode(`(${prelude})`, "prelude"));
-    const camel = context.unwrapResult(context.evalCode(`(${camelName})`, "prelude"));
-    const made = context.unwrapResult(context.callFunction(load, context.undefined, host, camel));
+    const load = context.unwrapResult(context.evalCode(preludeSource(), "prelude"));
+    const made = context.unwrapResult(context.callFunction(load, context.undefined, host));
     const names = preludeNames.map((name) => [name, context.getProp(made, name)] as const);
-    for (const handle of [host, load, camel, made]) handle.dispose();
+    for (const handle of [host, load, made]) handle.dispose();
     return new Map(names);
   }
 
@@ -410,16 +379,7 @@ export class Realm {
 
   #request(kind: string, text: string): number {
     if (this.#isEnding) throw new Error("the program has ended");
-    const number = ++this.#numbers;
-    const request = readRequest(kind, text);
-    if (this.#open.length < callsAtOnce) this.#send(number, request);
-    else this.#queued.push({ number, request });
-    return number;
-  }
-
-  #send(number: number, request: HallRequest): void {
-    const name = "name" in request ? request.name : request.kind;
-    this.#open.push({ number, name, pending: this.#options.hall.send(request) });
+    return this.#calls.request(kind, text);
   }
 }
 
@@ -464,25 +424,4 @@ function isReturn(message: string): boolean {
 /** For `return` at the top level. On one line, so that lines stay where they are. */
 function inFunction(code: string): string {
   return `(async () => {${code}\n})()`;
-}
-
-/** The program's request, checked: it could have replaced functions that the prelude uses. */
-function readRequest(kind: string, text: string): HallRequest {
-  const given: unknown = JSON.parse(text);
-  if (!isObject(given)) throw new TypeError("a request must be an object");
-  const { name, arguments: args, task, limit, handle } = given;
-  switch (kind) {
-    case "call":
-      if (!isObject(args)) throw new TypeError("a tool takes one object with its arguments");
-      return { kind, name: `${name}`, arguments: args };
-    case "find":
-      return { kind, task: `${task}`, limit: Math.min(20, Math.max(1, Number(limit) || 5)) };
-    case "schema":
-    case "group":
-      return { kind, name: `${name}` };
-    case "show":
-      return { kind, handle: `${handle}` };
-    default:
-      throw new TypeError("unknown request");
-  }
 }
