@@ -33,7 +33,8 @@ export {
 } from "./author/tool-message.ts";
 export { type ErrorCode, HallError } from "./base/errors.ts";
 export { Client } from "./client/client.ts";
-export { createHall, type Hall, type HallOptions } from "./hall/hall.ts";
+export { createHall, type Hall } from "./hall/hall.ts";
+export type { HallOptions } from "./hall/hall-options.ts";
 export type { CallContext, Outcome, Question, Questions, Tool, Toolkit } from "./tool.ts";
 export type { Channel } from "./wire/channel.ts";
 export { createMemoryPair } from "./wire/memory.ts";

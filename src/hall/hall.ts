@@ -1,61 +1,50 @@
 import { createAgentToolkit } from "../agents/agents.ts";
-import { createGroups, type GroupSource, type Groups } from "../agents/groups.ts";
-import { createPlanners, type PlannerConfig } from "../agents/planners.ts";
-import { createRuns, type RunStoreOptions, recordEvaluation } from "../agents/runs.ts";
+import { createGroups, type Groups } from "../agents/groups.ts";
+import { createPlanners } from "../agents/planners.ts";
+import { createRuns, recordEvaluation } from "../agents/runs.ts";
 import { hashOf, type JsonObject } from "../base/json.ts";
 import { createLog, type Log, Secrets } from "../base/log.ts";
 import { version } from "../base/version.ts";
 import { type NamedCall, readNamedCall } from "../client/client.ts";
-import type { ConfiguredServers } from "../config/configured-servers.ts";
 import { auditDecisions, auditRegistrations } from "../gateway/audit.ts";
 import { createGateway, type Gateway } from "../gateway/gateway.ts";
-import type { Capacities, RateLimits } from "../gateway/limits.ts";
 import { isPlainSchema } from "../gateway/plain-schema.ts";
-import type { Recording } from "../gateway/record.ts";
 import { Meter } from "../gateway/record.ts";
 import type { Stage } from "../gateway/stage.ts";
-import type { Decision } from "../gateway/trust.ts";
 import { createValidators } from "../gateway/validate.ts";
 import { createHealthBook, type HealthBook } from "../registry/health.ts";
 import { keepRegistrations } from "../registry/kept.ts";
-import { createModules, type Modules, type ModulesOptions } from "../registry/modules.ts";
+import { createModules, type Modules } from "../registry/modules.ts";
 import { createMonitor, type Monitor } from "../registry/monitor.ts";
 import { createOwnToolkit } from "../registry/own.ts";
 import { createRegistrations, type Registrations } from "../registry/registrations.ts";
 import { createRegistry, type Registry } from "../registry/registry.ts";
-import { createSpelling, type NameStyle } from "../registry/shown-names.ts";
+import { createSpelling } from "../registry/shown-names.ts";
 import { visibleTo } from "../registry/visible.ts";
-import type { FaceChoice } from "../server/faces.ts";
 import { withHallResources } from "../server/hall-resources.ts";
 import { Server } from "../server/server.ts";
-import { mayHaveRows, openStore, type StoreSettings } from "../store/open-store.ts";
+import { mayHaveRows, openStore } from "../store/open-store.ts";
 import type { AuditEntry, Store } from "../store/store.ts";
-import type { Call, Outcome, Target, Toolkit } from "../tool.ts";
+import type { Outcome, Target } from "../tool.ts";
 import { createBuiltinToolkits } from "../toolkits/builtin.ts";
 import { createExperience } from "../toolkits/find/experience.ts";
 import { createFindToolkit } from "../toolkits/find/find.ts";
 import { createFinder, type Finder } from "../toolkits/find/finder.ts";
 import { createProgramTools } from "../toolkits/programs/programs.ts";
-import type { Language } from "../toolkits/programs/protocol.ts";
-import {
-  createSavedToolkits,
-  noPrograms,
-  type SavedPrograms,
-} from "../toolkits/programs/saved-toolkit.ts";
-import { type Approvals, createApprovals, type PendingApproval } from "../trust/approvals.ts";
+import { createSavedToolkits, noPrograms } from "../toolkits/programs/saved-toolkit.ts";
+import { type Approvals, createApprovals } from "../trust/approvals.ts";
 import { noteTime } from "../trust/ledger.ts";
 import { markTool } from "../trust/marks.ts";
-import type { PolicyFile } from "../trust/policy/parse.ts";
 import type { Policies } from "../trust/policy/policies.ts";
-import { createTrust, readableTool, type Trust, type TrustOptions } from "../trust/trust.ts";
-import { createFleet, type Fleet, type FleetOptions } from "../upstream/fleet.ts";
-import { emptyLock, type Lock } from "../upstream/lock.ts";
-import type { SandboxPolicy } from "../upstream/sandbox/policy.ts";
+import { createTrust, readableTool, type Trust } from "../trust/trust.ts";
+import { createFleet, type Fleet } from "../upstream/fleet.ts";
+import { emptyLock } from "../upstream/lock.ts";
 import { defaultLimits, type Limits } from "../wire/channel.ts";
-import { createWorkflow, type WorkflowOptions } from "../workflow/workflow.ts";
+import { createWorkflow } from "../workflow/workflow.ts";
 import { createModelWriter } from "../workflow/writer.ts";
 import { callOnce } from "./call-once.ts";
 import { createHallEvents, type HallEvents, reportCalls } from "./events.ts";
+import type { HallOptions } from "./hall-options.ts";
 import { openPolicies } from "./policies.ts";
 import { followReviews } from "./sandbox.ts";
 import type { Together } from "./together/together.ts";
@@ -90,85 +79,6 @@ export interface Hall {
   /** Calls a tool through the whole gateway, for programs and tests. Throws HallError. */
   call(call: string | NamedCall, args?: JsonObject): Promise<Outcome>;
   close(drainMs?: number): Promise<void>;
-}
-
-export interface HallOptions {
-  /** What clients see. Default: every tool as it is. */
-  readonly faces?: FaceChoice;
-  /** How names are listed. Default `dot`. */
-  readonly names?: NameStyle;
-  /** The groups, and their description for clients. Default: none. */
-  readonly agents?: GroupSource;
-  /** The planner of agents. Default: the client's model, if it supports sampling. */
-  readonly planner?: PlannerConfig;
-  /** How much of an agent's run is kept. Default `full`. */
-  readonly runs?: Pick<RunStoreOptions, "keep" | "keepDays">;
-  /** The folder of the built workers of programs, for halls that are not bundled. Default: beside the program. */
-  readonly workers?: URL;
-  /** The saved programs of a project. Default: none. */
-  readonly savedPrograms?: SavedPrograms;
-  /** The spec-driven workflow of a project. Default: none. */
-  readonly workflow?: Pick<WorkflowOptions, "folder" | "roots" | "commands" | "agent" | "isListed">;
-  /** Additional search words of tools, by full name. */
-  readonly aliases?: Readonly<Record<string, readonly string[]>>;
-  /** Default: the built-in toolkits. */
-  readonly toolkits?: readonly Toolkit[];
-  /** The upstreams, by name. */
-  readonly servers?: ConfiguredServers;
-  /** Upstreams that may start to be listed for the first time, not only for a call. Default: all. */
-  readonly looksFor?: FleetOptions["looksFor"];
-  /** How upstreams are reached. Default: processes and network connections. */
-  readonly openCarrier?: FleetOptions["openCarrier"];
-  /** Called for each line an upstream writes to stderr, and when it fails. */
-  readonly said?: FleetOptions["said"];
-  /** Runs servers in another sandbox than approved, to learn what they need. */
-  readonly learning?: Partial<SandboxPolicy> | undefined;
-  /** What the upstreams offered at the last build. */
-  readonly lock?: Lock;
-  /** Globs of modules that export toolkits, relative to the folder. */
-  readonly modules?: Pick<ModulesOptions, "patterns" | "folder" | "loadMsMax"> | undefined;
-  /** Rate limits, and how many calls a toolkit takes at once. Default: no limits. */
-  readonly rates?: RateLimits;
-  readonly capacities?: Capacities;
-  /** Default: every 60 s, with a timeout of 5,000 ms. */
-  readonly healthCheck?: { readonly intervalSeconds?: number; readonly timeoutMs?: number };
-  /** Allows registered endpoints in private networks. */
-  readonly allowPrivateEndpoints?: boolean;
-  /** Who may do what. Default: everybody everything that the rest allows. */
-  readonly policies?: readonly PolicyFile[];
-  /** The approvals of this project. Without it no call requires approval. */
-  readonly trust?: TrustOptions;
-  /**
-   * Set if people can answer approvals elsewhere while the hall runs: calls wait for them. Called for
-   * each approval that no client asks its user for.
-   */
-  readonly approvalLeft?: (pending: PendingApproval) => void;
-  /** Records a decision; resolves when it is durable. Default: the store's audit. */
-  readonly audit?: (decision: Decision, call: Call) => Promise<void>;
-  /** Where calls and the audit are stored. Default: memory. */
-  readonly store?: StoreSettings | undefined;
-  /** Of several halls that share the store. Default: this hall is alone. */
-  readonly together?: Together | undefined;
-  /** How much of a call is stored: a digest of its arguments, or everything. Default `digest`. */
-  readonly record?: Recording["record"];
-  /** Offers `guildhall://stats`, `health` and `trust`. Default true. */
-  readonly hasOwnResources?: boolean;
-  /** Lists `evaluate-lisp`. Default true. */
-  readonly listsPrograms?: boolean;
-  /** The languages of programs that are listed. Default `lisp`. */
-  readonly languages?: readonly Language[];
-  /** Where spans of calls are sent. Default: not sent. */
-  readonly telemetry?: { readonly otlpUrl?: string | undefined };
-  readonly isStatic?: boolean;
-  readonly pageSize?: number;
-  readonly limits?: Partial<Limits>;
-  /** Deadline of tools that set none. Default 30,000. */
-  readonly timeoutMs?: number;
-  readonly log?: Log;
-  /** Values the log hides; tokens of upstreams are added. */
-  readonly secrets?: Secrets;
-  /** Where logins to upstreams are stored. Default: the user's data folder. */
-  readonly tokenFolder?: string;
 }
 
 const restoreMs = 100;

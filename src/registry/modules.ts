@@ -92,7 +92,7 @@ export function createModules({
 
   async function adopt(module: Module): Promise<void> {
     const old = modules.get(module.file);
-    if (isCopy(module)) {
+    if (isCopy(module, modules.values())) {
       // Without a digest, so that it is looked at again: it serves once the other file is gone.
       modules.set(module.file, { ...module, digest: "", toolkits: [] });
       return;
@@ -106,7 +106,7 @@ export function createModules({
     let error: string | undefined;
     for (const toolkit of module.toolkits) {
       try {
-        await put(toolkit, old);
+        await put(toolkit, old, registry);
         kept.push(toolkit);
       } catch (failure) {
         error = brief(failure);
@@ -116,26 +116,6 @@ export function createModules({
     const ids = new Set(kept.map(({ id }) => id));
     for (const { id } of old?.toolkits ?? []) if (!ids.has(id)) await registry.remove(id);
     modules.set(module.file, { ...module, toolkits: kept, error });
-  }
-
-  /** The same code in another file that has been loaded: registering it again changes nothing. */
-  function isCopy({ file, code, error }: Module): boolean {
-    return (
-      error === undefined &&
-      [...modules.values()].some(
-        (other) => other.file !== file && other.code === code && other.toolkits.length > 0,
-      )
-    );
-  }
-
-  async function put(toolkit: Toolkit, old: Module | undefined): Promise<void> {
-    const fault = findToolkitNameFault(toolkit.id);
-    if (fault !== undefined) throw new HallError("CONFLICT", `the name "${toolkit.id}" ${fault}`);
-    await requireSchemas(toolkit);
-    const before = old?.toolkits.find(({ id }) => id === toolkit.id);
-    if (before && registry.findToolkit(toolkit.id) === before)
-      await (await registry.replace(toolkit)).close();
-    else await registry.add(toolkit);
   }
 
   async function forget(file: string): Promise<void> {
@@ -188,6 +168,30 @@ export function createModules({
       clearTimeout(timer);
     },
   };
+}
+
+/** True for the same code in another file that has been loaded: registering it again changes nothing. */
+function isCopy({ file, code, error }: Module, loaded: Iterable<Module>): boolean {
+  return (
+    error === undefined &&
+    [...loaded].some(
+      (other) => other.file !== file && other.code === code && other.toolkits.length > 0,
+    )
+  );
+}
+
+async function put(
+  toolkit: Toolkit,
+  old: Module | undefined,
+  registry: ModulesOptions["registry"],
+): Promise<void> {
+  const fault = findToolkitNameFault(toolkit.id);
+  if (fault !== undefined) throw new HallError("CONFLICT", `the name "${toolkit.id}" ${fault}`);
+  await requireSchemas(toolkit);
+  const before = old?.toolkits.find(({ id }) => id === toolkit.id);
+  if (before && registry.findToolkit(toolkit.id) === before)
+    await (await registry.replace(toolkit)).close();
+  else await registry.add(toolkit);
 }
 
 async function load(

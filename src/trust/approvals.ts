@@ -119,11 +119,7 @@ export function createApprovals(
   }
 
   function put(subject: Subject, resolve?: (answer: ApprovalAnswer) => void): PendingApproval {
-    if (open.size >= pendingMax)
-      throw new HallError("OVERLOADED", `${pendingMax} calls are already waiting for approval`);
-    const isOwn = ({ pending }: Open): boolean => pending.caller === subject.caller;
-    if (open.size >= ownMax && [...open.values()].filter(isOwn).length >= ownMax)
-      throw new HallError("OVERLOADED", `${ownMax} of its calls already wait for approval`);
+    refuseTooMany(open, subject);
     const isWaiting = resolve !== undefined;
     const askedAt = now();
     const expiresAt = askedAt + (isWaiting ? waitingMsMax : approvalMsMax);
@@ -232,6 +228,14 @@ export function createApprovals(
       return found.pending;
     },
   };
+}
+
+function refuseTooMany(open: ReadonlyMap<string, Open>, { caller }: Subject): void {
+  if (open.size >= pendingMax)
+    throw new HallError("OVERLOADED", `${pendingMax} calls are already waiting for approval`);
+  const isOwn = ({ pending }: Open): boolean => pending.caller === caller;
+  if (open.size >= ownMax && [...open.values()].filter(isOwn).length >= ownMax)
+    throw new HallError("OVERLOADED", `${ownMax} of its calls already wait for approval`);
 }
 
 function keyOf({ target: { toolkit, tool }, argumentsHash, caller }: Subject): string {

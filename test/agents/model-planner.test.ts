@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { HallOptions } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import type { Outcome } from "../../src/tool.ts";
 import { startAnthropic } from "../servers/anthropic-endpoint.ts";
 import { modern, type RawClient } from "../servers/client.ts";

@@ -4,7 +4,7 @@ import { limitsOf } from "../../src/agents/agents.ts";
 import { replayRun } from "../../src/agents/replay.ts";
 import { findRun, listRuns, type RunRecord } from "../../src/agents/runs.ts";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { HallOptions } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import { modern } from "../servers/client.ts";
 import { startHall } from "../servers/hall.ts";
 import type { Script } from "../servers/model-script.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
-import type { HallOptions } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import type { RawClient } from "../servers/client.ts";
 import { modern } from "../servers/client.ts";
 import { startHall as startTestHall, type TestHall } from "../servers/hall.ts";

@@ -8,7 +8,8 @@ import {
 import { connect, type Socket } from "node:net";
 import type { JsonObject } from "../../src/base/json.ts";
 import { createLog } from "../../src/base/log.ts";
-import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
+import { createHall, type Hall } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import {
   type HttpListener,
   type ListenerOptions,

@@ -1,6 +1,7 @@
 import { PassThrough } from "node:stream";
 import { createLog } from "../../src/base/log.ts";
-import { createHall, type Hall, type HallOptions } from "../../src/hall/hall.ts";
+import { createHall, type Hall } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import { defaultLimits } from "../../src/wire/channel.ts";
 import { createMemoryPair } from "../../src/wire/memory.ts";
 import { createLineReader, createStdioChannel } from "../../src/wire/stdio.ts";

@@ -13,7 +13,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { hashOf, isObject, type JsonObject } from "../../src/base/json.ts";
 import type { ServerConfig } from "../../src/config/schema.ts";
-import type { HallOptions } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import type { Tool } from "../../src/tool.ts";
 import { easingOf } from "../../src/trust/easing.ts";
 import { openLedger } from "../../src/trust/ledger.ts";

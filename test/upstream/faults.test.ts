@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import type { HallOptions } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import type { RawClient } from "../servers/client.ts";
 import { said } from "../servers/toolkits.ts";
 import { until } from "../servers/until.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { isObject, type JsonObject } from "../../src/base/json.ts";
-import type { HallOptions } from "../../src/hall/hall.ts";
+import type { HallOptions } from "../../src/hall/hall-options.ts";
 import { createWorkflow, type WorkflowOptions } from "../../src/workflow/workflow.ts";
 import { modern, type RawClient } from "../servers/client.ts";
 import { startHall, type TestHall } from "../servers/hall.ts";
