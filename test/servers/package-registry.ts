@@ -10,7 +10,7 @@ import { join } from "node:path";
 export interface PackageRegistry extends AsyncDisposable {
   readonly origin: string;
   /** Adds or replaces a version, which is the latest from now on; its program is `main`. Returns the integrity. */
-  publish(name: string, version: string, main: string, bin?: string): string;
+  publish(name: string, version: string, main: string, bin?: string, scripts?: object): string;
 }
 
 interface Published {
@@ -40,14 +40,17 @@ export async function startPackageRegistry(): Promise<PackageRegistry> {
 
   return {
     origin,
-    publish(name, version, main, bin = name.replace(/^@[^/]*\//, "")) {
-      const manifest = { name, version, bin: { [bin]: "main.mjs" } };
+    publish(name, version, main, bin = name.replace(/^@[^/]*\//, ""), scripts = {}) {
+      const manifest = { name, version, bin: { [bin]: "main.mjs" }, scripts };
       const tarball = pack(manifest, main);
       const integrity = `sha512-${createHash("sha512").update(tarball).digest("base64")}`;
       const path = `/${encodeURIComponent(name)}/-/${version}.tgz`;
       tarballs.set(path, tarball);
       const dist = { tarball: `${origin}${path}`, integrity };
-      const versions = { ...packages.get(name)?.versions, [version]: { ...manifest, dist } };
+      const versions = {
+        ...packages.get(name)?.versions,
+        [version]: { ...manifest, hasInstallScript: "install" in scripts, dist },
+      };
       packages.set(name, { latest: version, versions });
       return integrity;
     },

@@ -183,12 +183,10 @@ export function boxInstallation(
   run: Run,
   { runtime, profile }: Pick<Boxing, "runtime" | "profile">,
 ): Run {
-  const boxing = { profile: { ...profile, project: undefined }, own: [] };
   const names = ["/etc/resolv.conf", "/etc/hosts", "/etc/npmrc"];
   const args = [
     ...isolation,
-    ...fileArguments(boxing),
-    ...names.flatMap((file) => ["--ro-bind-try", realOf(file), file]),
+    ...fileArguments({ profile: { ...profile, project: undefined }, own: names }),
     ...["--chdir", run.cwd ?? "/", "--", run.program, ...run.args],
   ];
   return { ...run, program: runtime.bwrap, args };
