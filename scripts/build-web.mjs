@@ -18,7 +18,6 @@ export async function buildWeb(folder) {
     entryPoints: { page: "web/main.tsx" },
     outdir: `${folder}/assets`,
     bundle: true,
-    splitting: true,
     format: "esm",
     platform: "browser",
     target: "es2022",
@@ -31,7 +30,6 @@ export async function buildWeb(folder) {
     loader: { ".svg": "file", ".woff2": "file" },
     publicPath: "/assets",
     entryNames: "[name]-[hash]",
-    chunkNames: "[name]-[hash]",
     assetNames: "[name]-[hash]",
     logLevel: "warning",
   });

@@ -74,15 +74,15 @@ function refusalOf({ status }: Response, body: unknown, method: string): Error {
 }
 
 /**
- * Follows the hall until the signal ends it. Reconnects with the id of the last event, so that
- * nothing is missed.
+ * Follows the hall after this event until the signal ends it. Reconnects with the id of the last
+ * event, so that nothing is missed.
  */
 export async function followEvents(
   heard: (event: PageEvent) => void,
   connected: (state: "open" | "lost" | "signed-out") => void,
-  signal: AbortSignal,
+  { after, signal }: { readonly after: string; readonly signal: AbortSignal },
 ): Promise<void> {
-  let last = "";
+  let last = after;
   let waitMs = retryMs;
   while (!signal.aborted) {
     try {

@@ -1,30 +1,24 @@
-import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { ask } from "./api.ts";
 import { Keys } from "./parts/keys.tsx";
 import { Nav } from "./parts/nav.tsx";
-import { Loading, Toasts } from "./parts/shown.tsx";
+import { Toasts } from "./parts/shown.tsx";
 import { useRoute } from "./router.ts";
-import { findScreen, type Screen, type ScreenProps } from "./screens/screens.ts";
+import { findScreen } from "./screens/screens.ts";
 import { SignIn } from "./screens/sign-in.tsx";
-import { failureOf, follow, useConnection, useEvents } from "./store.ts";
+import { begin, failureOf, follow, useConnection, useEvents } from "./store.ts";
 
 export function App() {
   const connection = useConnection();
   const route = useRoute();
   const isCode = route[0] === "sign-in";
 
-  useEffect(() => {
-    if (isCode) return;
-    // A browser that is not signed in gets one refused request, no stream that retries.
-    ask("session", {}).then(follow, (error: unknown) => {
-      failureOf(error);
-      if (connection === "opening") follow();
-    });
+  useLayoutEffect(() => {
+    if (!isCode) void begin();
   }, []);
 
   if (isCode || connection === "signed-out") return <SignIn code={isCode ? route[1] : undefined} />;
-  return <Frame route={route} />;
+  return connection === "starting" ? null : <Frame route={route} />;
 }
 
 function Frame({ route }: { readonly route: readonly string[] }) {
@@ -32,6 +26,8 @@ function Frame({ route }: { readonly route: readonly string[] }) {
   const [isMenuOpen, setMenuOpen] = useState(false);
   const screen = findScreen(route[0]);
   useNotifications();
+  // After the requests of the screen, so that the stream takes no connection from them.
+  useEffect(follow, []);
   useEffect(() => {
     setMenuOpen(false);
     document.title = `${screen.title} · Guildhall`;
@@ -49,27 +45,12 @@ function Frame({ route }: { readonly route: readonly string[] }) {
             The hall does not answer. Reconnecting …
           </div>
         )}
-        <Shown
-          key={screen.path}
-          screen={screen}
-          route={route.slice(1)}
-          openMenu={() => setMenuOpen(true)}
-        />
+        <screen.View key={screen.path} route={route.slice(1)} openMenu={() => setMenuOpen(true)} />
       </main>
       <Toasts />
       <Keys />
     </div>
   );
-}
-
-/** Screens are loaded when they are first shown. */
-function Shown({ screen, ...props }: { readonly screen: Screen } & ScreenProps) {
-  const [component, setComponent] = useState<{ readonly View: ComponentType<ScreenProps> }>();
-  useEffect(() => {
-    void screen.load().then((View) => setComponent({ View }));
-  }, [screen]);
-  if (!component) return <Loading />;
-  return <component.View {...props} />;
 }
 
 /** A browser that may notify says when a call waits and nobody looks at the page. */

@@ -1,4 +1,4 @@
-import { useEffect, useReducer } from "preact/hooks";
+import { useEffect, useLayoutEffect, useReducer } from "preact/hooks";
 import type { ChangedPart } from "../src/hall/events.ts";
 import type { CallLine, PageError, PageEvent, PageMethods } from "../src/hall/page/contract.ts";
 import type { LogEntry } from "../src/hall/server-logs.ts";
@@ -11,7 +11,7 @@ import { ask, Failure, followEvents, Offline, SignedOut } from "./api.ts";
  * so a hall that restarts loses nothing of it.
  */
 
-export type Connection = "opening" | "open" | "lost" | "signed-out";
+export type Connection = "starting" | "opening" | "open" | "lost" | "signed-out";
 
 export interface Loaded<T> {
   readonly data: T | undefined;
@@ -39,7 +39,7 @@ const follows: Readonly<Record<ChangedPart, readonly (keyof PageMethods)[]>> = {
 const entries = new Map<string, Entry>();
 const listeners = new Set<() => void>();
 const eventListeners = new Set<(event: PageEvent) => void>();
-let connection: Connection = "opening";
+let connection: Connection = "starting";
 let toasts: readonly Toast[] = [];
 
 export interface Toast {
@@ -78,8 +78,9 @@ export function useData<M extends keyof PageMethods>(
   method: M,
   params: PageMethods[M]["params"],
 ): Loaded<PageMethods[M]["result"]> {
-  const key = `${method} ${JSON.stringify(params)}`;
-  useEffect(() => {
+  const key = keyOf(method, params);
+  // Asked before the browser paints, which takes a while on a busy machine.
+  useLayoutEffect(() => {
     const entry = entries.get(key) ?? { method, params, loaded: unread, isOld: true, users: 0 };
     entries.set(key, entry);
     entry.users += 1;
@@ -89,6 +90,10 @@ export function useData<M extends keyof PageMethods>(
     };
   }, [key]);
   return useStore(() => (entries.get(key)?.loaded ?? unread) as Loaded<PageMethods[M]["result"]>);
+}
+
+function keyOf(method: keyof PageMethods, params: object): string {
+  return `${method} ${JSON.stringify(params)}`;
 }
 
 async function read(entry: Entry): Promise<void> {
@@ -143,13 +148,37 @@ export function useEvents(heard: (event: PageEvent) => void, inputs: readonly un
 }
 
 let following: AbortController | undefined;
+/** The last event before the first answers. */
+let lastEvent = "";
 
-/** Opens the event stream; called when a person is signed in. */
+/**
+ * Asks who is signed in, before all else: a browser that is not gets one refused request, and the
+ * stream continues where the answers of this page begin.
+ */
+export async function begin(): Promise<void> {
+  try {
+    const data = await ask("session", {});
+    lastEvent = data.lastEvent;
+    const loaded = { data, error: undefined, isLoading: false };
+    entries.set(keyOf("session", {}), {
+      method: "session",
+      params: {},
+      loaded,
+      isOld: false,
+      users: 0,
+    });
+  } catch (error) {
+    failureOf(error);
+    if (error instanceof SignedOut) return;
+  }
+  connect("opening");
+}
+
+/** Opens the event stream. */
 export function follow(): void {
   following?.abort();
   following = new AbortController();
-  connect("opening");
-  void followEvents(hear, connect, following.signal);
+  void followEvents(hear, connect, { after: lastEvent, signal: following.signal });
 }
 
 export function connect(next: Connection): void {
@@ -178,12 +207,21 @@ function hear(event: PageEvent): void {
 
 /** The newest calls, newest first: read once, then kept by events. */
 let calls: readonly CallLine[] | undefined;
+/** The row before which calls are unread; undefined if all are read. */
+let callsBefore: number | undefined;
 let isReadingCalls = false;
+let wantsOlder = false;
 const callsMax = 10_000;
+/** More than a screen shows. */
+const firstCalls = 100;
+/** Few enough that no answer keeps the page busy. */
+const olderCalls = 1_000;
 
-export function useCalls(): readonly CallLine[] | undefined {
-  useEffect(() => {
-    if (!calls) void readCalls();
+/** With `older`, all calls that the page keeps; the newest come first, the others in parts. */
+export function useCalls({ older = false } = {}): readonly CallLine[] | undefined {
+  useLayoutEffect(() => {
+    wantsOlder ||= older;
+    void readCalls();
   }, []);
   return useStore(() => {
     if (!calls && connection === "open") void readCalls();
@@ -195,13 +233,25 @@ async function readCalls(): Promise<void> {
   if (isReadingCalls) return;
   isReadingCalls = true;
   try {
-    calls = (await ask("calls", { limit: callsMax })).calls;
+    if (!calls) addOlder([], await ask("calls", { limit: firstCalls }));
+    while (wantsOlder && calls && callsBefore !== undefined && calls.length < callsMax) {
+      const answer = await ask("calls", { limit: olderCalls, before: callsBefore });
+      // Events may have added calls meanwhile, or told the page to read all again.
+      if (calls) addOlder(calls, answer);
+    }
   } catch (error) {
     failureOf(error);
   } finally {
     isReadingCalls = false;
     changed();
   }
+}
+
+function addOlder(newer: readonly CallLine[], answer: PageMethods["calls"]["result"]): void {
+  const known = new Set(newer.map(({ id }) => id));
+  calls = [...newer, ...answer.calls.filter(({ id }) => !known.has(id))].slice(0, callsMax);
+  callsBefore = answer.before;
+  changed();
 }
 
 function addCalls(added: readonly CallLine[]): void {

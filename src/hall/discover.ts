@@ -162,8 +162,11 @@ export async function requireApproved(
 }
 
 /** Why servers may not start, by name: nobody has approved them as they are now. */
-export async function findUnapproved(settings: Settings): Promise<ReadonlyMap<string, string>> {
-  const { mayStart } = await readTrust(settings);
+export async function findUnapproved(
+  settings: Settings,
+  trust?: Pick<Trust, "mayStart">,
+): Promise<ReadonlyMap<string, string>> {
+  const { mayStart } = trust ?? (await readTrust(settings));
   return new Map(
     Object.entries(settings.config.mcpServers).flatMap(([name, server]) => {
       const refusal = server.disabled ? undefined : mayStart(name, approvalOf(server));

@@ -4,6 +4,7 @@ import { collectServers } from "../config/configured-servers.ts";
 import { written } from "../config/variables.ts";
 import type { ModuleFailure } from "../registry/modules.ts";
 import { openNamedTokens } from "../server/http/tokens.ts";
+import type { Trust } from "../trust/trust.ts";
 import { createToolFilter } from "../upstream/lists.ts";
 import { lockedTools, readLock } from "../upstream/lock.ts";
 import { approvalOf, describeTarget } from "../upstream/source.ts";
@@ -118,12 +119,15 @@ export interface ListedServer {
   readonly disabledTools: readonly string[];
 }
 
-/** All configured servers. None is started. */
-export async function listServers(settings: Settings): Promise<readonly ListedServer[]> {
+/** All configured servers. None is started. A hall gives its own trust, which it has read already. */
+export async function listServers(
+  settings: Settings,
+  trust?: Pick<Trust, "mayStart">,
+): Promise<readonly ListedServer[]> {
   const { folder, loaded } = settings;
   const [lock, unapproved] = await Promise.all([
     readLock(folder, () => {}),
-    findUnapproved(settings),
+    findUnapproved(settings, trust),
   ]);
   const servers = Object.entries(collectServers(loaded)).sort(([a], [b]) => a.localeCompare(b));
   return servers.map(([name, server]) => {

@@ -72,6 +72,7 @@ function HeldServers() {
 }
 
 const connections = {
+  starting: ["warn", "Connecting …"],
   open: ["good", "Live"],
   opening: ["warn", "Connecting …"],
   lost: ["bad", "Reconnecting …"],

@@ -79,7 +79,7 @@ function Views({ current }: { readonly current: string }) {
 }
 
 function CallList({ route, openMenu }: ScreenProps) {
-  const calls = useCalls();
+  const calls = useCalls({ older: true });
   const [selected = "", at = ""] = route;
   // `calls//NAME` shows the calls of one tool.
   const [search, setSearch] = useState(selected === "" ? at : "");

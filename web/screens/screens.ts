@@ -1,5 +1,16 @@
 import type { ComponentType } from "preact";
 import type { IconName } from "../parts/icon.tsx";
+import { Agents } from "./agents.tsx";
+import { Approvals } from "./approvals.tsx";
+import { Audit } from "./audit.tsx";
+import { Calls } from "./calls.tsx";
+import { Programs } from "./code.tsx";
+import { Overview } from "./overview.tsx";
+import { Review } from "./review.tsx";
+import { Servers } from "./servers.tsx";
+import { Settings } from "./settings.tsx";
+import { Tools } from "./tools.tsx";
+import { Workflow } from "./workflow.tsx";
 
 /** The properties of every screen. */
 export interface ScreenProps {
@@ -15,7 +26,7 @@ export interface Screen {
   /** After `g`, this key opens it. */
   readonly key: string;
   readonly section: "" | "Tools" | "Records";
-  load(): Promise<ComponentType<ScreenProps>>;
+  readonly View: ComponentType<ScreenProps>;
 }
 
 const overview: Screen = {
@@ -24,7 +35,7 @@ const overview: Screen = {
   icon: "overview",
   key: "o",
   section: "",
-  load: async () => (await import("./overview.tsx")).Overview,
+  View: Overview,
 };
 
 /** The screens in the order of the navigation. A new one is one file and one entry here. */
@@ -36,7 +47,7 @@ export const screens: readonly Screen[] = [
     icon: "servers",
     key: "s",
     section: "",
-    load: async () => (await import("./servers.tsx")).Servers,
+    View: Servers,
   },
   {
     path: "review",
@@ -44,7 +55,7 @@ export const screens: readonly Screen[] = [
     icon: "review",
     key: "r",
     section: "",
-    load: async () => (await import("./review.tsx")).Review,
+    View: Review,
   },
   {
     path: "approvals",
@@ -52,7 +63,7 @@ export const screens: readonly Screen[] = [
     icon: "approvals",
     key: "a",
     section: "",
-    load: async () => (await import("./approvals.tsx")).Approvals,
+    View: Approvals,
   },
   {
     path: "tools",
@@ -60,7 +71,7 @@ export const screens: readonly Screen[] = [
     icon: "tools",
     key: "t",
     section: "Tools",
-    load: async () => (await import("./tools.tsx")).Tools,
+    View: Tools,
   },
   {
     path: "agents",
@@ -68,7 +79,7 @@ export const screens: readonly Screen[] = [
     icon: "agents",
     key: "g",
     section: "Tools",
-    load: async () => (await import("./agents.tsx")).Agents,
+    View: Agents,
   },
   {
     path: "code",
@@ -76,7 +87,7 @@ export const screens: readonly Screen[] = [
     icon: "code",
     key: "l",
     section: "Tools",
-    load: async () => (await import("./code.tsx")).Programs,
+    View: Programs,
   },
   {
     path: "workflow",
@@ -84,7 +95,7 @@ export const screens: readonly Screen[] = [
     icon: "workflow",
     key: "w",
     section: "Tools",
-    load: async () => (await import("./workflow.tsx")).Workflow,
+    View: Workflow,
   },
   {
     path: "calls",
@@ -92,7 +103,7 @@ export const screens: readonly Screen[] = [
     icon: "calls",
     key: "c",
     section: "Records",
-    load: async () => (await import("./calls.tsx")).Calls,
+    View: Calls,
   },
   {
     path: "audit",
@@ -100,7 +111,7 @@ export const screens: readonly Screen[] = [
     icon: "audit",
     key: "u",
     section: "Records",
-    load: async () => (await import("./audit.tsx")).Audit,
+    View: Audit,
   },
   {
     path: "settings",
@@ -108,7 +119,7 @@ export const screens: readonly Screen[] = [
     icon: "settings",
     key: "e",
     section: "Records",
-    load: async () => (await import("./settings.tsx")).Settings,
+    View: Settings,
   },
 ];
 

@@ -3,7 +3,7 @@ import type { PageError } from "../../src/hall/page/contract.ts";
 import { signIn } from "../api.ts";
 import { Problem } from "../parts/problem.tsx";
 import { go } from "../router.ts";
-import { failureOf, follow } from "../store.ts";
+import { begin, failureOf } from "../store.ts";
 
 /** Signs in with the code of `guildhall open`, or with a token that a person pastes. */
 export function SignIn({ code }: { readonly code: string | undefined }) {
@@ -16,7 +16,7 @@ export function SignIn({ code }: { readonly code: string | undefined }) {
     try {
       await signIn(given);
       go("overview");
-      follow();
+      await begin();
     } catch (failure) {
       setError(failureOf(failure) ?? { ...away, next: [] });
     } finally {

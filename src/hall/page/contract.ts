@@ -47,6 +47,8 @@ export interface PageSession {
   readonly version: string;
   readonly project: string;
   readonly startedAt: number;
+  /** The id of the last event so far. */
+  readonly lastEvent: string;
 }
 
 export type PageAnswer<T> = { readonly result: T } | { readonly error: PageError };

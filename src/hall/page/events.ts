@@ -14,6 +14,8 @@ export interface PageEvents {
     caller: Identity,
     send: (event: StreamEvent) => void,
   ): () => void;
+  /** The id of the last event so far. */
+  last(): string;
   close(): void;
 }
 
@@ -91,6 +93,7 @@ export function createPageEvents(events: HallEvents, startedAt: number): PageEve
       pages.add(deliver);
       return () => void pages.delete(deliver);
     },
+    last: () => `${run}.${seq}`,
     close() {
       stop();
       clearTimeout(timer);

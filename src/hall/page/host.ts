@@ -68,6 +68,7 @@ export function createPageHost(
         version,
         project: folder,
         startedAt,
+        lastEvent: events.last(),
       }),
     },
     status: { scope: "read", run: () => admin.status({}) },

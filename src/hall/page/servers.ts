@@ -106,7 +106,7 @@ async function describeServers({ hall, settings }: PageParts): Promise<readonly 
   const current = await settings();
   const configured = collectServers(current.loaded);
   const running = new Map(hall.fleet.all().map((upstream) => [upstream.id, upstream]));
-  return (await listServers(current)).map(({ tools, disabledTools, ...listed }) => {
+  return (await listServers(current, hall.trust)).map(({ tools, disabledTools, ...listed }) => {
     const upstream = running.get(listed.name);
     const entry = configured[listed.name];
     const unset = entry?.type === "unusable" ? entry.unset : [];

@@ -8,8 +8,11 @@ import { lineOf } from "./events.ts";
 /** The calls of a hall: the last hour by minute, and the recorded ones. */
 export interface TrafficMethods {
   traffic: { params: Record<string, never>; result: { readonly minutes: readonly Minute[] } };
-  /** The newest first. */
-  calls: { params: CallsFilter; result: { readonly calls: readonly CallLine[] } };
+  /** The newest first; `before` is the row to ask for older ones with, undefined if there is none. */
+  calls: {
+    params: CallsFilter;
+    result: { readonly calls: readonly CallLine[]; readonly before: number | undefined };
+  };
   /** A call with all calls of the same client's call, oldest first. */
   callTree: {
     params: { readonly root: string; readonly at: number };
@@ -48,6 +51,8 @@ export interface CallsFilter {
   readonly tool?: string | undefined;
   readonly outcome?: string | undefined;
   readonly since?: number | undefined;
+  /** Only among the `limit` rows before this one. */
+  readonly before?: number | undefined;
   readonly limit?: number | undefined;
 }
 
@@ -139,11 +144,20 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
     traffic: { scope: "read", run: async () => ({ minutes: traffic.minutes() }) },
     calls: {
       scope: "read",
-      fields: { tool: "string?", outcome: "string?", since: "number?", limit: "number?" },
-      async run({ limit = 1_000, ...filter }) {
+      fields: {
+        tool: "string?",
+        outcome: "string?",
+        since: "number?",
+        before: "number?",
+        limit: "number?",
+      },
+      async run({ limit: wanted = 1_000, before = Number.POSITIVE_INFINITY, ...filter }) {
         await hall.store.flush().catch(() => {});
-        const rows = await hall.store.calls.list({ ...filter, limit: Math.min(limit, callsMax) });
-        return { calls: rows.map((row) => lineOf({ ...row, arguments: "" })).reverse() };
+        const limit = Math.min(wanted, callsMax);
+        const after = Number.isFinite(before) ? Math.max(0, before - 1 - limit) : undefined;
+        const listed = await hall.store.calls.list({ ...filter, after, limit });
+        const rows = listed.filter(({ seq }) => seq < before);
+        return { calls: rows.map(keptLine).reverse(), before: rows[0]?.seq };
       },
     },
     callTree: {
@@ -154,7 +168,7 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
         const calls = await hall.store.calls.list({ since: at - dayMs, root, limit: callsMax });
         return {
           calls: calls.map((row) => ({
-            ...lineOf({ ...row, arguments: "" }),
+            ...keptLine(row),
             arguments: row.arguments,
             result: row.result,
           })),
@@ -164,6 +178,10 @@ export function trafficArea({ hall }: PageParts, traffic: Traffic): Area<Traffic
       },
     },
   };
+}
+
+function keptLine({ seq: _seq, digest: _digest, result: _result, ...row }: KeptCall): CallLine {
+  return lineOf({ ...row, arguments: "" });
 }
 
 const auditedToolsMax = 20;
