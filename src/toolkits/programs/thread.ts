@@ -181,7 +181,10 @@ export class ProgramThread {
 function workerOf(language: Language, folder: URL | undefined): URL {
   const name = `${language}-worker`;
   if (folder) return new URL(`${name}.js`, folder);
-  return findWorker(name, sources[language]);
+  // Beside this module, which in a build is in a chunk: the sources are one folder further down.
+  const beside = new URL(import.meta.url);
+  const built = findWorker(name, beside);
+  return built === beside ? sources[language] : built;
 }
 
 const sources: Readonly<Record<Language, URL>> = {
