@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { isObject, type JsonObject } from "../../src/base/json.ts";
+import type { JsonObject } from "../../src/base/json.ts";
 import { until } from "../servers/until.ts";
 import { type Cluster, startCluster } from "../store/cluster.ts";
-import { ask, post, said, startTeam, type Team } from "./team.ts";
+import { ask, type HttpAnswer, post, said, startTeam, type Team } from "./team.ts";
 
 /** Three halls behind a balancer act as one. */
 let cluster: Cluster;
@@ -75,18 +75,25 @@ test("a legacy session is known to all halls, and one whose hall has ended is un
 
 test("a grant and its revocation hold in every hall when the command has ended", async () => {
   const denied = await call(team.halls[2]?.url ?? "", "change", "before");
-  expect((denied.body.result as JsonObject).resultType).toBe("input_required");
+  await decline(team.halls[2]?.url ?? "", "before", denied);
   expect((await team.run(0, "trust", "work.change")).stderr).toBe("");
   for (const [index, { url }] of team.halls.entries())
     expect(said(await call(url, "change", `c${index}`))).toMatchObject({ id: `c${index}` });
   await team.run(1, "revoke", "work.change");
-  for (const { url } of team.halls) {
-    const { result } = (await call(url, "change", "after")).body;
-    expect(isObject(result) && result.resultType).toBe("input_required");
-  }
+  for (const { url } of team.halls) await decline(url, "after", await call(url, "change", "after"));
   expect(team.done()).toEqual(expect.arrayContaining(["change c0", "change c1", "change c2"]));
   expect(team.done()).not.toContain("change after");
 });
+
+/** Ends a call that asks for approval. */
+async function decline(url: string, id: string, asked: HttpAnswer): Promise<void> {
+  const { resultType, requestState, inputRequests } = asked.body.result as JsonObject;
+  expect(resultType).toBe("input_required");
+  const [key = ""] = Object.keys(inputRequests as JsonObject);
+  const inputResponses = { [key]: { action: "decline" } };
+  const ended = await call(url, "change", id, { requestState, inputResponses });
+  expect(ended.body.result).toMatchObject({ isError: true });
+}
 
 test("an approval given at one hall releases the call that waits in another", async () => {
   const message = {
