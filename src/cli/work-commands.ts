@@ -334,5 +334,15 @@ export const workCommands: CommandGroups = {
         },
       },
     },
+
+    migrate: {
+      does: "move the records of this project from their file to PostgreSQL, and verify them",
+      options: {
+        "--to <url>":
+          "an empty database, or ?schema= of it (default: store.url of your own config file)",
+      },
+      examples: ["migrate --to postgres://guild@db.example.com/guild", "migrate --json"],
+      load: async () => (await import("./commands/migrate.ts")).runMigrate,
+    },
   },
 };

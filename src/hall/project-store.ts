@@ -1,16 +1,21 @@
+import { existsSync } from "node:fs";
 import { realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { HallError, messageOf } from "../base/errors.ts";
 import { isObject } from "../base/json.ts";
 import { formatTime } from "../base/text.ts";
+import type { Moved } from "../store/move.ts";
 import {
   findStoreLocation,
   mayHaveRows,
+  moveToDatabase,
   openStore,
   type StoreSettings,
 } from "../store/open-store.ts";
+import { redactUrl } from "../store/postgres/url.ts";
 import type { KeptCall, Store } from "../store/store.ts";
 import { type Ledger, openLedger } from "../trust/ledger.ts";
+import { askHall } from "./admin-client.ts";
 import type { Discovery } from "./discover.ts";
 import { hasProjectFile, loadSettings, type Settings } from "./settings.ts";
 import { adoptForUser } from "./take-over.ts";
@@ -47,6 +52,41 @@ export async function withProjectStore<T>(use: (store: Store) => Promise<T>): Pr
   } finally {
     await store.close();
   }
+}
+
+/**
+ * Moves the rows of the project's file to a database, by default the one of the config. Throws CONFLICT while a hall of
+ * the project runs: it would write to the file afterwards.
+ */
+export async function moveProjectStore(
+  settings: Settings,
+  {
+    to,
+    onProgress,
+  }: { readonly to: string | undefined; onProgress(done: number, total: number): void },
+): Promise<Moved & { readonly from: string; readonly to: string }> {
+  const { folder, config, log } = settings;
+  const url = to ?? config.store.url;
+  if (url === undefined)
+    throw new HallError("INVALID_PARAMS", "no database given: use --to, or set store.url");
+  const location = findStoreLocation({
+    url: undefined,
+    folder,
+    hasConfig: hasProjectFile(settings),
+  });
+  if (!("path" in location) || !existsSync(location.path))
+    throw new HallError("NOT_FOUND", "no calls recorded in this folder", {
+      hint: "Run this in the folder that your client starts Guildhall in.",
+    });
+  const hall = await askHall(folder, "status", {});
+  if (hall?.store.kind === "sqlite")
+    throw new HallError("CONFLICT", "a hall of this project is running and writes to the file", {
+      hint: "Stop it, and close the clients that started it.",
+      next: [{ do: "run-command", command: "stop" }],
+    });
+  const notify = (message: string): void => log.warn(message);
+  const moved = await moveToDatabase(location.path, url, { notify, onProgress });
+  return { from: location.path, to: redactUrl(url), ...moved };
 }
 
 /** Why the store is not the one that was written before; undefined if it is. */

@@ -95,18 +95,11 @@ export async function verifyAudit(sql: Sql, seal: Seal): Promise<Verification> {
   }
   const since = sealed && { seq: sealed.seq, hash: sealedHash(sealed.hash) };
   const walk = new ChainWalk(ends, since && { since, key: await seal.key() });
-  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
-    const page = (await sql.query(
-      `SELECT ${columns.join(", ")} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
-      [last, pageRows],
-    )) as unknown as readonly ChainedRow[];
+  for await (const page of readPages(sql))
     for (const row of page) {
       const broken = walk.step(row);
       if (broken) return broken;
     }
-    if (page.length < pageRows) break;
-    last = page.at(-1)?.seq ?? last;
-  }
 
   const found = walk.end();
   if (found.broken) return found;
@@ -115,6 +108,47 @@ export async function verifyAudit(sql: Sql, seal: Seal): Promise<Verification> {
   return what === undefined
     ? found
     : { ...found, broken: { seq: mark?.seq ?? 0, reason: `the store ${what}` } };
+}
+
+async function* readPages(sql: Sql): AsyncGenerator<readonly ChainedRow[]> {
+  for (let last = Number.MIN_SAFE_INTEGER; ; ) {
+    const page = (await sql.query(
+      `SELECT ${columns.join(", ")} FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`,
+      [last, pageRows],
+    )) as unknown as readonly ChainedRow[];
+    yield page;
+    if (page.length < pageRows) return;
+    last = page.at(-1)?.seq ?? last;
+  }
+}
+
+/** The audit that was moved: its store, and its last row there. */
+export interface Move extends Anchor {
+  readonly store: string;
+}
+
+/** Copies the rows with new hashes, without a key, and appends a row with the last hash of the old chain. */
+export async function moveAudit(
+  from: Sql,
+  to: Sql,
+  { move, seal, onRows }: { readonly move: Move; readonly seal: Seal; onRows(count: number): void },
+): Promise<void> {
+  const { anchor } = await readEnds(from);
+  let { seq, hash } = anchor;
+  await writeEnd(to, "anchor", anchor);
+  for await (const page of readPages(from)) {
+    const rows = page.map((row) => {
+      seq = row.seq;
+      hash = chainHash(hash, row);
+      return [seq, row.at, row.kind, row.subject, row.caller, row.reason, row.details, hash];
+    });
+    await to.withRows(columns, rows, insertRows);
+    onRows(rows.length);
+  }
+  await writeEnd(to, "head", { seq, hash });
+  const reason = "from a file; details name its last row and the hash it had there";
+  const entry = { kind: "moved", subject: "store", caller: "guildhall", reason };
+  await appendAudit(to, [{ entry: { ...entry, details: { ...move } }, at: Date.now() }], seal);
 }
 
 /** Removes rows older than a time and appends a row that says so. */
@@ -138,7 +172,7 @@ export async function pruneAudit(
   return removed;
 }
 
-async function readEnds(sql: Sql): Promise<Ends> {
+export async function readEnds(sql: Sql): Promise<Ends> {
   const rows = await sql.query("SELECT name, seq, hash FROM chain");
   const ends = new Map(
     rows.map(({ name, seq, hash }) => [name, { seq: Number(seq), hash: String(hash) }]),

@@ -6,6 +6,7 @@ import type { Log, Secrets } from "../base/log.ts";
 import { createScrub, type PackedValue, packCall } from "./calls.ts";
 import type { Collection } from "./document-table.ts";
 import { createMemoryStore } from "./memory-store.ts";
+import type { Moved, MoveOptions } from "./move.ts";
 import { placeOf, redactUrl } from "./postgres/url.ts";
 import type { StoreLocation, WriterOptions } from "./protocol.ts";
 import { markFile } from "./seal.ts";
@@ -108,6 +109,17 @@ function realPath(path: string): string {
   } catch {
     return resolve(path);
   }
+}
+
+/** Copies the rows of a file into an empty database. See `moveStore`. */
+export async function moveToDatabase(
+  path: string,
+  url: string,
+  events: Pick<MoveOptions, "notify" | "onProgress">,
+): Promise<Moved> {
+  const { moveStore } = await import("./move.ts");
+  const seals = { file: sealOf({ path }), database: sealOf({ url }) };
+  return moveStore({ path, url, seals, ...events });
 }
 
 /** False if nothing was ever written there, as far as this user knows. */

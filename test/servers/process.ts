@@ -108,7 +108,7 @@ async function timeUp(): Promise<never> {
   throw new Error(`the process did not end within ${guardMs / 1_000} s`);
 }
 
-function builtCli(): string {
+export function builtCli(): string {
   const cli = join(root, "dist/cli.js");
   if (!existsSync(cli))
     throw new Error("dist/cli.js is missing: run `node scripts/build.mjs` before these tests");
