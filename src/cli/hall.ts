@@ -96,6 +96,10 @@ export async function getTool(
   const { openBuiltins } = await import("../hall/known-tools.ts");
   const off = openBuiltins(folder, loaded).find(({ id }) => id === server)?.off;
   if (off) throw off();
+  if (server === "programs" && tool !== undefined) {
+    const { refuseHeldProgram } = await import("../hall/saved-programs.ts");
+    await refuseHeldProgram(folder, tool);
+  }
   const near = found.length > 1 ? found : findNear(name, names);
   // The tools of a server that is down, or not approved, are not listed at all.
   if (tool === undefined || names.some((each) => each.startsWith(`${server}.`)))

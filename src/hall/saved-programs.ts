@@ -1,7 +1,14 @@
 import { HallError } from "../base/errors.ts";
 import { readProjectFile, replaceProjectFile } from "../base/project-files.ts";
 import type { EvaluationMode, Language } from "../toolkits/programs/protocol.ts";
-import { parseSaved, savedName, savedPath, writeSaved } from "../toolkits/programs/saved.ts";
+import {
+  parseSaved,
+  readSavedFolder,
+  savedName,
+  savedPath,
+  writeSaved,
+} from "../toolkits/programs/saved.ts";
+import { heldProgram } from "../toolkits/programs/saved-toolkit.ts";
 import { notifyHall } from "./admin-client.ts";
 
 export interface ProgramToSave {
@@ -38,4 +45,10 @@ export async function saveProgram(
   await replaceProjectFile(folder, file, text);
   await notifyHall(folder, { trustChanged: {} });
   return { file, tool: `programs__${name}` };
+}
+
+/** Throws DENIED for a program of the project, given that it is not listed. */
+export async function refuseHeldProgram(folder: string, name: string): Promise<void> {
+  const { files } = await readSavedFolder(folder);
+  if (files.some((file) => file.name === name)) throw heldProgram(name);
 }

@@ -70,6 +70,7 @@ const failing: readonly (readonly [folder: string, line: string, code: string, e
   ["sound", "tools enable github.delete_*", "NOT_FOUND", 66],
   ["sound", "expose nothing", "INVALID_PARAMS", 2],
   ["sound", "lisp no-such-file.lisp", "NOT_FOUND", 66],
+  ["sound", "js no-such-file.js", "NOT_FOUND", 66],
   ["sound", "call no.such_tool", "NOT_FOUND", 66],
   ["sound", "call calculator.calculate expression=1/0", "EXECUTION", 1],
   ["sound", "register no-such-file.json", "NOT_FOUND", 66],
@@ -169,4 +170,15 @@ test("docs/commands.md lists every code a command can exit with", () => {
   const told = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code));
   const known = new Set([0, 1, 2, 78, ...Object.values(errorTable).map(({ exit }) => exit)]);
   expect(told).toEqual([...known].sort((a, b) => a - b));
+});
+
+test("a program that nobody approved is held back: the command names the review", async () => {
+  const tools = join(line.root, "programs", ".guildhall", "tools");
+  mkdirSync(tools, { recursive: true });
+  writeFileSync(join(line.root, "programs", "guildhall.json"), "{}");
+  writeFileSync(join(tools, "add-up.js"), "// ---\n// description: Adds.\n// ---\n1 + 1\n");
+  const held = await run("programs", ["call", "programs__add_up"]);
+  expect(held.stderr).toContain("the program add_up is new or has changed; it is held back");
+  expect(held.stderr).toContain("guildhall verify");
+  expect((await run("programs", ["call", "programs.other"])).stderr).toContain("unknown tool");
 });

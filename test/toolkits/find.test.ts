@@ -41,6 +41,18 @@ test("find_tools answers the tools that fit, best first: the text has signatures
   expect(text).toContain("call_tool");
 });
 
+test("signatures are written as a program calls the tools, if the client asks for it", async () => {
+  await using hall = await startHall({ toolkits: createShop(), faces: ["search"] });
+  const { text } = await find(hall.connect(), {
+    task: "create an issue to report a bug",
+    limit: 1,
+    signatures: "typescript",
+  });
+  expect(text).toContain(
+    "1. tools.tracker.createIssue({ repository: string, title: string, body?: string }): Promise<any>",
+  );
+});
+
 test("detail full brings the whole schema", async () => {
   await using hall = await startHall({ toolkits: createShop() });
   const { found } = await find(hall.connect(), {

@@ -28,9 +28,10 @@ export async function evaluate(
   client: RawClient,
   code: string,
   more: JsonObject = {},
+  name = "evaluate-lisp",
 ): Promise<Evaluated> {
   const { result, error } = await client.request("tools/call", {
-    name: "evaluate-lisp",
+    name,
     arguments: { code, ...more },
   });
   if (!isObject(result)) throw new Error(JSON.stringify(error));

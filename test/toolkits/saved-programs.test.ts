@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import type { Toolkit } from "../../src/tool.ts";
 import { parseSaved, writeSaved } from "../../src/toolkits/programs/saved.ts";
 import { startHall } from "../servers/hall.ts";
+import { until } from "../servers/until.ts";
 import { workers } from "./lisp-hall.ts";
 
 const text = "x".repeat(2_000);
@@ -54,6 +55,16 @@ describe.each([
       arguments: { count: 10 },
     });
     expect(JSON.stringify(result)).toContain(`[${Array(10).fill(2_000).join(",")}]`);
+    const rows = await until(async () => {
+      const kept = await hall.hall.store.calls.list();
+      return kept.length === 11 ? kept : undefined;
+    }, "all calls are kept");
+    const [root, ...others] = rows.filter(({ parent }) => parent === null);
+    expect(others).toEqual([]);
+    expect(root).toMatchObject({ tool: "programs.lengths", root: root?.id });
+    const nested = rows.filter((row) => row !== root);
+    const wanted = { tool: "desk.read", parent: root?.id, root: root?.id, outcome: "ok" };
+    expect(nested).toEqual(Array(10).fill(expect.objectContaining(wanted)));
     let plain = 0;
     for (let n = 0; n < 10; n++) {
       const one = await client.request("tools/call", { name: "desk__read", arguments: {} });

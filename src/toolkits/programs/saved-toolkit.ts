@@ -48,25 +48,27 @@ function createSavedToolkit(
 ): Toolkit {
   const files = new Map(approved.map((file) => [file.name, file]));
   const tools = approved.map(toTool);
-  const refusal = (name: string): HallError =>
-    new HallError("DENIED", `the program ${name} is new or has changed; it is held back`, {
-      next: [{ do: "verify" }],
-    });
   return {
     id: toolkitId,
     description: "Programs of this project that call other tools.",
     list: async () => tools,
     async call({ name }, args, context) {
       const file = files.get(name);
-      if (!file || !isApproved(file)) throw refusal(name);
+      if (!file || !isApproved(file)) throw heldProgram(name);
       const { language, text: code, mode } = file;
       const program = { fullName: `${toolkitId}.${name}`, language, code, mode };
       return run(program, args, context);
     },
-    refusalOf: (name) => (waiting.includes(name) ? refusal(name) : undefined),
+    refusalOf: (name) => (waiting.includes(name) ? heldProgram(name) : undefined),
     health: async () => ({ state: "available" }),
     close: async () => {},
   };
+}
+
+export function heldProgram(name: string): HallError {
+  return new HallError("DENIED", `the program ${name} is new or has changed; it is held back`, {
+    next: [{ do: "verify" }],
+  });
 }
 
 /** Each call that it makes is judged by itself, so its own name says nothing about where data goes. */

@@ -1,5 +1,6 @@
+// Programs in JavaScript that look for a way out, or for more than their share.
 import { afterAll, expect, test } from "vitest";
-import { JsSession } from "./js-hall.ts";
+import { JsSession } from "../toolkits/js-hall.ts";
 
 const session = new JsSession();
 afterAll(() => session[Symbol.asyncDispose]());
