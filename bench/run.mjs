@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|registry|store|lisp|code|planner|policy|tui|page|workflow|commands] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|sandbox|registry|store|lisp|code|planner|policy|tui|page|workflow|commands] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -16,6 +16,7 @@ import planner from "./planner.mjs";
 import policy from "./policy.mjs";
 import registry from "./registry.mjs";
 import relay from "./relay.mjs";
+import sandbox from "./sandbox.mjs";
 import slo from "./slo.mjs";
 import stdio from "./stdio.mjs";
 import store from "./store.mjs";
@@ -31,6 +32,7 @@ const scenarios = [
   httpRelay,
   relay,
   lock,
+  sandbox,
   registry,
   store,
   lisp,

@@ -59,7 +59,7 @@ function commandLines(): readonly string[] {
     });
 }
 
-test("a server that tries more than forty ways out gets nothing, and the hall goes on", async () => {
+test.concurrent("a server that tries more than forty ways out gets nothing, and the hall goes on", async () => {
   using project = makeProject({ sandbox: { memoryMb: 1024 }, timeoutSeconds: 300 });
   const { home, env, run } = project;
   const built = await run("build", "--yes");
@@ -133,9 +133,14 @@ test("a server that tries more than forty ways out gets nothing, and the hall go
     'The sandbox of server "hostile" denied reading ~/.ssh/id_ed25519',
   );
   expect(refused.stderr).toContain("guildhall sandbox learn hostile");
-  expect((await run("audit", "--outcome", "confined")).stdout).toContain("id_ed25519");
-  expect((await run("logs", "hostile")).stdout).toContain("sandbox denied: read");
-  expect((await run("status")).stdout).toContain("the sandbox of hostile denied 1 thing");
+  const [audit, logs, status] = await Promise.all([
+    run("audit", "--outcome", "confined"),
+    run("logs", "hostile"),
+    run("status"),
+  ]);
+  expect(audit.stdout).toContain("id_ed25519");
+  expect(logs.stdout).toContain("sandbox denied: read");
+  expect(status.stdout).toContain("the sandbox of hostile denied 1 thing");
 
   // What it left behind ends with it.
   expect(commandLines().some((line) => line.includes(`sleep ${marker}`))).toBe(true);
@@ -146,7 +151,7 @@ test("a server that tries more than forty ways out gets nothing, and the hall go
   abstractSocket.kill();
 });
 
-test("a new server starts in a sandbox, and its review says what it may use", async () => {
+test.concurrent("a new server starts in a sandbox, and its review says what it may use", async () => {
   using project = makeProject();
   await project.run("build", "--yes");
   const { what, state } = JSON.parse(
@@ -164,7 +169,7 @@ test("a new server starts in a sandbox, and its review says what it may use", as
   }
 });
 
-test("without bubblewrap on the PATH a server runs unconfined, and review and status say so", async () => {
+test.concurrent("without bubblewrap on the PATH a server runs unconfined, and review and status say so", async () => {
   using project = makeProject({}, { PATH: "/nowhere" });
   const built = await project.run("build", "--yes");
   expect(built).toMatchObject({ code: 0 });
@@ -176,7 +181,7 @@ test("without bubblewrap on the PATH a server runs unconfined, and review and st
   expect(read.stdout).toBe("{}\n");
 });
 
-test("learning proposes what was denied, and allows it once a person agrees", async () => {
+test.concurrent("learning proposes what was denied, and allows it once a person agrees", async () => {
   using project = makeProject({}, {});
   const { home, run } = project;
   await run("build", "--yes");

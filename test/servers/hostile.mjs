@@ -35,6 +35,19 @@ const python = (code) => () =>
 const arm = process.arch === "arm64" ? 1 : 0;
 const system = (numbers, ...args) => python(`print(call(${[numbers[arm], ...args].join(", ")}))`);
 
+const forkBomb = `import os
+inside, outside = os.pipe()
+made = 0
+try:
+  for _ in range(700):
+    if os.fork() == 0:
+      for fd in (outside, 1, 2): os.close(fd)
+      os.read(inside, 1)
+      os._exit(0)
+    made += 1
+except OSError as error:
+  raise SystemExit("bounded after %d: %s" % (made, error))`;
+
 const createTricks = (targets) => ({
   "read an SSH key": read(join(home, ".ssh/id_ed25519")),
   "read cloud credentials": read(join(home, ".aws/credentials")),
@@ -145,21 +158,12 @@ const createTricks = (targets) => ({
   },
   "escape through a hard link": () =>
     fs.linkSync(join(home, ".ssh/id_ed25519"), join(targets.writable, "hard")),
-  "make a fork bomb": python(
-    `made = []
-try:
-  for _ in range(700):
-    p = os.fork()
-    if p == 0:
-      import signal; signal.pause(); os._exit(0)
-    made.append(p)
-except OSError as error:
-  raise SystemExit("bounded after %d: %s" % (len(made), error))
-finally:
-  if os.getpid():
-    for p in made:
-      os.kill(p, 9)`,
-  ),
+  // Its processes end with the first one, and hold none of its pipes: a slow machine cannot hang here.
+  "make a fork bomb": () =>
+    execFileSync("/usr/bin/python3", ["-I", "-S", "-c", forkBomb], {
+      stdio: "pipe",
+      timeout: 20_000,
+    }),
   "fill the disk": () => {
     const part = Buffer.alloc(8 * 1024 * 1024);
     const file = fs.openSync("/tmp/fill", "w");
@@ -193,7 +197,7 @@ async function attempt(trick) {
   try {
     return `got ${String(await trick()).slice(0, 200)}`;
   } catch (error) {
-    return `denied: ${String(error.stderr?.trim().split("\n").at(-1) ?? error.message).slice(0, 200)}`;
+    return `denied: ${String(error.stderr?.toString().trim().split("\n").at(-1) ?? error.message).slice(0, 200)}`;
   }
 }
 
