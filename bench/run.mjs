@@ -1,4 +1,4 @@
-// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|sandbox|registry|store|lisp|code|planner|policy|tui|page|workflow|commands] [--rounds N] [--json]
+// npm run bench [-- --only stdio|cold|slo|http|door|http-relay|relay|lock|sandbox|registry|store|lisp|code|programs|planner|policy|tui|page|workflow|commands] [--rounds N] [--json]
 import { mkdirSync, writeFileSync } from "node:fs";
 import { cpus, loadavg } from "node:os";
 import { parseArgs } from "node:util";
@@ -14,6 +14,7 @@ import lock from "./lock.mjs";
 import page from "./page.mjs";
 import planner from "./planner.mjs";
 import policy from "./policy.mjs";
+import programs from "./programs.mjs";
 import registry from "./registry.mjs";
 import relay from "./relay.mjs";
 import sandbox from "./sandbox.mjs";
@@ -37,6 +38,7 @@ const scenarios = [
   store,
   lisp,
   code,
+  programs,
   planner,
   policy,
   tui,
