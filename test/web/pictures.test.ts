@@ -12,7 +12,7 @@ useBrowser();
 
 const folder = fileURLToPath(new URL("pictures/", import.meta.url));
 const isUpdate = process.env.GUILDHALL_PICTURES === "update";
-const server = fileURLToPath(new URL("../servers/defined.mjs", import.meta.url));
+const server = readFileSync(new URL("../servers/defined.mjs", import.meta.url), "utf8");
 const tools = ["read_shelf", "list_books", "find_author"].map((name) => ({
   name,
   description: `Answers questions about the library: ${name.replace("_", " ")}.`,
@@ -81,12 +81,17 @@ test("the screens look as they did", async () => {
   await using site = await openSite({
     config: {
       mcpServers: {
-        library: { command: "node", args: [server, "tools.json", "starts"] },
-        archive: { command: "node", args: [server, "missing.json", "starts"], disabled: true },
+        library: { command: "node", args: ["server.mjs", "tools.json", "starts"] },
+        archive: {
+          command: "node",
+          args: ["server.mjs", "missing.json", "starts"],
+          disabled: true,
+        },
       },
       builtin: ["calculator", "time_tool", "speckit"],
     },
     files: {
+      "server.mjs": server,
       "tools.json": JSON.stringify(tools),
       ".guildhall/agents/library.md": agent("library_agent", "the books", "library.*"),
       ".guildhall/agents/numbers.md": agent("numbers_agent", "numbers", "calculator.*"),

@@ -183,7 +183,9 @@ test("a missing secret is stored in the page, and a server is signed in to from 
   const opened = site.context.waitForEvent("page");
   await page.getByRole("button", { name: "Log in" }).click();
   const login = await opened;
-  await login.getByText(/signed in|close/i).waitFor();
+  await login.getByText("Login complete").waitFor();
+  // The browser is told so before the hall has its token and the server's tools.
+  await page.getByRole("tab", { name: "Tools (1)" }).waitFor();
   await site.show("review/docs");
   await page.getByRole("button", { name: "Approve docs" }).click();
   await page.getByText("The review is over").waitFor();

@@ -125,14 +125,7 @@ export function Programs({ openMenu }: ScreenProps) {
                 <Icon name="play" />
                 {action.isBusy ? "Running …" : "Run"}
               </button>
-              <select
-                aria-label="Rights"
-                value={mode}
-                onChange={(event) => setMode(event.currentTarget.value)}
-              >
-                <option value="explore">explore: reads only</option>
-                <option value="act">act: changing tools may ask</option>
-              </select>
+              <Rights mode={mode} choose={setMode} />
               <span class="faint small end">
                 <kbd>Ctrl</kbd> <kbd>Enter</kbd> runs · <kbd>Ctrl</kbd> <kbd>↑</kbd> history
               </span>
@@ -148,6 +141,19 @@ export function Programs({ openMenu }: ScreenProps) {
         />
       </div>
     </Page>
+  );
+}
+
+function Rights(props: { readonly mode: string; readonly choose: (mode: string) => void }) {
+  return (
+    <select
+      aria-label="Rights"
+      value={props.mode}
+      onChange={(event) => props.choose(event.currentTarget.value)}
+    >
+      <option value="explore">explore: reads only</option>
+      <option value="act">act: changing tools may ask</option>
+    </select>
   );
 }
 
