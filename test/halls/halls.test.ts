@@ -1,3 +1,9 @@
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { JsonObject } from "../../src/base/json.ts";
 import { until } from "../servers/until.ts";
@@ -121,6 +127,45 @@ test("an approval given at one hall releases the call that waits in another", as
   expect(said(await waiting)).toMatchObject({ id: "approved" });
   expect(team.done().filter((line) => line === "change approved")).toHaveLength(1);
 });
+
+test("a toolkit that is registered in one hall is called through another, and gone from all when it is removed", async () => {
+  await using service = await startService();
+  const file = join(team.home, "weather.json");
+  const parameters = { type: "object", properties: { place: { type: "string" } } };
+  const forecast = { name: "forecast", description: "The forecast for a place.", parameters };
+  const weather = { name: "weather", description: "Forecasts", category: "DATA", version: "1.0.0" };
+  const { url: endpoint } = service;
+  writeFileSync(file, JSON.stringify({ ...weather, endpoint, functions: [forecast] }));
+  expect((await team.run(0, "register", file)).stderr).toBe("");
+  const params = { name: "weather__forecast", arguments: { place: "Lima" } };
+  for (const { url } of team.halls)
+    expect(JSON.stringify((await ask(url, "tools/call", params)).body)).toContain("rain in Lima");
+  expect((await team.run(2, "unregister", "weather")).stderr).toBe("");
+  for (const { url } of team.halls)
+    expect((await ask(url, "tools/call", params)).body).toHaveProperty("error");
+  expect(service.places).toEqual(["Lima", "Lima", "Lima"]);
+});
+
+/** A service as the registry calls it. */
+async function startService(): Promise<AsyncDisposable & { url: string; places: string[] }> {
+  const places: string[] = [];
+  const server = createServer(async (request, response) => {
+    const { id, params } = JSON.parse(await text(request));
+    places.push(params.arguments.place);
+    const result = { status: "completed", data: { text: `rain in ${params.arguments.place}` } };
+    response.setHeader("content-type", "application/json");
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    places,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
 
 test("a named token is good in every hall, and in none once it is revoked", async () => {
   const { stdout } = await team.run(0, "token", "create", "ci", "--json");
