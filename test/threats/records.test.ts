@@ -166,7 +166,8 @@ test("a store of version 0.1 in the first clone of a new user is set aside", asy
 async function toVersion2(path: string): Promise<void> {
   const database = await openDatabase(path);
   const triggers = takeTriggers(database);
-  database.exec("DELETE FROM chain WHERE name = 'sealed'; DROP TABLE running");
+  database.exec(`DELETE FROM chain WHERE name = 'sealed'; DROP TABLE running;
+    DROP INDEX calls_person; ALTER TABLE calls DROP COLUMN token; ALTER TABLE calls DROP COLUMN person`);
   rehash(database);
   database.exec(`PRAGMA user_version = 2; ${triggers}`);
   database.close();
