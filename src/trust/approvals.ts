@@ -166,18 +166,7 @@ export function createApprovals(
       if (!shared || !found?.isShared) return found?.answer;
       return shared.take(key).then((isOurs) => (isOurs ? found.answer : undefined));
     },
-    hear({ token }, timeoutMs) {
-      return new Promise((resolve) => {
-        const listeners = open.get(token)?.listeners;
-        const end = (heard?: Heard): void => {
-          clearTimeout(timer);
-          listeners?.delete(end);
-          resolve(heard);
-        };
-        const timer = setTimeout(end, timeoutMs).unref();
-        listeners?.add(end);
-      });
-    },
+    hear: ({ token }, timeoutMs) => hearFrom(open.get(token)?.listeners, timeoutMs),
     wake() {
       for (const { listeners } of open.values()) for (const tell of listeners) tell("judge");
     },
@@ -228,6 +217,21 @@ export function createApprovals(
       return found.pending;
     },
   };
+}
+
+function hearFrom(
+  listeners: Open["listeners"] | undefined,
+  timeoutMs: number,
+): Promise<Heard | undefined> {
+  return new Promise((resolve) => {
+    const end = (heard?: Heard): void => {
+      clearTimeout(timer);
+      listeners?.delete(end);
+      resolve(heard);
+    };
+    const timer = setTimeout(end, timeoutMs).unref();
+    listeners?.add(end);
+  });
 }
 
 function refuseTooMany(open: ReadonlyMap<string, Open>, { caller }: Subject): void {

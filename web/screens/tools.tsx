@@ -91,7 +91,7 @@ const tones: Readonly<Record<ToolLine["effect"], Tone>> = {
   unknown: "",
 };
 
-export function Class({ tool }: { readonly tool: ToolLine }) {
+function Class({ tool }: { readonly tool: ToolLine }) {
   if (tool.held !== undefined) return <Badge tone="bad">held</Badge>;
   return <Badge tone={tones[tool.effect]}>{tool.effect}</Badge>;
 }
