@@ -29,7 +29,9 @@ test("a script of the project is shown, and not started once it was edited", asy
   home.write("./server.mjs", `${readFileSync(server, "utf8")}\n`);
   expect(await home.run(cli, ["call", "box.echo"])).toMatchObject({
     code: 77,
-    stderr: expect.stringContaining("another command, URL or script than the one you approved"),
+    stderr: expect.stringContaining(
+      "another command, URL, script or sandbox than the one you approved",
+    ),
   });
   expect((await home.run(cli, ["diff"])).stdout).toMatch(
     /- .*server\.mjs \(sha256 \w+\)\n.*\+ .*server\.mjs \(sha256 \w+\)/,
