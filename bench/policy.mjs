@@ -1,7 +1,7 @@
 import { bundle } from "./bundle.mjs";
 import { median, percentile, row, short } from "./figures.mjs";
 
-/** What a decision costs: one that is kept, one that the context decides, and the first for a tool. */
+/** The cost of a decision: one that is kept, one that the context decides, and the first for a tool. */
 export default { name: "policy", run };
 
 const servers = 10;

@@ -19,7 +19,7 @@ put(docs, (text) =>
   ),
 );
 
-/** What a hall checks its config with: without descriptions. */
+/** The table that a hall checks its config with: the schema without descriptions. */
 function createTable() {
   const { $schema: _, ...table } = createOutline();
   const text = JSON.stringify(table, (key, value) =>

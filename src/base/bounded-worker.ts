@@ -7,7 +7,7 @@ export interface WorkerFailure {
   readonly failure: Pick<HallError, "code" | "message" | "hint">;
 }
 
-/** What a worker reports of an error; one that is not ours was caused by the document. */
+/** An error as a worker reports it. If it is no HallError, the document caused it. */
 export function failureOf(error: unknown, otherwise: (error: unknown) => HallError): WorkerFailure {
   const { code, message, hint } = error instanceof HallError ? error : otherwise(error);
   return { failure: { code, message, hint } };

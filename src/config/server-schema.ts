@@ -15,7 +15,7 @@ import {
 
 /** The entries of `mcpServers`, for `schema.ts`. */
 
-/** What all kinds of server have beside the map every MCP client uses. */
+/** Settings of ours that all kinds of server have, besides those that every MCP client uses. */
 const ours = {
   start: field(
     "When to start the server: at its first call, or with the hall.",

@@ -42,7 +42,7 @@ export interface Gateway {
   call: Next;
   /** The flow guard for a resource that is about to be read. Throws DENIED. */
   admitRead: AdmitRead;
-  /** What the caller's conversation has read. */
+  /** The kinds of content that the caller's conversation has read. */
   taintOf(caller: Caller): Taint;
 }
 

@@ -111,7 +111,7 @@ export interface UpstreamStatus {
   readonly calls: number;
   readonly errors: number;
   readonly lastError: string | undefined;
-  /** What its sandbox denied while the hall runs. */
+  /** Accesses that its sandbox has denied since the hall started. */
   readonly denied?: readonly Denial[] | undefined;
 }
 

@@ -24,7 +24,7 @@ import type { WorkflowOptions } from "../workflow/workflow.ts";
 import type { Together } from "./together/together.ts";
 
 export interface HallOptions {
-  /** What clients see. Default: every tool as it is. */
+  /** The faces that clients see. Default: every tool as it is. */
   readonly faces?: FaceChoice;
   /** How names are listed. Default `dot`. */
   readonly names?: NameStyle;
@@ -54,7 +54,7 @@ export interface HallOptions {
   readonly said?: FleetOptions["said"];
   /** Runs servers in another sandbox than approved, to learn what they need. */
   readonly learning?: Partial<SandboxPolicy> | undefined;
-  /** What the upstreams offered at the last build. */
+  /** The offers of the upstreams at the last build. */
   readonly lock?: Lock;
   /** Globs of modules that export toolkits, relative to the folder. */
   readonly modules?: Pick<ModulesOptions, "patterns" | "folder" | "loadMsMax"> | undefined;
@@ -65,7 +65,7 @@ export interface HallOptions {
   readonly healthCheck?: { readonly intervalSeconds?: number; readonly timeoutMs?: number };
   /** Allows registered endpoints in private networks. */
   readonly allowPrivateEndpoints?: boolean;
-  /** Who may do what. Default: everybody everything that the rest allows. */
+  /** The policy files. Default: none, so that policies forbid nothing. */
   readonly policies?: readonly PolicyFile[];
   /** The approvals of this project. Without it no call requires approval. */
   readonly trust?: TrustOptions;

@@ -89,7 +89,7 @@ export interface Learning {
   readonly tools: readonly string[];
   /** Calls a tool in the sandbox. Returns the reason if it fails. */
   attempt(tool: string, args: JsonObject): Promise<string | undefined>;
-  /** What was denied until now, as the smallest set of rights. */
+  /** The smallest set of rights that covers everything denied so far. */
   propose(): readonly ProposedRight[];
   /** False where only what the server says of its failures is known. */
   readonly isTraced: boolean;

@@ -2,7 +2,7 @@ import { visible } from "../base/sanitize.ts";
 import type { AuditEntry } from "../store/store.ts";
 import type { Denial } from "../upstream/sandbox/denials.ts";
 
-/** What sandboxes denied while this hall runs: each once in the audit and in the server's log. */
+/** Accesses that sandboxes denied since this hall started, each once in the audit and in the server's log. */
 export interface Violations {
   add(server: string, denial: Denial): void;
   of(server: string): readonly Denial[];

@@ -51,7 +51,7 @@ export interface RankedTool {
   readonly reasons?: RankReasons | undefined;
 }
 
-/** What a score is made of. */
+/** The parts of a score. */
 export interface RankReasons {
   /** The words of `RankedTool.words`, each with the parts of the tool that contain it. */
   readonly matches: readonly { readonly word: string; readonly fields: readonly Field[] }[];

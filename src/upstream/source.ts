@@ -49,7 +49,7 @@ export function sourceOf(config: ServerConfig): string {
   ]);
 }
 
-/** What a person approves: the source, the contents of the project's files that it runs, and rights in its sandbox. */
+/** The subject of an approval: the source, the contents of the project's files that it runs, and rights in its sandbox. */
 export function approvalOf(config: ServerConfig): string {
   const source = sourceOf(config);
   if (config.type !== "stdio") return source;

@@ -58,7 +58,7 @@ function formatStatus(status: ProjectStatus): string {
   ].join("\n");
 }
 
-/** What sandboxes denied, and which servers run without one. */
+/** Accesses that sandboxes denied, and the servers that run without a sandbox. */
 function formatSandboxes({ upstreams, unconfined }: ProjectStatus): readonly string[] {
   const denied = upstreams.filter(({ denied = [] }) => denied.length > 0);
   const reasons = [...new Set(unconfined.map(({ reason }) => reason))];

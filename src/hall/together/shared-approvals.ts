@@ -42,7 +42,7 @@ export class SharedApprovals {
     take: (key) => this.#board.take("answers", rowOf(key)),
   };
 
-  /** What waits in other halls. */
+  /** The approvals that wait in other halls. */
   list(): readonly ShownApproval[] {
     const now = Date.now();
     return [...this.#elsewhere.values()]

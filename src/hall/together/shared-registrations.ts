@@ -98,7 +98,7 @@ export async function runForOther(
   response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
 }
 
-/** What one hall found about a service with an endpoint holds in all: its breaker opens and closes everywhere. */
+/** Shares the health of services with an endpoint: a breaker opens and closes in all halls. */
 export function shareHealth(
   health: HealthBook,
   registrations: Pick<Registrations, "all">,

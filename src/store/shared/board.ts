@@ -227,7 +227,7 @@ export class Board {
 
   async #begin(connection: Connection): Promise<void> {
     await createTables(connection.sql, this.#schema);
-    // What was removed meanwhile may have left no row.
+    // A key that was removed meanwhile may have left no row.
     this.#seen = -1;
     await connection.listen(this.#channel, () => this.#beatSoon());
   }

@@ -30,7 +30,7 @@ export interface Denial {
   readonly next: readonly Advice[];
 }
 
-/** Who may do what, by the policy files of the user and of the project. */
+/** The rulings of the policy files of the user and of the project. */
 export class Policies {
   readonly #marksOf: (target: Target) => Marks;
   readonly #options: PoliciesOptions;

@@ -88,7 +88,7 @@ export type Scheme =
       readonly scope?: string;
     };
 
-/** What the document's reader needs besides the document. */
+/** The settings that the document's reader needs. */
 export interface ApiOptions {
   /** Where the document is from; relative servers are resolved against it. */
   readonly url?: string | undefined;

@@ -71,7 +71,7 @@ export function openBox(spec: ProcessSpec, run: Run, plan: BoxPlan): Box {
   };
 }
 
-/** What a package manager keeps between installations, in the home folder. */
+/** Folders of the home in which package managers keep files between installations. */
 const caches: Readonly<Record<Manager, readonly string[]>> = {
   npm: [".npm"],
   pnpm: [".local/share/pnpm", ".cache/pnpm", ".local/state/pnpm"],

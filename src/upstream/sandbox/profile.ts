@@ -58,7 +58,7 @@ export function createProfile(
   };
 }
 
-/** What it writes to its home is here: the same folder at each start, and no other server's. */
+/** The folder that it sees as its home: the same at each start, and no other server's. */
 function stateFolder(name: string, project: string): string {
   const id = createHash("sha256").update(realOf(project)).digest("hex").slice(0, 16);
   return join(dataFolder(), "servers", id, name);

@@ -13,7 +13,7 @@ import { parseTrace } from "../../../src/upstream/sandbox/trace.ts";
 import { approvalOf } from "../../../src/upstream/source.ts";
 import { faulty } from "../../servers/upstreams.ts";
 
-/** What a server may use, from its entry and its approval. */
+/** The rights of a server, from its entry and its approval. */
 const home = realpathSync(mkdtempSync(join(tmpdir(), "guildhall-profile-")));
 const none = { read: [], write: [], hosts: [] };
 const rights = { read: [], write: [], network: { allow: [] }, memoryMb: 4_096 };

@@ -94,7 +94,7 @@ function prelude(
   };
 }
 
-/** What the host gives to the prelude. */
+/** The functions that the host gives to the prelude. */
 export interface PreludeHost {
   /** Sends a request of this kind, given as JSON; returns its number. */
   send(kind: string, request: string): number;
@@ -104,7 +104,7 @@ export interface PreludeHost {
   random(): number;
 }
 
-/** What the prelude gives to the host. */
+/** The functions that the prelude gives to the host. */
 export interface Prelude {
   bind(tools: string): void;
   setInput(input: string): void;
